@@ -1,0 +1,26 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+
+export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Chance arrives as an argument, so that a simulation can replay it from a seed. */
+export interface Chance {
+  uuid(): string;
+  /** `count` random bytes. */
+  bytes(count: number): Uint8Array;
+}
+
+export const systemChance: Chance = {
+  uuid: () => randomUUID(),
+  bytes: (count) => randomBytes(count),
+};
+
+/** Name-based UUID (RFC 9562 version 8, SHA-256): the same parts give the same id on every machine. */
+export function derivedUuid(...parts: readonly (string | number)[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(parts)).digest();
+  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x80;
+  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
+  const hex = digest.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(
+    '-',
+  );
+}

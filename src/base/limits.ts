@@ -1,0 +1,55 @@
+import { assert } from './assert.ts';
+
+/** Every bound of the system that is not a setting, by room. Units are in the names; `Max` bounds are inclusive. */
+export const limits = {
+  // names
+  collectionNameBytesMax: 1_024,
+  pathBytesMax: 4_096,
+  metadataBytesMax: 65_535,
+  metadataNameBytesMax: 256,
+
+  // requests
+  deletePathsMax: 64,
+  batchDocumentsMax: 256,
+  listDocumentsMax: 1_024,
+  queryCodePointsMax: 4_096,
+  topSnippetsMax: 128,
+  topDocumentsMax: 2_048,
+  topPagesMax: 1_024,
+  filterDepthMax: 64,
+  filterNodesMax: 4_096,
+  filterValuesMax: 16_384,
+  jsonDepthMax: 512,
+  modelBytesMax: 5_000_000,
+  waitMsMax: 50_000,
+  requestMsMax: 55_000,
+
+  // model charging
+  chargedBytesPerText: 150,
+  bucketRefillMs: 15_000,
+  bucketRefillsPerMinute: 4,
+  slowWaitMsMax: 40_000,
+
+  // documents
+  documentPagesMax: 5_000,
+  documentTextUnitsMax: 50_000_000,
+  pageTextUnitsMax: 2_000_000,
+
+  // chunks, in UTF-16 code units
+  coarseChunkUnitsMin: 1_000,
+  coarseChunkUnitsTarget: 2_000,
+  coarseChunkUnitsMax: 3_000,
+  preciseChunkUnitsMin: 80,
+  preciseChunkUnitsTarget: 200,
+  preciseChunkUnitsMax: 360,
+  chunkPrefixUnitsMax: 200,
+} as const;
+
+/** Shard counts a collection may have; chosen at creation. */
+export const shardCounts = [1, 8, 16, 32, 64] as const;
+export type ShardCount = (typeof shardCounts)[number];
+
+assert(limits.waitMsMax < limits.requestMsMax, 'a waiting add answers before the request deadline');
+assert(limits.requestMsMax < 60_000, 'every call answers inside the 60 s of the official clients');
+assert(limits.preciseChunkUnitsMax < limits.coarseChunkUnitsMin, 'precise chunks nest inside coarse ones');
+assert(limits.pageTextUnitsMax <= limits.documentTextUnitsMax, 'one page fits into a document');

@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { assert } from './assert.ts';
+
+function findRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) {
+    const parent = dirname(folder);
+    assert(parent !== folder, 'the program runs inside its own package');
+    folder = parent;
+  }
+  return folder;
+}
+
+/** Absolute folder of package.json: `models/`, `build/` and `dist/` lie below it, from source and from `dist` alike. */
+export const projectRoot: string = findRoot();
