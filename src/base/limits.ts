@@ -29,6 +29,8 @@ export const limits = {
   bucketRefillMs: 15_000,
   bucketRefillsPerMinute: 4,
   slowWaitMsMax: 40_000,
+  slowCallsRunningMax: 4,
+  slowWaitingBytesMax: 64 * 1024 * 1024,
 
   // documents
   documentPagesMax: 5_000,
@@ -43,6 +45,8 @@ export const limits = {
   preciseChunkUnitsTarget: 200,
   preciseChunkUnitsMax: 360,
   chunkPrefixUnitsMax: 200,
+  headingUnitsMax: 200,
+  titleLikeUnitsMax: 90,
 } as const;
 
 /** Shard counts a collection may have; chosen at creation. */

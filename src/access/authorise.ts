@@ -1,0 +1,106 @@
+import { AppError } from '../base/app-error.ts';
+import type { Principal } from '../schemas/principal.ts';
+
+/** What an operation asks of its caller. */
+export type Need = 'nothing' | 'read' | 'write' | 'administrator';
+
+/** Every operation of the door and what it needs: add-, update- and delete- write, administration is its own. */
+export const operationNeeds = {
+  'add-collection': 'write',
+  'delete-collection': 'write',
+  'get-collection-list': 'read',
+  'add-document': 'write',
+  'add-documents': 'write',
+  'put-document': 'write',
+  'upload-document': 'write',
+  'update-document': 'write',
+  'delete-document': 'write',
+  'get-document-info': 'read',
+  'get-document-info-list': 'read',
+  'get-page-info': 'read',
+  'get-document': 'nothing',
+  'get-page-image': 'nothing',
+  'get-status': 'read',
+  'top-documents': 'read',
+  'top-pages': 'read',
+  'top-snippets': 'read',
+  embed: 'read',
+  rerank: 'read',
+  embeddings: 'read',
+  'cohere-rerank': 'read',
+  'parse-document': 'read',
+  'usage-documents': 'read',
+  'usage-queries': 'read',
+  'usage-reranker': 'read',
+  'usage-embed': 'read',
+  'usage-models-counters': 'read',
+  'usage-counters': 'read',
+  'create-organization': 'administrator',
+  'get-organization': 'administrator',
+  'update-organization': 'administrator',
+  'add-api-key': 'administrator',
+  'list-api-keys': 'administrator',
+  'update-api-key': 'administrator',
+  'delete-api-key': 'administrator',
+  healthz: 'nothing',
+  readyz: 'nothing',
+  metrics: 'administrator',
+  openapi: 'nothing',
+  docs: 'nothing',
+} as const satisfies Record<string, Need>;
+
+export type Operation = keyof typeof operationNeeds;
+
+type Caller = 'nobody' | 'read_only' | 'all' | 'administrator';
+type Answer = 'yes' | 'who are you' | 'read only' | 'administrators only' | 'organisations only';
+
+/** Who may do what. The one table; read a line as "this caller meets an operation that needs ...". */
+const answers: Readonly<Record<Caller, Readonly<Record<Need, Answer>>>> = {
+  nobody: { nothing: 'yes', read: 'who are you', write: 'who are you', administrator: 'who are you' },
+  read_only: { nothing: 'yes', read: 'yes', write: 'read only', administrator: 'administrators only' },
+  all: { nothing: 'yes', read: 'yes', write: 'yes', administrator: 'administrators only' },
+  administrator: {
+    nothing: 'yes',
+    read: 'organisations only',
+    write: 'organisations only',
+    administrator: 'yes',
+  },
+};
+
+/**
+ * The refusal of `operation` to `principal` (null: nobody said who they are), or null when it may go on. Pure, and
+ * known before the body is read, so that a read-only key uploads nothing.
+ */
+export function authorise(principal: Principal | null, operation: Operation): AppError | null {
+  const answer: Answer = answers[callerOf(principal)][operationNeeds[operation]];
+  switch (answer) {
+    case 'yes':
+      return null;
+    case 'who are you':
+      return unauthorised(
+        'This operation needs an API key: send the header "Authorization: Bearer <API key>".',
+      );
+    case 'read only':
+      return new AppError('forbidden', `This API key is read-only and may not call ${operation}.`);
+    case 'administrators only':
+      return new AppError(
+        'forbidden',
+        `Only the administrator key (QUARRY_ADMIN_KEY) may call ${operation}.`,
+      );
+    case 'organisations only':
+      return new AppError(
+        'forbidden',
+        `The administrator key belongs to no organisation and may not call ${operation}: use an API key.`,
+      );
+  }
+}
+
+/** A 401 with the header that HTTP wants beside it. */
+export function unauthorised(detail: string): AppError {
+  return new AppError('unauthorised', detail, { headers: { 'www-authenticate': 'Bearer' } });
+}
+
+function callerOf(principal: Principal | null): Caller {
+  if (principal === null) return 'nobody';
+  return principal.kind === 'administrator' ? 'administrator' : principal.permission;
+}
