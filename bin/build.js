@@ -1,0 +1,181 @@
+// What must exist before Quarry can run: its packages, its native engine, its compiled TypeScript. Each step knows
+// whether what it left behind still fits its sources, so that a start with nothing to do costs milliseconds.
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join, relative, sep } from 'node:path';
+import { withBuildLock } from './build-lock.js';
+import { LaunchFailure } from './launch-failure.js';
+import { runStep } from './run-step.js';
+import { findHeaders, findNpm, missingTools } from './toolchain.js';
+
+export { LaunchFailure };
+
+const sourceFolders = ['src', 'workers', 'bench', 'test', 'models'];
+
+/** Installs and builds what is missing or stale below `root`; rejects with a LaunchFailure that says what to do. */
+export async function bringUpToDate(root) {
+  const steps = [packagesStep(root), nativeStep(root), typescriptStep(root)];
+  if (steps.every((step) => step.isCurrent())) return;
+  await withBuildLock(root, async () => {
+    for (const step of steps) {
+      // Asked again: another launcher may have done the work while this one waited for the lock.
+      if (!step.isCurrent()) await step.run();
+    }
+  });
+}
+
+function packagesStep(root) {
+  return {
+    isCurrent: () => packagesAreInstalled(root),
+    async run() {
+      const npm = requireNpm();
+      await runStep({
+        root,
+        title: 'installing packages (npm ci)',
+        command: process.execPath,
+        arguments: [npm.cli, 'ci', '--no-audit', '--no-fund'],
+        advice: 'Is the package registry reachable?',
+      });
+      if (!packagesAreInstalled(root)) {
+        throw new LaunchFailure(
+          'npm ci ended well, but node_modules does not hold what package-lock.json lists.',
+        );
+      }
+    },
+  };
+}
+
+function nativeStep(root) {
+  const stamp = join(root, 'build', 'quarry.stamp');
+  const addon = join(root, 'build', 'Release', 'quarry.node');
+  const fingerprint = () =>
+    fingerprintOf(
+      root,
+      ['binding.gyp', ...filesBelow(root, 'native', () => true)],
+      [process.platform, process.arch],
+    );
+  return {
+    isCurrent: () => existsSync(addon) && readIfPresent(stamp) === fingerprint(),
+    async run() {
+      const missing = missingTools();
+      if (missing.length > 0) throw new LaunchFailure(missingToolsSentence(missing));
+      // Taken before the build: a source edited meanwhile makes the next start build again.
+      const built = fingerprint();
+      const headers = findHeaders();
+      for (const task of ['configure', 'build']) {
+        await runStep({
+          root,
+          title: task === 'configure' ? 'preparing the native engine' : 'compiling the native engine',
+          command: process.execPath,
+          arguments: [
+            requireNpm().nodeGyp,
+            task,
+            '--release',
+            `--jobs=${availableParallelism()}`,
+            ...(headers === null ? [] : [`--nodedir=${headers}`]),
+          ],
+          advice: 'Quarry needs a compiler that knows C++20 (g++ 11 or clang 14, or newer).',
+        });
+      }
+      if (!existsSync(addon))
+        throw new LaunchFailure(`the native build did not leave ${relative(root, addon)} behind.`);
+      writeFileSync(stamp, built);
+    },
+  };
+}
+
+function typescriptStep(root) {
+  const stamp = join(root, 'dist', 'quarry.stamp');
+  const sources = () =>
+    sourceFolders.flatMap((folder) => filesBelow(root, folder, (name) => name.endsWith('.ts')));
+  const fingerprint = () => fingerprintOf(root, ['tsconfig.json', 'package-lock.json', ...sources()], []);
+  return {
+    isCurrent: () => readIfPresent(stamp) === fingerprint(),
+    async run() {
+      const built = fingerprint();
+      // A dist that lost files would stay incomplete: the incremental compiler believes its own record.
+      if (readIfPresent(stamp) === null) rmSync(join(root, 'dist', 'tsbuildinfo'), { force: true });
+      await runStep({
+        root,
+        title: 'compiling TypeScript',
+        command: process.execPath,
+        arguments: [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'],
+        advice: 'The sources do not compile.',
+      });
+      removeOrphans(root);
+      mkdirSync(dirname(stamp), { recursive: true });
+      writeFileSync(stamp, built);
+    },
+  };
+}
+
+/** Compiled files whose source is gone would still be found, as tests or as workers. */
+function removeOrphans(root) {
+  for (const folder of sourceFolders) {
+    for (const compiled of filesBelow(join(root, 'dist'), folder, (name) => /\.js(\.map)?$/.test(name))) {
+      const source = join(root, compiled.replace(/\.js(\.map)?$/, '.ts'));
+      if (!existsSync(source)) rmSync(join(root, 'dist', compiled));
+    }
+  }
+}
+
+/**
+ * npm writes node_modules/.package-lock.json when an installation is complete; it must hold every package of the lock
+ * file, apart from optional ones that do not fit this platform.
+ */
+function packagesAreInstalled(root) {
+  const installedText = readIfPresent(join(root, 'node_modules', '.package-lock.json'));
+  if (installedText === null) return false;
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const installed = JSON.parse(installedText).packages;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '') return true;
+    const found = installed[path];
+    if (found === undefined) return entry.optional === true;
+    return found.version === entry.version && found.integrity === entry.integrity;
+  });
+}
+
+/** Paths relative to `root`, with the separator of this system, sorted; nothing when the folder does not exist. */
+function filesBelow(root, folder, wanted) {
+  const start = join(root, folder);
+  if (!existsSync(start)) return [];
+  return readdirSync(start, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && wanted(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((path) => !path.split(sep).includes('node_modules'))
+    .sort();
+}
+
+/** Hash over the names and contents of `paths` and over `facts`. */
+function fingerprintOf(root, paths, facts) {
+  const hash = createHash('sha256').update(JSON.stringify(facts));
+  for (const path of paths) {
+    const content = readFileSync(join(root, path));
+    hash.update(`\n${path} ${content.length}\n`).update(content);
+  }
+  return hash.digest('hex');
+}
+
+function readIfPresent(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8') : null;
+}
+
+function requireNpm() {
+  const npm = findNpm();
+  if (npm === null) {
+    throw new LaunchFailure(
+      'Quarry needs npm to install and build what it runs on, and none was found on the PATH or beside Node.js; install npm, then start again.',
+    );
+  }
+  return npm;
+}
+
+function missingToolsSentence(missing) {
+  return (
+    `Quarry compiles its search engine on this machine and needs ${missing.join(' and ')}: ` +
+    'install it (Debian, Ubuntu: apt-get install g++ make python3; Fedora: dnf install gcc-c++ make python3; ' +
+    'macOS: xcode-select --install), then start again.'
+  );
+}

@@ -1,0 +1,77 @@
+// Runs one step of the build: quiet while it goes well, with the time it takes on a terminal, and with the end of the
+// child's output when it fails.
+import { spawn } from 'node:child_process';
+import { LaunchFailure } from './launch-failure.js';
+
+const outputLinesShownMax = 60;
+const outputUnitsKeptMax = 64 * 1024;
+const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
+
+/** Resolves when the child ended with 0; rejects with a LaunchFailure otherwise, and when a signal ended the launcher. */
+export async function runStep(step) {
+  const startedAt = performance.now();
+  const seconds = () => Math.round((performance.now() - startedAt) / 1000);
+  const display = createDisplay(step.title, seconds);
+  const child = spawn(step.command, step.arguments, { cwd: step.root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = keepTail(child);
+  const signals = forwardSignals(child);
+  const ended = await new Promise((resolve) => {
+    child.once('error', (error) => resolve({ code: null, reason: error.message }));
+    child.once('close', (code, signal) => resolve({ code, reason: signal ?? `exit code ${code}` }));
+  });
+  const received = signals.release();
+  if (received !== null) {
+    display.end('interrupted');
+    throw new LaunchFailure(`${step.title} was interrupted.`, 128 + signalNumbers[received]);
+  }
+  if (ended.code === 0) {
+    display.end(`done in ${seconds()} s`);
+    return;
+  }
+  display.end('failed');
+  process.stderr.write(`${output().split('\n').slice(-outputLinesShownMax).join('\n')}\n`);
+  throw new LaunchFailure(`${step.title} failed (${ended.reason}); its last lines are above. ${step.advice}`);
+}
+
+function createDisplay(title, seconds) {
+  const terminal = process.stderr.isTTY === true;
+  if (!terminal) process.stderr.write(`quarry: ${title}\n`);
+  const show = () => process.stderr.write(`\r\x1b[Kquarry: ${title} ... ${seconds()} s`);
+  if (terminal) show();
+  const timer = terminal ? setInterval(show, 1000) : null;
+  return {
+    end(outcome) {
+      if (timer !== null) clearInterval(timer);
+      process.stderr.write(`${terminal ? '\r\x1b[K' : ''}quarry: ${title}: ${outcome}\n`);
+    },
+  };
+}
+
+function keepTail(child) {
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (part) => {
+      text = (text + part).slice(-outputUnitsKeptMax);
+    });
+  }
+  return () => text.trimEnd();
+}
+
+/** A launcher that is told to stop tells its child, waits for it, and so leaves no half-killed build behind. */
+function forwardSignals(child) {
+  let received = null;
+  const listeners = Object.keys(signalNumbers).map((name) => {
+    const listener = () => {
+      received = name;
+      child.kill(name);
+    };
+    process.on(name, listener);
+    return [name, listener];
+  });
+  return {
+    release() {
+      for (const [name, listener] of listeners) process.off(name, listener);
+      return received;
+    },
+  };
+}
