@@ -20,6 +20,9 @@ export const limits = {
   filterNodesMax: 4_096,
   filterValuesMax: 16_384,
   jsonDepthMax: 512,
+  validationIssuesMax: 16,
+  apiKeyNameBytesMax: 256,
+  unixSecondsMax: 253_402_300_799,
   modelBytesMax: 5_000_000,
   waitMsMax: 50_000,
   requestMsMax: 55_000,
@@ -31,6 +34,11 @@ export const limits = {
   slowWaitMsMax: 40_000,
   slowCallsRunningMax: 4,
   slowWaitingBytesMax: 64 * 1024 * 1024,
+  /** Floats of one embed reply: 2,048 texts at full length. */
+  embedNumbersMax: 2_048 * 2_560,
+  modelPieceTextsMax: 1_024,
+  modelPieceUnitsMax: 1_000_000,
+  cohereSearchUnitDocuments: 100,
 
   // documents
   documentPagesMax: 5_000,
@@ -47,6 +55,16 @@ export const limits = {
   chunkPrefixUnitsMax: 200,
   headingUnitsMax: 200,
   titleLikeUnitsMax: 90,
+
+  // store
+  storePendingBytesMax: 128 * 1_048_576,
+  storeGroupBytesMax: 16 * 1_048_576,
+  storeRangeChunk: 256,
+  storeRangeChunkBytes: 1_048_576,
+  sweepOperationsMax: 2_000,
+  garbageDelayMs: 60_000,
+  freeSpaceCheckMs: 2_000,
+  storeReopenMs: 1_000,
 } as const;
 
 /** Shard counts a collection may have; chosen at creation. */

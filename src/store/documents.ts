@@ -1,0 +1,173 @@
+import { prefixRange, tables, text, textPrefix, uuid } from './keys.ts';
+import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
+import type { Operation, RangeOptions, Store } from './store.ts';
+import { Table } from './table.ts';
+
+export const indexStatuses = [
+  'not_parsed',
+  'parsing',
+  'not_indexed',
+  'indexing',
+  'indexed',
+  'parsing_failed',
+  'indexing_failed',
+] as const;
+export type IndexStatus = (typeof indexStatuses)[number];
+
+export type ContentKind = 'text' | 'text-pages' | 'text-pages-unordered' | 'auto';
+
+export interface DocumentError {
+  readonly code: string;
+  /** The sentence shown to the user. */
+  readonly message: string;
+  /** True when trying again without a change may help. */
+  readonly retryable: boolean;
+}
+
+/** What info, list and status show of one path, and which version search answers from. */
+export interface DocumentRecord {
+  readonly collectionId: string;
+  readonly path: string;
+  /** Changes on overwrite, stays on a metadata update. */
+  readonly documentId: string;
+  readonly version: number;
+  /** The version that search answers from, or null. */
+  readonly live: number | null;
+  /** The document id of `live`: during an overwrite the old one. */
+  readonly liveDocumentId: string | null;
+  readonly status: IndexStatus;
+  readonly error: DocumentError | null;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Raw bytes. */
+  readonly size: number;
+  readonly numPages: number | null;
+  readonly contentKind: ContentKind;
+  readonly contentType: string;
+  /** SHA-256 of the raw bytes, lower-case hex: the blob that file_url serves. */
+  readonly rawHash: string;
+  readonly metadata: Metadata;
+  readonly attempts: number;
+  /** UTF-8 bytes of the document's text; 0 until parsed. */
+  readonly textBytes: number;
+  /** UTF-8 bytes this document adds to num_indexed_bytes: `textBytes` of the live version, else 0. */
+  readonly indexedBytes: number;
+}
+
+export interface ListOptions {
+  /** Only paths that start with this text, by UTF-8 bytes. */
+  readonly prefix?: string;
+  /** Only paths strictly greater, by UTF-8 bytes. */
+  readonly pathGt?: string;
+  readonly limit?: number;
+}
+
+const documents = new Table<readonly [collectionId: string, path: string], DocumentRecord>(
+  tables.documents,
+  [uuid, text],
+  recordWithMetadataCodec<DocumentRecord>(),
+);
+const ids = new Table<readonly [documentId: string], readonly [collectionId: string, path: string]>(
+  tables.documentId,
+  [uuid],
+);
+
+/** Documents by collection and path, and by id. */
+export class Documents {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get(collectionId: string, path: string): DocumentRecord | undefined {
+    return documents.get(this.#store, [collectionId, path]);
+  }
+
+  getMany(collectionId: string, paths: readonly string[]): (DocumentRecord | undefined)[] {
+    return documents.getMany(
+      this.#store,
+      paths.map((path) => [collectionId, path] as const),
+    );
+  }
+
+  /**
+   * The record a document id belongs to, while the id is its current or its searchable one; undefined once the
+   * document is gone or replaced.
+   */
+  byId(documentId: string): DocumentRecord | undefined {
+    const place = ids.get(this.#store, [documentId]);
+    if (place === undefined) return undefined;
+    const record = this.get(place[0], place[1]);
+    if (record === undefined) return undefined;
+    return record.documentId === documentId || record.liveDocumentId === documentId ? record : undefined;
+  }
+
+  /** Records by path in the order of UTF-8 bytes. */
+  async *list(collectionId: string, options: ListOptions = {}): AsyncGenerator<DocumentRecord, void, void> {
+    for await (const { value } of documents.range(
+      this.#store,
+      [collectionId],
+      listRange(collectionId, options),
+    )) {
+      yield value;
+    }
+  }
+
+  /** Writes a record; a new document id becomes findable with it. Join it with the counts' change in one write. */
+  put(record: DocumentRecord): Operation[] {
+    return [
+      documents.put([record.collectionId, record.path], record),
+      ids.put([record.documentId], [record.collectionId, record.path]),
+    ];
+  }
+
+  /** Removes the record and its ids; the content goes to the garbage in the same write. */
+  delete(record: DocumentRecord): Operation[] {
+    const operations = [
+      documents.delete([record.collectionId, record.path]),
+      this.forgetId(record.documentId),
+    ];
+    const live = record.liveDocumentId;
+    if (live !== null && live !== record.documentId) operations.push(this.forgetId(live));
+    return operations;
+  }
+
+  /** After an overwrite has switched: the old document id answers no more. */
+  forgetId(documentId: string): Operation {
+    return ids.delete([documentId]);
+  }
+
+  /** The write is refused unless no document has this path at its turn. */
+  expectAbsent(collectionId: string, path: string): Operation {
+    return documents.expect([collectionId, path], (known) => known === undefined, 'the path is free');
+  }
+
+  /** The write is refused unless the document still has this version (nobody overwrote, updated or deleted it). */
+  expectVersion(collectionId: string, path: string, version: number): Operation {
+    return documents.expect(
+      [collectionId, path],
+      (known) => known?.version === version,
+      'the document is unchanged',
+    );
+  }
+
+  /** The write is refused unless `holds` is true for the record as it is at its turn. */
+  expect(
+    collectionId: string,
+    path: string,
+    holds: (record: DocumentRecord | undefined) => boolean,
+    what: string,
+  ): Operation {
+    return documents.expect([collectionId, path], holds, what);
+  }
+}
+
+function listRange(collectionId: string, options: ListOptions): RangeOptions {
+  const { prefix = '', pathGt, limit } = options;
+  const range = prefixRange(Buffer.concat([documents.keyOf(collectionId), textPrefix(prefix)]));
+  const after = pathGt === undefined ? null : documents.keyOf(collectionId, pathGt);
+  // The greater of the two starts counts: a path_gt before the prefix must not widen the range.
+  const start = after !== null && Buffer.compare(after, range.gte) >= 0 ? { gt: after } : { gte: range.gte };
+  return { ...start, lt: range.lt, ...(limit === undefined ? {} : { limit }) };
+}

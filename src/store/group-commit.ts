@@ -1,0 +1,227 @@
+import { AppError } from '../base/app-error.ts';
+import { assert } from '../base/assert.ts';
+import {
+  ExpectationFailed,
+  encodeCounters,
+  type Operation,
+  operationsBytes,
+  readCounters,
+  type SpaceGuard,
+  storeClosed,
+  type WriteOptions,
+} from './store.ts';
+
+export type PlainOperation = Extract<Operation, { type: 'put' | 'delete' }>;
+
+export interface GroupCommitOptions {
+  /** The value as of the last finished commit. */
+  readonly get: (key: Uint8Array) => Uint8Array | undefined;
+  /** Makes all operations durable and visible, in order, all or nothing. One call at a time. */
+  readonly commit: (operations: readonly PlainOperation[]) => Promise<void>;
+  readonly pendingBytesMax: number;
+  /** Bytes after which a group is closed although more writes wait. */
+  readonly groupBytesMax: number;
+  readonly space?: SpaceGuard;
+}
+
+interface PendingWrite {
+  readonly operations: readonly Operation[];
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Turns concurrent writes into few commits: while one commit runs, everything that arrives waits and becomes the next
+ * one. Order is the order of the calls. Expectations and additions are evaluated here, at each write's turn, so
+ * that no caller ever needs a lock to be right.
+ */
+export class GroupCommit {
+  readonly #options: GroupCommitOptions;
+  #waiting: PendingWrite[] = [];
+  #waitingBytes = 0;
+  #inFlightBytes = 0;
+  #inFlightWrites = 0;
+  #running: Promise<void> | null = null;
+  #closed = false;
+  #commits = 0;
+  #committedWrites = 0;
+  #failedCommits = 0;
+
+  constructor(options: GroupCommitOptions) {
+    assert(options.groupBytesMax <= options.pendingBytesMax, 'one group fits into what may wait');
+    this.#options = options;
+  }
+
+  write(operations: readonly Operation[], options: WriteOptions = {}): Promise<void> {
+    const bytes = operationsBytes(operations);
+    const refusal = this.#refusal(bytes, options);
+    if (refusal !== null) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ operations, bytes, resolve, reject });
+      this.#waitingBytes += bytes;
+      this.#running ??= this.#run();
+    });
+  }
+
+  get statistics() {
+    return {
+      pendingBytes: this.#waitingBytes + this.#inFlightBytes,
+      pendingWrites: this.#waiting.length + this.#inFlightWrites,
+      commits: this.#commits,
+      committedWrites: this.#committedWrites,
+      failedCommits: this.#failedCommits,
+    };
+  }
+
+  /** Refuses new writes and resolves when all accepted ones are settled. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  #refusal(bytes: number, options: WriteOptions): unknown {
+    if (this.#closed) return storeClosed();
+    const pending = this.#waitingBytes + this.#inFlightBytes;
+    if (pending > 0 && pending + bytes > this.#options.pendingBytesMax) {
+      return new AppError('queue_full', 'The write queue is full; try again in a moment.', {
+        retryAfterMs: 1_000,
+        privateDetails: { pendingBytes: pending },
+      });
+    }
+    if (options.mayUseReserve === true) return null;
+    try {
+      this.#options.space?.check();
+      return null;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #run(): Promise<void> {
+    // Writes called in the same turn of the event loop join the first group too.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) await this.#commitGroup(this.#takeGroup());
+    this.#running = null;
+  }
+
+  #takeGroup(): PendingWrite[] {
+    let bytes = 0;
+    let count = 0;
+    for (const write of this.#waiting) {
+      if (count > 0 && bytes + write.bytes > this.#options.groupBytesMax) break;
+      bytes += write.bytes;
+      count += 1;
+    }
+    const group = this.#waiting.splice(0, count);
+    this.#waitingBytes -= bytes;
+    this.#inFlightBytes = bytes;
+    this.#inFlightWrites = count;
+    return group;
+  }
+
+  async #commitGroup(group: readonly PendingWrite[]): Promise<void> {
+    const evaluated = evaluate(group, this.#options.get);
+    try {
+      if (evaluated.operations.length > 0) {
+        await this.#options.commit(evaluated.operations);
+        this.#commits += 1;
+      }
+      this.#committedWrites += evaluated.accepted.length;
+      for (const write of evaluated.accepted) write.resolve();
+    } catch (error) {
+      this.#failedCommits += 1;
+      for (const write of evaluated.accepted) write.reject(error);
+      this.#rejectWaiting(error);
+    } finally {
+      for (const [write, error] of evaluated.refused) write.reject(error);
+      this.#inFlightBytes = 0;
+      this.#inFlightWrites = 0;
+    }
+  }
+
+  /** What was queued behind a failed commit may rest on it, so it fails with it. */
+  #rejectWaiting(error: unknown): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const write of waiting) write.reject(error);
+  }
+}
+
+interface Evaluated {
+  readonly operations: PlainOperation[];
+  readonly accepted: PendingWrite[];
+  readonly refused: [PendingWrite, unknown][];
+}
+
+/** Runs a group's expectations and additions against the store plus the group's own earlier operations. */
+function evaluate(group: readonly PendingWrite[], get: GroupCommitOptions['get']): Evaluated {
+  const overlay = new Overlay(group, get);
+  const evaluated: Evaluated = { operations: [], accepted: [], refused: [] };
+  for (const write of group) {
+    try {
+      const plain = evaluateWrite(write.operations, overlay);
+      for (const operation of plain) evaluated.operations.push(operation);
+      evaluated.accepted.push(write);
+    } catch (error) {
+      evaluated.refused.push([write, error]);
+    }
+  }
+  return evaluated;
+}
+
+function evaluateWrite(operations: readonly Operation[], overlay: Overlay): PlainOperation[] {
+  for (const operation of operations) {
+    if (operation.type !== 'expect') continue;
+    if (!operation.holds(overlay.get(operation.key))) throw new ExpectationFailed(operation.what);
+  }
+  const plain: PlainOperation[] = [];
+  for (const operation of operations) {
+    if (operation.type === 'expect') continue;
+    const resolved = operation.type === 'add' ? addition(operation, overlay) : operation;
+    overlay.apply(resolved);
+    plain.push(resolved);
+  }
+  return plain;
+}
+
+function addition(operation: Extract<Operation, { type: 'add' }>, overlay: Overlay): PlainOperation {
+  const stored = overlay.get(operation.key);
+  const count = Math.max(operation.amounts.length, (stored?.byteLength ?? 0) / 8);
+  const totals = readCounters(stored, count).map((total, index) => total + (operation.amounts[index] ?? 0));
+  return { type: 'put', key: operation.key, value: encodeCounters(totals) };
+}
+
+/** The store as the group's next write will find it; only keys that some operation of the group asks for are kept. */
+class Overlay {
+  readonly #asked = new Set<string>();
+  readonly #values = new Map<string, Uint8Array | undefined>();
+  readonly #get: GroupCommitOptions['get'];
+
+  constructor(group: readonly PendingWrite[], get: GroupCommitOptions['get']) {
+    this.#get = get;
+    for (const write of group) {
+      for (const operation of write.operations) {
+        if (operation.type === 'add' || operation.type === 'expect') this.#asked.add(keyText(operation.key));
+      }
+    }
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    const text = keyText(key);
+    if (!this.#values.has(text)) this.#values.set(text, this.#get(key));
+    return this.#values.get(text);
+  }
+
+  apply(operation: PlainOperation): void {
+    if (this.#asked.size === 0) return;
+    const text = keyText(operation.key);
+    if (this.#asked.has(text)) this.#values.set(text, operation.type === 'put' ? operation.value : undefined);
+  }
+}
+
+/** A key as a string with one code unit per byte, so that comparing strings compares bytes. */
+export function keyText(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
+}

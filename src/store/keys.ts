@@ -1,0 +1,161 @@
+import { assert } from '../base/assert.ts';
+
+/**
+ * The layout of every key in the store. A key is one byte that names its table, then the fields below in order, each
+ * encoded so that comparing keys byte by byte compares the fields:
+ *
+ * | field   | bytes                                                                                    |
+ * |---------|------------------------------------------------------------------------------------------|
+ * | uuid    | 16                                                                                       |
+ * | hash    | 32 (SHA-256)                                                                             |
+ * | u8, u32 | 1, 4, big-endian                                                                         |
+ * | u53     | 8, big-endian                                                                            |
+ * | text    | UTF-8, each 0x00 written as 0x00 0xFF, closed by 0x00 0x01: sorts by UTF-8 bytes, and no |
+ * |         | text is a prefix of another                                                              |
+ *
+ * | byte | table            | key fields                                        | value                                  |
+ * |------|------------------|---------------------------------------------------|----------------------------------------|
+ * | 0x01 | system           | text name                                         | counters of the installation           |
+ * | 0x10 | organisations    | uuid organizationId                               | organisation                           |
+ * | 0x11 | organisationName | text name                                         | organizationId                         |
+ * | 0x12 | apiKeys          | uuid organizationId, uuid keyId                   | API key                                |
+ * | 0x13 | apiKeyHash       | hash of the secret                                | organizationId, keyId                  |
+ * | 0x20 | collections      | uuid organizationId, text name                    | collection                             |
+ * | 0x21 | collectionId     | uuid collectionId                                 | organizationId, name                   |
+ * | 0x22 | tombstones       | uuid collectionId                                 | deletion in progress                   |
+ * | 0x23 | counts           | uuid collectionId                                 | counters: documents by status, bytes   |
+ * | 0x30 | documents        | uuid collectionId, text path                      | document                               |
+ * | 0x31 | documentId       | uuid documentId                                   | collectionId, path                     |
+ * | 0x32 | versions         | uuid collectionId, u53 version                    | what a search result shows             |
+ * | 0x33 | live             | uuid collectionId, u32 shard, u53 version         | documentId                             |
+ * | 0x34 | changes          | uuid collectionId, u53 sequence                   | shard, add, remove                     |
+ * | 0x40 | content          | uuid documentId, u8 part, u32 index               | by part, see content.ts                |
+ * | 0x50 | jobs             | u53 version                                       | job                                    |
+ * | 0x51 | garbage          | u53 dueAt, uuid documentId                        | what to delete then                    |
+ * | 0x60 | blobReferences   | hash of the bytes, uuid documentId                | nothing                                |
+ * | 0x70 | usage            | uuid organizationId, u32 minute, text kind, text subject | counters: total                 |
+ */
+export const tables = {
+  system: 0x01,
+  organisations: 0x10,
+  organisationName: 0x11,
+  apiKeys: 0x12,
+  apiKeyHash: 0x13,
+  collections: 0x20,
+  collectionId: 0x21,
+  tombstones: 0x22,
+  counts: 0x23,
+  documents: 0x30,
+  documentId: 0x31,
+  versions: 0x32,
+  live: 0x33,
+  changes: 0x34,
+  content: 0x40,
+  jobs: 0x50,
+  garbage: 0x51,
+  blobReferences: 0x60,
+  usage: 0x70,
+} as const;
+
+/** How one field of a key becomes bytes and back. */
+export interface KeyField<T> {
+  encode(value: T): Uint8Array;
+  /** Reads at `offset` and returns the value with the offset behind it. */
+  decode(bytes: Uint8Array, offset: number): readonly [value: T, next: number];
+}
+
+export const uuid: KeyField<string> = {
+  encode(value) {
+    const bytes = Buffer.from(value.replaceAll('-', ''), 'hex');
+    assert(bytes.byteLength === 16 && value.length === 36, 'a uuid has 16 bytes');
+    return bytes;
+  },
+  decode(bytes, offset) {
+    const hex = view(bytes).toString('hex', offset, offset + 16);
+    const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
+    return [parts.join('-'), offset + 16];
+  },
+};
+
+/** A SHA-256 digest, in lower-case hex outside of keys. */
+export const hash: KeyField<string> = {
+  encode(value) {
+    const bytes = Buffer.from(value, 'hex');
+    assert(bytes.byteLength === 32 && value.length === 64, 'a hash has 32 bytes');
+    return bytes;
+  },
+  decode: (bytes, offset) => [view(bytes).toString('hex', offset, offset + 32), offset + 32],
+};
+
+export const u8: KeyField<number> = {
+  encode(value) {
+    assert(Number.isInteger(value) && value >= 0 && value <= 0xff, 'a u8 lies in 0..255');
+    return Uint8Array.of(value);
+  },
+  decode: (bytes, offset) => [view(bytes).readUInt8(offset), offset + 1],
+};
+
+export const u32: KeyField<number> = {
+  encode(value) {
+    assert(Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff, 'a u32 lies in 0..2^32-1');
+    const bytes = Buffer.allocUnsafe(4);
+    bytes.writeUInt32BE(value);
+    return bytes;
+  },
+  decode: (bytes, offset) => [view(bytes).readUInt32BE(offset), offset + 4],
+};
+
+export const u53: KeyField<number> = {
+  encode(value) {
+    assert(Number.isSafeInteger(value) && value >= 0, 'a u53 lies in 0..2^53-1');
+    const bytes = Buffer.allocUnsafe(8);
+    bytes.writeUInt32BE(Math.floor(value / 0x1_0000_0000), 0);
+    bytes.writeUInt32BE(value % 0x1_0000_0000, 4);
+    return bytes;
+  },
+  decode(bytes, offset) {
+    const buffer = view(bytes);
+    return [buffer.readUInt32BE(offset) * 0x1_0000_0000 + buffer.readUInt32BE(offset + 4), offset + 8];
+  },
+};
+
+export const text: KeyField<string> = {
+  encode: (value) => Buffer.concat([textPrefix(value), Buffer.of(0x00, 0x01)]),
+  decode(bytes, offset) {
+    const buffer = view(bytes);
+    const parts: Uint8Array[] = [];
+    let start = offset;
+    for (;;) {
+      const zero = buffer.indexOf(0x00, start);
+      assert(zero >= 0, 'a text in a key is closed');
+      parts.push(buffer.subarray(start, zero));
+      if (buffer[zero + 1] === 0x01) return [Buffer.concat(parts).toString('utf8'), zero + 2];
+      parts.push(buffer.subarray(zero, zero + 1));
+      start = zero + 2;
+    }
+  },
+};
+
+/** The bytes with which every key of a text that starts with `value` continues: `text` without its closing. */
+export function textPrefix(value: string): Uint8Array {
+  const utf8 = Buffer.from(value, 'utf8');
+  if (!utf8.includes(0x00)) return utf8;
+  return Buffer.from(utf8.toString('latin1').replaceAll('\0', '\0\xff'), 'latin1');
+}
+
+/** The range of all keys that start with `prefix`. */
+export function prefixRange(prefix: Uint8Array): { gte: Uint8Array; lt: Uint8Array } {
+  const end = Buffer.from(prefix);
+  for (let index = end.length - 1; index >= 0; index -= 1) {
+    const byte = end[index] as number;
+    if (byte < 0xff) {
+      end[index] = byte + 1;
+      return { gte: prefix, lt: end.subarray(0, index + 1) };
+    }
+  }
+  assert(false, 'a table byte is below 0xff, so every prefix has a successor');
+}
+
+function view(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,18 @@
+import { recordCodec, type ValueCodec } from './table.ts';
+
+export type Metadata = Readonly<Record<string, string | readonly string[]>>;
+
+/**
+ * Records with metadata keep it as JSON text: users choose those field names, `__proto__` is a legal one, and
+ * MessagePack decoders rename it.
+ */
+export function recordWithMetadataCodec<V extends { readonly metadata: Metadata }>(): ValueCodec<V> {
+  const codec = recordCodec<Omit<V, 'metadata'> & { metadata: string }>();
+  return {
+    encode: (value) => codec.encode({ ...value, metadata: JSON.stringify(value.metadata) }),
+    decode(bytes) {
+      const record = codec.decode(bytes);
+      return { ...record, metadata: JSON.parse(record.metadata) as Metadata } as unknown as V;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { tables, u53, uuid } from './keys.ts';
+import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
+import type { Operation, Store } from './store.ts';
+import { Table } from './table.ts';
+
+/** What a search result shows of a version, without reading the document. */
+export interface VersionRecord {
+  readonly collectionId: string;
+  readonly version: number;
+  readonly documentId: string;
+  readonly path: string;
+  readonly metadata: Metadata;
+  readonly shard: number;
+  readonly contentType: string;
+  /** Pages of this document can be rendered as images. */
+  readonly hasImages: boolean;
+}
+
+const versions = new Table<readonly [collectionId: string, version: number], VersionRecord>(
+  tables.versions,
+  [uuid, u53],
+  recordWithMetadataCodec<VersionRecord>(),
+);
+
+/** Versions by collection and number. */
+export class Versions {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get(collectionId: string, version: number): VersionRecord | undefined {
+    return versions.get(this.#store, [collectionId, version]);
+  }
+
+  getMany(collectionId: string, numbers: readonly number[]): (VersionRecord | undefined)[] {
+    return versions.getMany(
+      this.#store,
+      numbers.map((version) => [collectionId, version] as const),
+    );
+  }
+
+  put(record: VersionRecord): Operation {
+    return versions.put([record.collectionId, record.version], record);
+  }
+
+  delete(collectionId: string, version: number): Operation {
+    return versions.delete([collectionId, version]);
+  }
+
+  async *list(collectionId: string): AsyncGenerator<VersionRecord, void, void> {
+    for await (const { value } of versions.range(this.#store, [collectionId])) yield value;
+  }
+}
