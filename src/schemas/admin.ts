@@ -1,0 +1,117 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { keyPermissions } from './principal.ts';
+import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
+
+export const DBAPIKeyPermission = OneOf(keyPermissions, {
+  title: 'DBAPIKeyPermission',
+  description: '`all`, or `read_only` for operations that change nothing.',
+});
+export type DBAPIKeyPermission = Static<typeof DBAPIKeyPermission>;
+
+export const subscriptionTypes = ['free', 'starter', 'teams', 'enterprise'] as const;
+export const SubscriptionType = OneOf(subscriptionTypes, {
+  title: 'SubscriptionType',
+  description: 'The tier; it decides the rate limits.',
+});
+export type SubscriptionType = Static<typeof SubscriptionType>;
+
+const organizationId = Uuid('The organisation.');
+const apiKeyId = Uuid('The API key.');
+
+export const CreateOrganizationRequest = Component(
+  'CreateOrganizationRequest',
+  'An organisation to create.',
+  {
+    organization_id: Uuid('The id of the new organisation; one that exists answers 409.'),
+  },
+);
+export type CreateOrganizationRequest = Static<typeof CreateOrganizationRequest>;
+
+export const GetOrganizationRequest = Component('GetOrganizationRequest', 'An organisation to describe.', {
+  organization_id: organizationId,
+});
+export type GetOrganizationRequest = Static<typeof GetOrganizationRequest>;
+
+const replyOverride = (what: string) =>
+  Nullable(Type.Integer(), { description: `${what}; null when the tier decides.` });
+const requestOverride = (what: string) =>
+  Type.Optional(
+    Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
+      description: `${what}; 0 removes the override, absent or null leaves it.`,
+    }),
+  );
+
+export const GetOrganizationResponse = Component('GetOrganizationResponse', 'An organisation.', {
+  organization_id: organizationId,
+  name: Type.String(),
+  subscription_tier: SubscriptionType,
+  override_bpm_fast: replyOverride('Bytes per minute of fast model calls'),
+  override_bpm_slow: replyOverride('Bytes per minute of slow model calls'),
+  override_max_bytes_per_request: replyOverride('Charged bytes of one model call'),
+  zdr: Type.Boolean({ description: 'Zero data retention: no text of the organisation reaches a log.' }),
+});
+export type GetOrganizationResponse = Static<typeof GetOrganizationResponse>;
+
+export const UpdateOrganizationRequest = Component(
+  'UpdateOrganizationRequest',
+  'What to change of an organisation.',
+  {
+    organization_id: organizationId,
+    subscription_tier: Type.Optional(Nullable(SubscriptionType)),
+    override_bpm_fast: requestOverride('Bytes per minute of fast model calls'),
+    override_bpm_slow: requestOverride('Bytes per minute of slow model calls'),
+    override_max_bytes_per_request: requestOverride('Charged bytes of one model call'),
+    zdr: Type.Optional(Nullable(Type.Boolean(), { description: 'Turn zero data retention on or off.' })),
+  },
+);
+export type UpdateOrganizationRequest = Static<typeof UpdateOrganizationRequest>;
+
+export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to issue.', {
+  organization_id: organizationId,
+  name: Type.String({ description: 'A name for people, 1 to 256 bytes.', examples: ['Website'] }),
+  permission: DBAPIKeyPermission,
+  created_by: Type.Optional(Nullable(Type.String(), { description: 'Who asked for it.' })),
+});
+export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
+
+export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, shown this once.', {
+  api_key: Type.String({ description: 'The secret; the server keeps only its hash.' }),
+});
+export type AddAPIKeyResponse = Static<typeof AddAPIKeyResponse>;
+
+export const ListAPIKeysRequest = Component('ListAPIKeysRequest', 'Whose keys to list.', {
+  organization_id: organizationId,
+});
+export type ListAPIKeysRequest = Static<typeof ListAPIKeysRequest>;
+
+export const APIKeyInfo = Component('APIKeyInfo', 'An API key without its secret.', {
+  id: apiKeyId,
+  created_at: Timestamp('When it was issued.'),
+  name: Type.String(),
+  permission: DBAPIKeyPermission,
+  created_by: Nullable(Type.String()),
+  api_key: Type.String({ description: 'The key, masked.' }),
+});
+export type APIKeyInfo = Static<typeof APIKeyInfo>;
+
+export const ListAPIKeysResponse = Component('ListAPIKeysResponse', 'The keys of an organisation.', {
+  api_keys: Type.Array(APIKeyInfo),
+});
+export type ListAPIKeysResponse = Static<typeof ListAPIKeysResponse>;
+
+export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'What to change of an API key.', {
+  organization_id: organizationId,
+  api_key_id: apiKeyId,
+  name: Type.Optional(
+    Nullable(Type.String(), { description: 'A new name, 1 to 256 bytes; absent or null keeps it.' }),
+  ),
+  permission: Type.Optional(Nullable(DBAPIKeyPermission)),
+});
+export type UpdateAPIKeyRequest = Static<typeof UpdateAPIKeyRequest>;
+
+export const DeleteAPIKeyRequest = Component('DeleteAPIKeyRequest', 'An API key to revoke.', {
+  organization_id: organizationId,
+  api_key_id: apiKeyId,
+});
+export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;

@@ -1,0 +1,178 @@
+import { AppError } from '../base/app-error.ts';
+import { limits, shardCounts } from '../base/limits.ts';
+
+/**
+ * Ranges and rules of the wire contract that answer 400 and therefore are no keywords of the schemas. Each function
+ * returns when the value is fine and throws an AppError `bad_request` whose sentence names the fault otherwise.
+ */
+
+function refuse(detail: string): never {
+  throw new AppError('bad_request', detail);
+}
+
+/** True when UTF-8 cannot say it: half of a surrogate pair stands alone. */
+function hasLoneSurrogate(text: string): boolean {
+  return /\p{Surrogate}/u.test(text);
+}
+
+/** A count as people write it: 1,024. */
+function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+function checkName(noun: string, name: string, bytesMax: number): void {
+  if (name.length === 0) refuse(`The ${noun} is empty.`);
+  if (name.includes('\0')) refuse(`The ${noun} contains a NUL character.`);
+  if (hasLoneSurrogate(name)) refuse(`The ${noun} contains a lone surrogate, which is not a character.`);
+  const bytes = Buffer.byteLength(name);
+  if (bytes > bytesMax) {
+    refuse(`The ${noun} is ${grouped(bytes)} bytes of UTF-8; at most ${grouped(bytesMax)} are allowed.`);
+  }
+}
+
+function checkInteger(noun: string, value: number, least: number, most: number): void {
+  if (value < least || value > most) {
+    refuse(`${noun} is ${value}; it must be from ${grouped(least)} to ${grouped(most)}.`);
+  }
+}
+
+/** 1 to 1,024 bytes of UTF-8, no NUL, no lone surrogate. */
+export function checkCollectionName(name: string): void {
+  checkName('collection name', name, limits.collectionNameBytesMax);
+}
+
+/** 1 to 4,096 bytes of UTF-8, no NUL, no lone surrogate. A path is only a string: `../` means nothing in it. */
+export function checkPath(path: string): void {
+  checkName('path', path, limits.pathBytesMax);
+}
+
+/** One path, or 1 to 64 of them. */
+export function checkPaths(path: string | readonly string[]): void {
+  const paths = typeof path === 'string' ? [path] : path;
+  if (paths.length < 1 || paths.length > limits.deletePathsMax) {
+    refuse(`path holds ${grouped(paths.length)} paths; it must hold 1 to ${limits.deletePathsMax}.`);
+  }
+  for (const each of paths) checkPath(each);
+}
+
+/** A prefix or lower bound of paths: may be empty, else as a path. */
+export function checkPathBound(field: string, bound: string): void {
+  if (bound.length > 0) checkName(field, bound, limits.pathBytesMax);
+}
+
+/** 1, 8, 16, 32 or 64. */
+export function checkShardCount(count: number): void {
+  if (!shardCounts.some((allowed) => allowed === count)) {
+    refuse(`num_shards is ${count}; it must be one of ${shardCounts.join(', ')}.`);
+  }
+}
+
+/** 1 to `most` results. */
+export function checkK(k: number, most: number): void {
+  checkInteger('k', k, 1, most);
+}
+
+/** 1 to 1,024 documents. */
+export function checkListLimit(limit: number): void {
+  checkInteger('limit', limit, 1, limits.listDocumentsMax);
+}
+
+/** At least 1; more than there are is fine. */
+export function checkTopN(topN: number): void {
+  if (topN < 1) refuse(`top_n is ${topN}; it must be at least 1.`);
+}
+
+/** At most 4,096 code points. */
+export function checkQuery(query: string): void {
+  if (query.length <= limits.queryCodePointsMax) return;
+  const codePoints = query.length > 2 * limits.queryCodePointsMax ? Infinity : countCodePoints(query);
+  if (codePoints > limits.queryCodePointsMax) {
+    refuse(`The query has more than ${grouped(limits.queryCodePointsMax)} characters.`);
+  }
+}
+
+function countCodePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** 1 to 256 documents in a batch. */
+export function checkBatchSize(count: number): void {
+  if (count < 1 || count > limits.batchDocumentsMax) {
+    refuse(`documents holds ${grouped(count)} documents; it must hold 1 to ${limits.batchDocumentsMax}.`);
+  }
+}
+
+/** 1 to 256 bytes, no NUL, no lone surrogate. */
+export function checkKeyName(name: string): void {
+  checkName('name of the API key', name, limits.apiKeyNameBytesMax);
+}
+
+/** The end is not before the start, and both are times that a calendar knows. */
+export function checkUsageTimes(startTime: number, endTime: number): void {
+  checkInteger('start_time', startTime, 0, limits.unixSecondsMax);
+  checkInteger('end_time', endTime, 0, limits.unixSecondsMax);
+  if (endTime < startTime) refuse('end_time lies before start_time.');
+}
+
+const listPrefix = 'list:';
+const metadataNamePattern = /^[A-Za-z0-9_-]+$/;
+
+function checkMetadataName(name: string, isList: boolean): void {
+  const shown = JSON.stringify(name.length > 64 ? `${name.slice(0, 64)}...` : name);
+  if (isList && !name.startsWith(listPrefix)) {
+    refuse(`metadata ${shown} is a list, so its name must start with "${listPrefix}".`);
+  }
+  if (!isList && name.startsWith(listPrefix)) {
+    refuse(`metadata ${shown} is named as a list, so its value must be an array of strings.`);
+  }
+  const bare = isList ? name.slice(listPrefix.length) : name;
+  if (!metadataNamePattern.test(bare)) {
+    refuse(`The metadata name ${shown} must be made of letters, digits, "-" and "_".`);
+  }
+  if (bare === '__proto__') refuse('The metadata name "__proto__" is reserved.');
+  if (name.length > limits.metadataNameBytesMax) {
+    refuse(`The metadata name ${shown} is longer than ${limits.metadataNameBytesMax} bytes.`);
+  }
+}
+
+/**
+ * Names of ASCII letters, digits, `-`, `_`; lists under `list:` names and nothing else there; well-formed text; at
+ * most `bytesMax` bytes of UTF-8 as compact JSON.
+ */
+export function checkMetadata(
+  metadata: Readonly<Record<string, string | readonly string[]>>,
+  bytesMax: number,
+): void {
+  for (const [name, value] of Object.entries(metadata)) {
+    const isList = typeof value !== 'string';
+    checkMetadataName(name, isList);
+    if (isList ? value.some(hasLoneSurrogate) : hasLoneSurrogate(value))
+      refuse(`metadata "${name}" contains a lone surrogate, which is not a character.`);
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(metadata));
+  if (bytes > bytesMax) {
+    refuse(
+      `The metadata is ${grouped(bytes)} bytes as compact JSON; at most ${grouped(bytesMax)} are allowed.`,
+    );
+  }
+}
+
+const base64Detail =
+  'base64_data is not valid base64: the standard alphabet, padded with "=", without line breaks.';
+
+/**
+ * Bytes of a strictly valid base64 string (RFC 4648 section 4): whole quanta, padding, no other character, no stray
+ * bits in the last quantum. Empty text is zero bytes. Throws AppError `bad_request` otherwise.
+ */
+export function decodeBase64(text: string): Buffer {
+  if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) refuse(base64Detail);
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  const bytes = Buffer.from(text, 'base64');
+  // The lenient decoder skips what it does not know, so a foreign character anywhere makes the result too short.
+  if (bytes.length !== (text.length / 4) * 3 - padding) refuse(base64Detail);
+  const lastQuantum = bytes.subarray(bytes.length - (padding === 0 ? 3 : 3 - padding));
+  if (lastQuantum.toString('base64') !== text.slice(text.length - 4)) refuse(base64Detail);
+  return bytes;
+}

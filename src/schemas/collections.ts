@@ -1,0 +1,41 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { CollectionName, Component } from './wire.ts';
+
+export const AddCollectionRequest = Component('AddCollectionRequest', 'A collection to create.', {
+  collection_name: Type.String({
+    description:
+      'Name of the new collection: 1 to 1,024 bytes of UTF-8, without NUL. A name that exists answers 409.',
+    examples: ['handbook'],
+  }),
+  num_shards: Type.Optional(
+    Type.Integer({
+      default: 1,
+      description:
+        'One of 1, 8, 16, 32 or 64; it cannot change later. More shards index faster and search large collections faster; small collections are fastest with 1.',
+      examples: [1],
+    }),
+  ),
+});
+export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
+
+export const DeleteCollectionRequest = Component(
+  'DeleteCollectionRequest',
+  'A collection to delete with everything in it.',
+  {
+    collection_name: CollectionName(),
+  },
+);
+export type DeleteCollectionRequest = Static<typeof DeleteCollectionRequest>;
+
+export const GetCollectionListResponse = Component(
+  'GetCollectionListResponse',
+  'All collections of the caller.',
+  {
+    collection_names: Type.Array(Type.String(), {
+      description: 'Names in ascending order.',
+      examples: [['handbook', 'tickets']],
+    }),
+  },
+);
+export type GetCollectionListResponse = Static<typeof GetCollectionListResponse>;

@@ -1,0 +1,158 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { Component, Count, Nullable, OneOf } from './wire.ts';
+
+export const latencies = ['fast', 'slow'] as const;
+export type Latency = (typeof latencies)[number];
+
+const latency = Type.Optional(
+  Nullable(OneOf(latencies), {
+    description:
+      '`fast` answers at once or 429; `slow` has the larger allowance and waits its turn; absent or null tries fast, then slow.',
+  }),
+);
+const stringOrStrings = Type.Union([Type.String(), Type.Array(Type.String())], {
+  description: 'One text or a list of texts; an empty list gives no results.',
+  examples: [['first text', 'second text']],
+});
+const encodingFormat = Type.Optional(
+  OneOf(['float', 'base64'], {
+    default: 'float',
+    description: '`base64` sends little-endian 32-bit floats in base64: a quarter of the size.',
+  }),
+);
+
+export const EmbedRequest = Component('EmbedRequest', 'Texts to embed.', {
+  model: Type.String({
+    description: 'A model id; an unknown one answers 404 with the list.',
+    examples: ['zembed-1'],
+  }),
+  input_type: OneOf(['query', 'document'], {
+    description: 'What the texts are; the same text gives different vectors.',
+  }),
+  input: stringOrStrings,
+  dimensions: Type.Optional(
+    Nullable(Type.Integer(), {
+      description: 'One of 2560 (default), 1280, 640, 320, 160, 80 or 40.',
+      examples: [640],
+    }),
+  ),
+  encoding_format: encodingFormat,
+  latency,
+});
+export type EmbedRequest = Static<typeof EmbedRequest>;
+
+const embedding = Type.Union([Type.Array(Type.Number()), Type.String()], {
+  description: 'A vector of unit length, as numbers or in base64.',
+});
+export const EmbedResult = Component('EmbedResult', 'One vector.', { embedding });
+export type EmbedResult = Static<typeof EmbedResult>;
+
+export const EmbedUsage = Component('EmbedUsage', 'What the call cost.', {
+  total_bytes: Count('Bytes that count against the rate limit: 150 and the UTF-8 bytes, for each text.'),
+  total_tokens: Count('Tokens of all texts.'),
+});
+export type EmbedUsage = Static<typeof EmbedUsage>;
+
+export const EmbedResponse = Component('EmbedResponse', 'Vectors in the order of the texts.', {
+  results: Type.Array(EmbedResult),
+  usage: EmbedUsage,
+});
+export type EmbedResponse = Static<typeof EmbedResponse>;
+
+export const RerankRequest = Component('RerankRequest', 'Texts to order by their relevance to a query.', {
+  model: Type.String({
+    description: 'A model id; an unknown one answers 404 with the list.',
+    examples: ['zerank-2'],
+  }),
+  query: Type.String({ description: 'The query.', examples: ['How long do refunds take?'] }),
+  top_n: Type.Optional(
+    Nullable(Type.Integer(), { description: 'Only the best so many, at least 1; absent or null means all.' }),
+  ),
+  documents: Type.Array(Type.String(), { description: 'The texts.' }),
+  latency,
+});
+export type RerankRequest = Static<typeof RerankRequest>;
+
+export const RerankResult = Component('RerankResult', 'One text with its score.', {
+  index: Type.Integer({ description: 'Position in `documents`.' }),
+  relevance_score: Type.Number({ description: '0 to 1; depends on the query and this text only.' }),
+});
+export type RerankResult = Static<typeof RerankResult>;
+
+export const RerankResponse = Component('RerankResponse', 'Scores, best first.', {
+  results: Type.Array(RerankResult),
+  total_bytes: Count('Bytes that count against the rate limit: 150, the query and the text, for each text.'),
+  total_tokens: Count('Tokens read by the model.'),
+  actual_latency_mode: OneOf(latencies, { description: 'How the call ran.' }),
+  e2e_latency: Type.Number({ description: 'Seconds from the request to the reply.' }),
+  inference_latency: Type.Number({ description: 'Seconds of them in the model.' }),
+});
+export type RerankResponse = Static<typeof RerankResponse>;
+
+// The shapes that clients of two other services send; the same models answer.
+
+export const OpenAiEmbeddingsRequest = Component(
+  'OpenAiEmbeddingsRequest',
+  'Texts to embed, in the shape of OpenAI clients.',
+  {
+    model: Type.String({ examples: ['zembed-1'] }),
+    input: stringOrStrings,
+    dimensions: Type.Optional(Nullable(Type.Integer(), { description: 'As in `/models/embed`.' })),
+    encoding_format: encodingFormat,
+    input_type: Type.Optional(
+      OneOf(['query', 'document'], { default: 'document', description: 'What the texts are.' }),
+    ),
+  },
+);
+export type OpenAiEmbeddingsRequest = Static<typeof OpenAiEmbeddingsRequest>;
+
+export const OpenAiEmbeddingsResponse = Component(
+  'OpenAiEmbeddingsResponse',
+  'Vectors, in the shape of OpenAI clients.',
+  {
+    object: Type.Literal('list'),
+    data: Type.Array(Type.Object({ object: Type.Literal('embedding'), index: Type.Integer(), embedding })),
+    model: Type.String(),
+    usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
+  },
+);
+export type OpenAiEmbeddingsResponse = Static<typeof OpenAiEmbeddingsResponse>;
+
+export const CohereRerankRequest = Component(
+  'CohereRerankRequest',
+  'Texts to order, in the shape of Cohere clients.',
+  {
+    model: Type.String({ examples: ['zerank-2'] }),
+    query: Type.String(),
+    documents: Type.Array(Type.Union([Type.String(), Type.Object({ text: Type.String() })]), {
+      description: 'Texts, or objects with a field `text`.',
+    }),
+    top_n: Type.Optional(Nullable(Type.Integer(), { description: 'Only the best so many, at least 1.' })),
+    return_documents: Type.Optional(
+      Nullable(Type.Boolean(), { description: 'Send the texts back; absent or null means no.' }),
+    ),
+  },
+);
+export type CohereRerankRequest = Static<typeof CohereRerankRequest>;
+
+export const CohereRerankResponse = Component(
+  'CohereRerankResponse',
+  'Scores, in the shape of Cohere clients.',
+  {
+    id: Type.String(),
+    results: Type.Array(
+      Type.Object({
+        index: Type.Integer(),
+        relevance_score: Type.Number(),
+        document: Type.Optional(Type.Object({ text: Type.String() })),
+      }),
+    ),
+    meta: Type.Object({
+      api_version: Type.Object({ version: Type.String() }),
+      billed_units: Type.Object({ search_units: Type.Integer() }),
+      tokens: Type.Object({ input_tokens: Type.Integer() }),
+    }),
+  },
+);
+export type CohereRerankResponse = Static<typeof CohereRerankResponse>;

@@ -1,0 +1,13 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { Component } from './wire.ts';
+
+export const ParseDocumentRequest = Component('ParseDocumentRequest', 'A file to read; nothing is stored.', {
+  base64_data: Type.String({ description: 'The file in standard base64 with padding, without line breaks.' }),
+});
+export type ParseDocumentRequest = Static<typeof ParseDocumentRequest>;
+
+export const ParseDocumentResponse = Component('ParseDocumentResponse', 'The text of the file.', {
+  pages: Type.Array(Type.String(), { description: 'One string per page.' }),
+});
+export type ParseDocumentResponse = Static<typeof ParseDocumentResponse>;

@@ -1,0 +1,181 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf } from './wire.ts';
+
+export const latencyModes = ['low', 'high'] as const;
+export type LatencyMode = (typeof latencyModes)[number];
+
+const query = Type.String({
+  description: 'The question in natural language, at most 4,096 characters; no character is an operator.',
+  examples: ['How long do refunds take?'],
+});
+const filter = Type.Optional(
+  Type.Unknown({
+    description:
+      'Only documents whose metadata match: `{name: {operator: value}}` with `$eq $ne $gt $gte $lt $lte $in $nin`, joined by `$and` and `$or`. A bare string means `$eq`; null and `{}` mean all.',
+    examples: [{ $and: [{ author: 'Ada' }, { 'list:topics': { $in: ['refunds'] } }] }],
+  }),
+);
+const reranker = Type.Optional(
+  Nullable(Type.String(), {
+    description: 'A model of `/models/rerank` that reorders the best candidates; null for none.',
+  }),
+);
+const latencyMode = Type.Optional(
+  OneOf(latencyModes, {
+    default: 'low',
+    description:
+      '`high` searches wider and waits to share work with other calls: better answers and more throughput, later.',
+  }),
+);
+const explain = Type.Optional(
+  Type.Boolean({ default: false, description: 'Say how each result was found and what took how long.' }),
+);
+function limited(noun: string, most: number) {
+  return Type.Integer({ description: `At most so many ${noun}, 1 to ${most}.`, examples: [10] });
+}
+
+export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A question for documents.', {
+  collection_name: CollectionName(),
+  query: Nullable(query, {
+    description: 'The question; null lists what the filter matches, in no particular order.',
+  }),
+  k: limited('documents', 2048),
+  filter,
+  include_metadata: Type.Optional(
+    Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
+  ),
+  reranker,
+  latency_mode: latencyMode,
+  explain,
+});
+export type TopDocumentsRequest = Static<typeof TopDocumentsRequest>;
+
+export const TopPagesRequest = Component('TopPagesRequest', 'A question for pages.', {
+  collection_name: CollectionName(),
+  query,
+  k: limited('pages', 1024),
+  filter,
+  include_content: Type.Optional(
+    Type.Boolean({ default: false, description: 'Also send the text of the pages.' }),
+  ),
+  include_metadata: Type.Optional(
+    Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
+  ),
+  reranker,
+  latency_mode: latencyMode,
+  explain,
+});
+export type TopPagesRequest = Static<typeof TopPagesRequest>;
+
+export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A question for snippets.', {
+  collection_name: CollectionName(),
+  query,
+  k: limited('snippets', 128),
+  reranker,
+  filter,
+  precise_responses: Type.Optional(
+    Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
+  ),
+  include_document_metadata: Type.Optional(
+    Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
+  ),
+  latency_mode: latencyMode,
+  explain,
+});
+export type TopSnippetsRequest = Static<typeof TopSnippetsRequest>;
+
+export const ResultExplanation = Component('ResultExplanation', 'How a result was found.', {
+  lexical: Type.Object({
+    score: Type.Number({ description: 'BM25 score.' }),
+    terms: Type.Array(Type.String(), { description: 'Terms of the query that the text holds.' }),
+  }),
+  vector: Type.Object({ similarity: Nullable(Type.Number(), { description: 'Cosine of query and text.' }) }),
+  fused: Type.Number({ description: 'Score after joining the two.' }),
+  rerank: Nullable(Type.Number(), { description: 'Score of the reranker, null without one.' }),
+});
+export type ResultExplanation = Static<typeof ResultExplanation>;
+
+export const QueryExplanation = Component('QueryExplanation', 'How a query ran.', {
+  shards: Type.Array(
+    Type.Object({
+      shard: Type.Integer(),
+      strategy: Type.String({ description: 'How the shard searched, for example `graph` or `exact`.' }),
+      candidates: Type.Integer(),
+      ms: Type.Number(),
+    }),
+  ),
+  ms: Type.Object({
+    embed: Type.Number(),
+    search: Type.Number(),
+    rerank: Type.Number(),
+    read: Type.Number(),
+  }),
+});
+export type QueryExplanation = Static<typeof QueryExplanation>;
+
+const explained = Type.Optional(ResultExplanation);
+
+export const DocumentRetrievalResponse = Component('DocumentRetrievalResponse', 'A document that answers.', {
+  path: Type.String(),
+  score: Type.Number({ description: 'Relevance; higher is better.' }),
+  metadata: Nullable(DocumentMetadataJson, { description: 'Null unless asked for.' }),
+  file_url: Type.String({ description: 'Address of the raw document.' }),
+  explain: explained,
+});
+export type DocumentRetrievalResponse = Static<typeof DocumentRetrievalResponse>;
+
+export const PageRetrievalResponse = Component('PageRetrievalResponse', 'A page that answers.', {
+  path: Type.String(),
+  page_index: Type.Integer({ description: 'Counts from 0.' }),
+  score: Type.Number({ description: 'Relevance; higher is better.' }),
+  content: Nullable(Type.String(), { description: 'Null unless asked for.' }),
+  image_url: Nullable(Type.String(), {
+    description: 'Address of a JPEG of the page, null when there is none.',
+  }),
+  explain: explained,
+});
+export type PageRetrievalResponse = Static<typeof PageRetrievalResponse>;
+
+export const SnippetResponse = Component('SnippetResponse', 'A snippet that answers.', {
+  path: Type.String(),
+  start_index: Type.Integer({
+    description: 'First character, counted in code points of the text of the document.',
+  }),
+  end_index: Type.Integer({ description: 'The character after the last.' }),
+  page_span: Type.Array(Type.Integer(), {
+    description: 'First page, and the page after the last.',
+    minItems: 2,
+    maxItems: 2,
+    examples: [[0, 1]],
+  }),
+  content: Type.String({ description: 'Exactly the text between the two indexes.' }),
+  score: Type.Number({ description: 'Relevance; higher is better.' }),
+  explain: explained,
+});
+export type SnippetResponse = Static<typeof SnippetResponse>;
+
+const explanation = Type.Optional(QueryExplanation);
+const documentResults = Type.Array(DocumentRetrievalResponse, {
+  description: 'Each document that a result comes from, once, best first.',
+});
+
+export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {
+  results: Type.Array(DocumentRetrievalResponse),
+  explain: explanation,
+});
+export type TopDocumentsResponse = Static<typeof TopDocumentsResponse>;
+
+export const TopPagesResponse = Component('TopPagesResponse', 'The best pages, best first.', {
+  results: Type.Array(PageRetrievalResponse),
+  document_results: documentResults,
+  explain: explanation,
+});
+export type TopPagesResponse = Static<typeof TopPagesResponse>;
+
+export const TopSnippetsResponse = Component('TopSnippetsResponse', 'The best snippets, best first.', {
+  results: Type.Array(SnippetResponse),
+  document_results: documentResults,
+  explain: explanation,
+});
+export type TopSnippetsResponse = Static<typeof TopSnippetsResponse>;

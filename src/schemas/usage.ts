@@ -1,0 +1,139 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { Component, Count, Nullable, OneOf, Uuid } from './wire.ts';
+
+export const aggregationWindows = ['minutely', 'hourly', 'daily'] as const;
+export const AggregationWindow = OneOf(aggregationWindows, {
+  title: 'AggregationWindow',
+  description: 'Length of one row.',
+});
+export type AggregationWindow = Static<typeof AggregationWindow>;
+
+export const documentEvents = ['added', 'deleted', 'parsed', 'indexed'] as const;
+export const DocumentEventEnum = OneOf(documentEvents, {
+  title: 'DocumentEventEnum',
+  description: 'What happened to documents.',
+});
+export type DocumentEventEnum = Static<typeof DocumentEventEnum>;
+
+export const queryTypes = ['fine', 'coarse', 'pages', 'documents'] as const;
+export const QueryEnum = OneOf(queryTypes, {
+  title: 'QueryEnum',
+  description: 'What was asked for: `fine` are precise snippets, `coarse` the others.',
+});
+export type QueryEnum = Static<typeof QueryEnum>;
+
+export const UsageRequest = Component('UsageRequest', 'A stretch of time.', {
+  start_time: Type.Integer({
+    description: 'First second, in seconds since 1970-01-01 UTC.',
+    examples: [1790000000],
+  }),
+  end_time: Type.Integer({ description: 'Last second, not before the first.', examples: [1790086400] }),
+  aggregation_window: AggregationWindow,
+  collection_names: Type.Optional(
+    Nullable(Type.Array(Type.String()), {
+      description: 'Only these collections; absent or null means all. Ignored for models.',
+    }),
+  ),
+});
+export type UsageRequest = Static<typeof UsageRequest>;
+
+const windowFields = {
+  window_start: Count('First second of the row, in seconds since 1970-01-01 UTC.'),
+  organization_id: Uuid('The organisation.'),
+} as const;
+const eventCount = Count('How many events.');
+const totalTime = Type.Number({ description: 'Milliseconds spent.' });
+const explicitCall = Type.Boolean({
+  description: 'True for calls of the model operation, false for work of documents and queries.',
+});
+
+export const DocumentUsageResponse = Component('DocumentUsageResponse', 'Documents of one row.', {
+  ...windowFields,
+  collection_id: Uuid('The collection.'),
+  event_type: DocumentEventEnum,
+  event_count: eventCount,
+  total_file_size_bytes: Count('Raw bytes.'),
+  total_content_tokens: Count('Tokens of the text.'),
+  total_llm_tokens: Count('Tokens of language models; 0 where none is used.'),
+  total_embedding_tokens: Count('Tokens embedded.'),
+  total_coarse_chunks: Count('Chunks of about 2,000 characters.'),
+  total_fine_chunks: Count('Chunks of about 200 characters.'),
+  total_pages: Count('Pages.'),
+  total_time_taken_ms: totalTime,
+});
+export type DocumentUsageResponse = Static<typeof DocumentUsageResponse>;
+export const DocumentUsageList = Type.Array(DocumentUsageResponse);
+
+export const QueryUsageResponse = Component('QueryUsageResponse', 'Queries of one row.', {
+  ...windowFields,
+  collection_id: Uuid('The collection.'),
+  query_type: QueryEnum,
+  event_count: eventCount,
+  total_query_bytes: Count('UTF-8 bytes of the queries.'),
+  total_queried_bytes: Count('Indexed bytes of the collections when they were asked.'),
+  total_query_tokens: Count('Tokens of the queries.'),
+  total_results_returned: Count('Results.'),
+  total_time_taken_ms: totalTime,
+});
+export type QueryUsageResponse = Static<typeof QueryUsageResponse>;
+export const QueryUsageList = Type.Array(QueryUsageResponse);
+
+export const RerankUsageResponse = Component('RerankUsageResponse', 'Reranking of one row.', {
+  ...windowFields,
+  reranker_model: Type.String(),
+  explicit_call: explicitCall,
+  event_count: eventCount,
+  total_request_bytes: Count('Charged bytes.'),
+  total_reranker_tokens: Count('Tokens read by the model.'),
+  total_documents_reranked: Count('Texts scored.'),
+  total_time_taken_ms: totalTime,
+  total_reranking_time_ms: Type.Number({ description: 'Milliseconds in the model.' }),
+});
+export type RerankUsageResponse = Static<typeof RerankUsageResponse>;
+export const RerankUsageList = Type.Array(RerankUsageResponse);
+
+export const EmbedUsageResponse = Component('EmbedUsageResponse', 'Embedding of one row.', {
+  ...windowFields,
+  embedding_model: Type.String(),
+  explicit_call: explicitCall,
+  event_count: eventCount,
+  total_request_bytes: Count('Charged bytes.'),
+  total_request_tokens: Count('Tokens read by the model.'),
+  total_time_taken_ms: totalTime,
+});
+export type EmbedUsageResponse = Static<typeof EmbedUsageResponse>;
+export const EmbedUsageList = Type.Array(EmbedUsageResponse);
+
+export const UsageMetric = Component('UsageMetric', 'One counter.', {
+  count: Count('Events.'),
+  bytes: Count('Bytes.'),
+  billable_units: Count('Units a bill would count.'),
+});
+export type UsageMetric = Static<typeof UsageMetric>;
+
+export const ModelsUsageStats = Component('ModelsUsageStats', 'Counters of the models.', {
+  rerank: UsageMetric,
+  embed: UsageMetric,
+});
+export type ModelsUsageStats = Static<typeof ModelsUsageStats>;
+
+export const ModelsUsageCountersResponse = Component('ModelsUsageCountersResponse', 'Use of the models.', {
+  all_time: ModelsUsageStats,
+  billing_cycle: ModelsUsageStats,
+});
+export type ModelsUsageCountersResponse = Static<typeof ModelsUsageCountersResponse>;
+
+export const UsageStats = Component('UsageStats', 'Counters of documents and queries.', {
+  docs: UsageMetric,
+  ocr: UsageMetric,
+  indexed: UsageMetric,
+  queries: UsageMetric,
+});
+export type UsageStats = Static<typeof UsageStats>;
+
+export const UsageCountersResponse = Component('UsageCountersResponse', 'Use of documents and queries.', {
+  all_time: UsageStats,
+  billing_cycle: UsageStats,
+});
+export type UsageCountersResponse = Static<typeof UsageCountersResponse>;

@@ -1,0 +1,83 @@
+import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import Type from 'typebox';
+
+/**
+ * Words that every schema of the wire contract shares. A schema with a `title` is a named component: the OpenAPI
+ * page prints it once under that name. A range that answers 400 stands in the description and in `checks.ts`,
+ * never as a keyword here, because a keyword answers 422.
+ */
+
+/** A named component of the API description. Unknown fields are ignored, so nothing forbids them. */
+export function Component<P extends TProperties>(
+  title: string,
+  description: string,
+  properties: P,
+): TObject<P> {
+  return Type.Object(properties, { title, description });
+}
+
+export function Nullable<S extends TSchema>(
+  schema: S,
+  options: { description?: string; examples?: unknown[] } = {},
+) {
+  return Type.Union([schema, Type.Null()], options);
+}
+
+/** One of a fixed set of words; anything else is a 422. */
+export function OneOf<const V extends string>(
+  values: readonly V[],
+  options: { title?: string; description?: string; default?: V } = {},
+) {
+  return Type.Unsafe<V>({ type: 'string', enum: [...values], ...options });
+}
+
+export function Uuid(description: string) {
+  return Type.String({ format: 'uuid', description });
+}
+
+export function Timestamp(description: string) {
+  return Type.String({ format: 'date-time', description });
+}
+
+/** An integer that a reply counts with. */
+export function Count(description: string) {
+  return Type.Integer({ description });
+}
+
+export function CollectionName() {
+  return Type.String({
+    description:
+      'Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name answers 404.',
+    examples: ['handbook'],
+  });
+}
+
+export function DocumentPath(
+  description = 'Path of the document inside its collection: 1 to 4,096 bytes of UTF-8, compared byte by byte.',
+) {
+  return Type.String({ description, examples: ['guides/setup.pdf'] });
+}
+
+/** Attributes of a document. The shape is checked here (422); names and size are checked by `checkMetadata` (400). */
+export const DocumentMetadataJson = Type.Unsafe<Record<string, string | string[]>>({
+  title: 'DocumentMetadataJson',
+  description:
+    'Attributes of a document: strings, or lists of strings under names that start with `list:`. Names hold letters, digits, `-` and `_`. Its compact JSON stays under 65,536 bytes.',
+  type: 'object',
+  additionalProperties: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
+  examples: [{ author: 'Ada', 'list:topics': ['billing', 'refunds'] }],
+});
+export type DocumentMetadataJson = Static<typeof DocumentMetadataJson>;
+
+export const DefaultResponse = Component('DefaultResponse', 'The operation succeeded.', {
+  message: Type.Optional(
+    Type.String({ default: 'Success!', description: 'A word for people; programs look at the status.' }),
+  ),
+});
+export type DefaultResponse = Static<typeof DefaultResponse>;
+
+/** What every operation without a payload answers. */
+export const success: DefaultResponse = Object.freeze({ message: 'Success!' });
+
+export const EmptyRequest = Component('EmptyRequest', 'No fields; an empty body is fine too.', {});
+export type EmptyRequest = Static<typeof EmptyRequest>;
