@@ -1,0 +1,128 @@
+/**
+ * How good a cut before each UTF-16 unit of a text would be. `forbidden` splits something that belongs together
+ * (a surrogate pair, CR LF, a letter and its marks); all others are allowed, stronger ones are better.
+ */
+export const breakStrength = {
+  forbidden: 0,
+  anywhere: 1,
+  word: 2,
+  clause: 3,
+  sentence: 4,
+  line: 5,
+  blankLine: 6,
+  heading: 7,
+  page: 8,
+} as const;
+
+const kindOf = {
+  other: 0,
+  space: 1,
+  newline: 2,
+  terminator: 3,
+  wideTerminator: 4,
+  clauseMark: 5,
+  wideClauseMark: 6,
+  closer: 7,
+  ideograph: 8,
+  extender: 9,
+  joiner: 10,
+} as const;
+
+const characterKinds: Uint8Array = buildCharacterKinds();
+
+function buildCharacterKinds(): Uint8Array {
+  const kinds = new Uint8Array(0x10000);
+  const assign = (characters: string, kind: number): void => {
+    for (const character of characters) kinds[character.charCodeAt(0)] = kind;
+  };
+  const assignRange = (first: number, last: number, kind: number): void => {
+    kinds.fill(kind, first, last + 1);
+  };
+  assignRange(0x3040, 0x30ff, kindOf.ideograph);
+  assignRange(0x3400, 0x4dbf, kindOf.ideograph);
+  assignRange(0x4e00, 0x9fff, kindOf.ideograph);
+  assignRange(0xf900, 0xfaff, kindOf.ideograph);
+  const marks = /^\p{M}$/u;
+  for (let unit = 0x300; unit < 0xd800; unit += 1) {
+    if (marks.test(String.fromCharCode(unit))) kinds[unit] = kindOf.extender;
+  }
+  assignRange(0xdc00, 0xdfff, kindOf.extender);
+  assignRange(0xfe00, 0xfe0f, kindOf.extender);
+  assignRange(0xfe20, 0xfe2f, kindOf.extender);
+  assign('\u200c\uff9e\uff9f', kindOf.extender);
+  kinds[0x200d] = kindOf.joiner;
+  assign(' \t\u00a0\u1680\u202f\u205f\u3000\ufeff', kindOf.space);
+  assignRange(0x2000, 0x200a, kindOf.space);
+  assign('\n\r\u000b\u000c\u0085\u2028\u2029', kindOf.newline);
+  assign('.!?…؟।॥۔።᙮', kindOf.terminator);
+  assign('。！？．｡', kindOf.wideTerminator);
+  assign(',;:–—،؛', kindOf.clauseMark);
+  assign('、，；：､', kindOf.wideClauseMark);
+  assign('"\')]}”’»›', kindOf.closer);
+  assign('」』）】》〉〕］｝', kindOf.closer);
+  return kinds;
+}
+
+function isLowerCaseAscii(unit: number): boolean {
+  return unit >= 0x61 && unit <= 0x7a;
+}
+
+/**
+ * One strength per position 0..text.length (a cut before that unit). One pass, constant work per unit, whatever the
+ * text holds. White space stays with what precedes it; indentation stays with its line.
+ */
+export function scoreBreaks(text: string): Uint8Array {
+  const length = text.length;
+  const scores = new Uint8Array(length + 1);
+  const { forbidden, anywhere, word, clause, sentence, line, blankLine } = breakStrength;
+  let pending: number = word; // strength of the punctuation just passed
+  let wide = false; // that punctuation needs no white space after it
+  let inSpace = false;
+  let newlines = 0;
+  let lineStart = 0;
+  let previousKind: number = kindOf.other;
+  let previous = 0;
+  for (let index = 0; index < length; index += 1) {
+    const unit = text.charCodeAt(index);
+    const kind = characterKinds[unit]!;
+    if (kind === kindOf.space || kind === kindOf.newline) {
+      const isPairEnd = unit === 0x0a && previous === 0x0d;
+      scores[index] = isPairEnd ? forbidden : anywhere;
+      if (kind === kindOf.newline) {
+        if (!isPairEnd) newlines += 1;
+        lineStart = index + 1;
+      }
+      inSpace = true;
+    } else {
+      if (kind === kindOf.extender || kind === kindOf.joiner || previousKind === kindOf.joiner) {
+        scores[index] = forbidden;
+      } else if (inSpace) {
+        if (newlines > 0) {
+          scores[index] = word;
+          scores[lineStart] = newlines > 1 ? blankLine : line;
+        } else {
+          scores[index] = pending === sentence && isLowerCaseAscii(unit) ? clause : pending;
+        }
+      } else if (wide && kind !== kindOf.closer && kind !== kindOf.wideTerminator) {
+        scores[index] = pending;
+      } else {
+        scores[index] = kind === kindOf.ideograph || previousKind === kindOf.ideograph ? word : anywhere;
+      }
+      inSpace = false;
+      newlines = 0;
+      if (kind === kindOf.terminator || kind === kindOf.wideTerminator) {
+        pending = sentence;
+        wide = kind === kindOf.wideTerminator;
+      } else if (kind === kindOf.clauseMark || kind === kindOf.wideClauseMark) {
+        pending = clause;
+        wide = kind === kindOf.wideClauseMark;
+      } else if (kind !== kindOf.closer) {
+        pending = word;
+        wide = false;
+      }
+    }
+    previous = unit;
+    previousKind = kind;
+  }
+  return scores;
+}

@@ -1,0 +1,181 @@
+import { limits } from '../base/limits.ts';
+import { breakStrength, scoreBreaks } from './breaks.ts';
+import { CodePointCursor } from './code-points.ts';
+import { type CutWindow, cutSpan } from './cuts.ts';
+import { findHeadings } from './headings.ts';
+import { chunkPrefix, documentName, HeadingPath } from './prefix.ts';
+
+/** What stands between two pages in the document text. It belongs to no page's content but counts in offsets. */
+export const pageSeparator = '\n\n';
+
+export interface ChunkingInput {
+  /** Well-formed strings; none at all and empty ones are fine. */
+  readonly pages: readonly string[];
+  /** True: the order of the pages means nothing, so no chunk may cross from one to the next. */
+  readonly unordered: boolean;
+  readonly title: string | null;
+  readonly path: string;
+  /** False: look for no headings (source code, tables). Default true. */
+  readonly headings?: boolean;
+}
+
+/** About 200 characters inside a coarse chunk. */
+export interface PreciseChunk {
+  /** UTF-16 offsets inside the coarse chunk's text, end exclusive. */
+  readonly start: number;
+  readonly end: number;
+  /** Code points in the document text, end exclusive. */
+  readonly startCodePoint: number;
+  readonly endCodePoint: number;
+  /** White space only: kept so that chunks tile the text, not worth indexing. */
+  readonly blank: boolean;
+}
+
+/** About 2,000 characters. */
+export interface CoarseChunk {
+  /** Exactly the document text from `start` to `end`. */
+  readonly text: string;
+  /** Code points in the document text, end exclusive. */
+  readonly start: number;
+  readonly end: number;
+  /** Zero-based pages, end exclusive. The separator after a page counts to that page. */
+  readonly pageStart: number;
+  readonly pageEnd: number;
+  /** "title > heading path", no part of `text`; see `chunkPrefix`. */
+  readonly prefix: string;
+  readonly blank: boolean;
+  /** In order, tiling `text`. */
+  readonly children: readonly PreciseChunk[];
+}
+
+export interface ChunkedDocument {
+  /** The pages joined by `pageSeparator`. */
+  readonly text: string;
+  /** In order, tiling `text`; none when `text` is empty. */
+  readonly chunks: readonly CoarseChunk[];
+  /** Code point offset of every page, ascending. */
+  readonly pageStarts: readonly number[];
+  /** Code points of `text`. */
+  readonly length: number;
+}
+
+const coarseWindow: CutWindow = {
+  min: limits.coarseChunkUnitsMin,
+  target: limits.coarseChunkUnitsTarget,
+  max: limits.coarseChunkUnitsMax,
+};
+const preciseWindow: CutWindow = {
+  min: limits.preciseChunkUnitsMin,
+  target: limits.preciseChunkUnitsTarget,
+  max: limits.preciseChunkUnitsMax,
+};
+
+/**
+ * Cuts a document into coarse chunks and these into precise ones. Every character of the joined text lies in exactly
+ * one chunk of each granularity. Pure, and linear in the text for any text: working memory is one byte per unit.
+ */
+export function chunkDocument(input: ChunkingInput): ChunkedDocument {
+  const text = input.pages.join(pageSeparator);
+  const pageUnits = pageStartUnits(input.pages);
+  const headings = input.headings === false ? [] : findHeadings(text, pageUnits, input.unordered);
+  const scores = scoreBreaks(text);
+  for (const heading of headings) raise(scores, heading.position, breakStrength.heading);
+  for (const start of pageUnits.slice(1)) {
+    scores[start - 1] = breakStrength.forbidden;
+    raise(scores, start, breakStrength.page);
+  }
+  const ends = coarseEnds(text, scores, pageUnits, input.unordered);
+  const chunks = describeChunks(input, text, scores, ends, pageUnits, new HeadingPath(headings));
+  const pageCursor = new CodePointCursor(text);
+  return {
+    text,
+    chunks,
+    pageStarts: pageUnits.map((unit) => pageCursor.at(unit)),
+    length: chunks.at(-1)?.end ?? 0,
+  };
+}
+
+function raise(scores: Uint8Array, position: number, strength: number): void {
+  scores[position] = Math.max(scores[position]!, strength);
+}
+
+function pageStartUnits(pages: readonly string[]): number[] {
+  const starts: number[] = [];
+  let unit = 0;
+  for (const page of pages) {
+    starts.push(unit);
+    unit += page.length + pageSeparator.length;
+  }
+  return starts;
+}
+
+function coarseEnds(
+  text: string,
+  scores: Uint8Array,
+  pageUnits: readonly number[],
+  unordered: boolean,
+): number[] {
+  if (!unordered) return cutSpan(text, scores, 0, text.length, coarseWindow);
+  return pageUnits.flatMap((from, page) =>
+    cutSpan(text, scores, from, pageUnits[page + 1] ?? text.length, coarseWindow),
+  );
+}
+
+function describeChunks(
+  input: ChunkingInput,
+  text: string,
+  scores: Uint8Array,
+  ends: readonly number[],
+  pageUnits: readonly number[],
+  path: HeadingPath,
+): CoarseChunk[] {
+  const name = documentName(input.title, input.path);
+  const cursor = new CodePointCursor(text);
+  let page = 0;
+  let from = 0;
+  return ends.map((to) => {
+    while ((pageUnits[page + 1] ?? Infinity) <= from) page += 1;
+    const pageStart = page;
+    while ((pageUnits[page + 1] ?? Infinity) < to) page += 1;
+    const headings = path.at(from, input.unordered ? pageUnits[pageStart]! : 0);
+    const children = preciseChunks(text, scores, from, to, cursor);
+    const chunk: CoarseChunk = {
+      text: text.slice(from, to),
+      start: children[0]!.startCodePoint,
+      end: children.at(-1)!.endCodePoint,
+      pageStart,
+      pageEnd: page + 1,
+      prefix: chunkPrefix(name, headings),
+      blank: isBlank(text.slice(from, to)),
+      children,
+    };
+    from = to;
+    return chunk;
+  });
+}
+
+/** The cuts of [from, to), a span that is not empty. */
+function preciseChunks(
+  text: string,
+  scores: Uint8Array,
+  from: number,
+  to: number,
+  cursor: CodePointCursor,
+): PreciseChunk[] {
+  let start = from;
+  let startCodePoint = cursor.at(from);
+  return cutSpan(text, scores, from, to, preciseWindow).map((end) => {
+    const endCodePoint = cursor.at(end);
+    const blank = isBlank(text.slice(start, end));
+    const chunk = { start: start - from, end: end - from, startCodePoint, endCodePoint, blank };
+    start = end;
+    startCodePoint = endCodePoint;
+    return chunk;
+  });
+}
+
+const anythingVisible = /[^\s\p{Cc}]/u;
+
+function isBlank(content: string): boolean {
+  return !anythingVisible.test(content);
+}

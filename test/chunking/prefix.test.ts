@@ -1,0 +1,43 @@
+import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import { chunkPrefix, documentName, HeadingPath } from '../../src/chunking/prefix.ts';
+
+t.test('a document is called by its title, else by the last part of its path', async (t) => {
+  t.equal(documentName('  Annual \n Report ', 'a/b.pdf'), 'Annual Report');
+  t.equal(documentName(null, 'a/b/report.pdf'), 'report.pdf');
+  t.equal(documentName(' ', 'C:\\files\\x.doc'), 'x.doc');
+  t.equal(documentName(null, 'folder/'), 'folder');
+  t.equal(documentName(null, '/'), '/');
+});
+
+t.test('the path of headings leads to the innermost open one', async (t) => {
+  const path = new HeadingPath([
+    { position: 0, rank: 10, title: 'A' },
+    { position: 10, rank: 20, title: 'A.1' },
+    { position: 20, rank: 30, title: 'A.1.a' },
+    { position: 30, rank: 20, title: 'A.2' },
+    { position: 40, rank: 10, title: 'B' },
+  ]);
+  t.same(path.at(5, 0), ['A']);
+  t.same(path.at(20, 0), ['A', 'A.1', 'A.1.a']);
+  t.same(path.at(35, 0), ['A', 'A.2']);
+  t.same(path.at(35, 30), ['A.2'], 'headings of an earlier unordered page do not count');
+  t.same(path.at(50, 0), ['B']);
+});
+
+t.test('the prefix keeps the name and the innermost headings, and never exceeds its limit', async (t) => {
+  t.equal(chunkPrefix('Guide', ['Guide', 'Setup']), 'Guide > Setup');
+  t.equal(chunkPrefix('Guide', []), 'Guide');
+  const long = chunkPrefix('Guide', ['x'.repeat(150), 'y'.repeat(60)]);
+  t.equal(long, `Guide > ${'y'.repeat(60)}`);
+  const both = chunkPrefix('n'.repeat(500), ['h'.repeat(500)]);
+  t.ok(both.length <= limits.chunkPrefixUnitsMax && both.includes('n > h'));
+});
+
+t.test('the prefix never ends in half a character', async (t) => {
+  for (let shift = 0; shift < 12; shift += 1) {
+    const prefix = chunkPrefix(`${'a'.repeat(shift)}${'👩‍👩‍👧‍👦'.repeat(40)}`, []);
+    t.ok(prefix.length <= limits.chunkPrefixUnitsMax);
+    t.match(prefix, /👦$/u);
+  }
+});
