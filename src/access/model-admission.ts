@@ -1,3 +1,4 @@
+import type { OrganisationLimits } from '../accounts/tiers.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -7,17 +8,10 @@ import {
   type LimitRefusal,
   type ModelCharge,
   type ModelKind,
-  type ModelLimits,
   RateLimiter,
 } from './rate-limit.ts';
 import { SlowQueue } from './slow-queue.ts';
 import type { Timer } from './timer.ts';
-
-/** The limits of one organisation, its overrides applied. */
-export interface OrganisationLimits extends ModelLimits {
-  /** Charged bytes of a single embed or rerank call. */
-  readonly bytesPerRequest: number;
-}
 
 export interface ModelCall {
   readonly organizationId: string;
@@ -40,7 +34,7 @@ export interface AdmittedCall {
 }
 
 export interface ModelAdmissionOptions {
-  readonly limitsOf: (organizationId: string) => Promise<OrganisationLimits>;
+  readonly limitsOf: (organizationId: string) => OrganisationLimits;
   readonly clock: Clock;
   readonly timer: Timer;
   readonly slowCallsRunningMax?: number;
@@ -86,8 +80,8 @@ export class ModelAdmission {
    */
   async admit(call: ModelCall): Promise<AdmittedCall> {
     const startBy = this.#clock.monotonic() + limits.slowWaitMsMax;
-    const organisation = await this.#limitsOf(call.organizationId);
-    refuseTooLarge(call, organisation.bytesPerRequest);
+    const organisation = this.#limitsOf(call.organizationId);
+    refuseTooLarge(call, organisation.bytesPerRequestMax);
     const charge: ModelCharge = { ...call, limits: organisation };
     if (call.latency === 'slow') return this.#admitSlow(charge, call, { startBy, fastWaitMs: null });
     const refusal = this.#limiter.takeFast(charge);
@@ -114,16 +108,19 @@ export class ModelAdmission {
       });
       if (turn.outcome !== 'started') throw noTurn();
       started = true;
-      return { mode: 'slow', leave: turn.leave, firstPiece: (work) => this.#before(startBy, work) };
+      return { mode: 'slow', leave: turn.leave, firstPiece: (work) => this.#before(startBy, charge, work) };
     } finally {
       if (!started) this.#limiter.giveBackSlow(charge);
     }
   }
 
-  async #before<Piece>(startBy: number, work: Promise<Piece>): Promise<Piece> {
+  async #before<Piece>(startBy: number, charge: ModelCharge, work: Promise<Piece>): Promise<Piece> {
     let cancel = (): void => {};
     const late = new Promise<never>((_resolve, reject) => {
-      cancel = this.#timer.after(Math.max(0, startBy - this.#clock.monotonic()), () => reject(noTurn()));
+      cancel = this.#timer.after(Math.max(0, startBy - this.#clock.monotonic()), () => {
+        this.#limiter.giveBackSlow(charge);
+        reject(noTurn());
+      });
     });
     try {
       return await Promise.race([work, late]);
@@ -142,11 +139,11 @@ function noTurn(): AppError {
   );
 }
 
-function refuseTooLarge(call: ModelCall, bytesPerRequest: number): void {
-  if (call.chargedBytes <= bytesPerRequest) return;
+function refuseTooLarge(call: ModelCall, bytesPerRequestMax: number): void {
+  if (call.chargedBytes <= bytesPerRequestMax) return;
   throw new AppError(
     'too_large',
-    `This ${call.kind} call counts ${call.chargedBytes} bytes; one call may count at most ${bytesPerRequest}. Send it in parts.`,
+    `This ${call.kind} call counts ${call.chargedBytes} bytes; one call may count at most ${bytesPerRequestMax}. Send it in parts.`,
   );
 }
 

@@ -1,3 +1,4 @@
+import type { ModelLimits } from '../accounts/tiers.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -5,14 +6,6 @@ import { limits } from '../base/limits.ts';
 /** The two kinds of model work; each has buckets of its own. */
 export type ModelKind = 'embed' | 'rerank';
 export type LatencyMode = 'fast' | 'slow';
-
-/** What one organisation may use; null is no limit. Embedding and reranking each get the whole of it. */
-export interface ModelLimits {
-  readonly bytesPerMinuteFast: number | null;
-  readonly bytesPerMinuteSlow: number | null;
-  /** Counts rerank calls only, and only fast ones: what exceeds it may still run slow. */
-  readonly rerankRequestsPerMinute: number | null;
-}
 
 /** A model call as the limits see it. */
 export interface ModelCharge {

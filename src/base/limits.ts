@@ -40,6 +40,12 @@ export const limits = {
   modelPieceUnitsMax: 1_000_000,
   cohereSearchUnitDocuments: 100,
 
+  // keys
+  keyNameBytesMax: 256,
+  apiKeysPerOrganisationMax: 1_000,
+  keyCacheEntriesMax: 10_000,
+  keyCacheMs: 1_000,
+
   // documents
   documentPagesMax: 5_000,
   documentTextUnitsMax: 50_000_000,
@@ -65,6 +71,8 @@ export const limits = {
   garbageDelayMs: 60_000,
   freeSpaceCheckMs: 2_000,
   storeReopenMs: 1_000,
+  storeReopenBytes: 8 * 1_048_576,
+  storeCacheBytes: 96 * 1_048_576,
 } as const;
 
 /** Shard counts a collection may have; chosen at creation. */

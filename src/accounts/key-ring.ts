@@ -1,0 +1,194 @@
+import { AppError } from '../base/app-error.ts';
+import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Chance, derivedUuid } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { KeyPermission } from '../schemas/principal.ts';
+import { type ApiKey, ApiKeys } from '../store/api-keys.ts';
+import type { Operation, Store } from '../store/store.ts';
+import { issueKey, keyDigest, maskKey, operatorKeyShape } from './key-format.ts';
+import { OneAtATime } from './one-at-a-time.ts';
+
+export interface KeyRingOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly chance: Chance;
+}
+
+export interface NewKey {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly permission: KeyPermission;
+  readonly createdBy: string | null;
+}
+
+export interface KeyPlace {
+  readonly organizationId: string;
+  readonly keyId: string;
+}
+
+/** What to change; what is absent or null stays. */
+export interface KeyChanges {
+  readonly name?: string | null | undefined;
+  readonly permission?: KeyPermission | null | undefined;
+}
+
+/**
+ * The API keys of all organisations. Secrets leave it once, when they are issued; every change is durable when its
+ * promise resolves. Whether the organisation exists is the caller's question.
+ */
+export class KeyRing {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #chance: Chance;
+  readonly #records: ApiKeys;
+  readonly #changes = new OneAtATime();
+  #revision = 0;
+  #operatorDigest: string | null = null;
+  /** The key that QUARRY_API_KEY sets in this run of the program. */
+  #configuredKeyId: string | null = null;
+
+  constructor(options: KeyRingOptions) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#chance = options.chance;
+    this.#records = new ApiKeys(options.store);
+  }
+
+  /** Grows with every change, so that caches know when to forget. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Digest of the one key that may have any shape because an operator chose it, now or in an earlier run. */
+  get operatorDigest(): string | null {
+    return this.#operatorDigest;
+  }
+
+  /** `digest`: SHA-256 of the presented secret, lower-case hexadecimal. */
+  findByDigest(digest: string): ApiKey | undefined {
+    return this.#records.byHash(digest);
+  }
+
+  /** The keys of an organisation, oldest first. */
+  async list(organizationId: string): Promise<ApiKey[]> {
+    const keys = await this.#records.list(organizationId);
+    return keys.sort((a, b) => a.createdAt - b.createdAt);
+  }
+
+  /** The only moment at which `secret` is known. 400 for a bad name or too many keys. */
+  issue(wanted: NewKey): Promise<{ readonly secret: string; readonly key: ApiKey }> {
+    return this.#changes.run(async () => {
+      checkName('name', wanted.name, 1);
+      if (wanted.createdBy !== null) checkName('created_by', wanted.createdBy, 0);
+      await this.#refuseTooMany(wanted.organizationId);
+      const secret = issueKey(this.#chance);
+      const key = this.#record({ ...wanted, keyId: this.#chance.uuid() }, secret);
+      await this.#write(this.#records.create(key));
+      return { secret, key };
+    });
+  }
+
+  /** 404 when the organisation has no such key, whoever else may have it. */
+  update(place: KeyPlace, changes: KeyChanges): Promise<ApiKey> {
+    return this.#changes.run(async () => {
+      const before = this.#get(place);
+      const name = changes.name ?? before.name;
+      checkName('name', name, 1);
+      const after: ApiKey = { ...before, name, permission: changes.permission ?? before.permission };
+      await this.#write(this.#records.update(after));
+      return after;
+    });
+  }
+
+  /** Ends a key at once. 404 when the organisation has no such key, 409 for the one the running settings name. */
+  revoke(place: KeyPlace): Promise<void> {
+    return this.#changes.run(async () => {
+      const key = this.#get(place);
+      if (key.keyId === this.#configuredKeyId) {
+        throw new AppError(
+          'conflict',
+          'This key is set by QUARRY_API_KEY: change or remove that setting and restart the server to end it.',
+        );
+      }
+      await this.#write(this.#records.delete(key));
+      if (key.hash === this.#operatorDigest) this.#operatorDigest = null;
+    });
+  }
+
+  /** Remembers the key that an operator set in an earlier run, so that its free shape is still accepted. */
+  recallOperatorKey(organizationId: string): void {
+    const key = this.#records.get(organizationId, operatorKeyId(organizationId));
+    this.#operatorDigest = key?.hash ?? null;
+  }
+
+  /**
+   * Makes `secret` the operator's key of this organisation, in place of an earlier one; the same secret again changes
+   * nothing. A key that the organisation was issued before stays what it is. 409 when it is another organisation's.
+   */
+  setOperatorKey(organizationId: string, secret: string): Promise<void> {
+    assert(operatorKeyShape.test(secret), 'the settings accept only well-formed keys');
+    return this.#changes.run(async () => {
+      const digest = keyDigest(secret);
+      const known = this.findByDigest(digest);
+      if (known !== undefined && known.organizationId !== organizationId) {
+        throw new AppError(
+          'conflict',
+          'QUARRY_API_KEY is the API key of another organisation: choose another.',
+        );
+      }
+      this.#configuredKeyId = known?.keyId ?? operatorKeyId(organizationId);
+      const operations = this.#operatorKeyOperations(organizationId, secret, known);
+      if (operations.length > 0) await this.#write(operations);
+      this.#operatorDigest = digest;
+    });
+  }
+
+  #operatorKeyOperations(organizationId: string, secret: string, known: ApiKey | undefined): Operation[] {
+    const keyId = operatorKeyId(organizationId);
+    const earlier = this.#records.get(organizationId, keyId);
+    const remove =
+      earlier === undefined || earlier.keyId === known?.keyId ? [] : this.#records.delete(earlier);
+    if (known !== undefined) return remove;
+    const wanted = { organizationId, name: 'QUARRY_API_KEY', permission: 'all', createdBy: null } as const;
+    return [...remove, ...this.#records.create(this.#record({ ...wanted, keyId }, secret))];
+  }
+
+  #record(wanted: NewKey & KeyPlace, secret: string): ApiKey {
+    return { ...wanted, hash: keyDigest(secret), masked: maskKey(secret), createdAt: this.#clock.now() };
+  }
+
+  #get(place: KeyPlace): ApiKey {
+    const key = this.#records.get(place.organizationId, place.keyId);
+    if (key !== undefined) return key;
+    throw new AppError('not_found', `The organisation has no API key "${place.keyId}".`);
+  }
+
+  async #refuseTooMany(organizationId: string): Promise<void> {
+    const keys = await this.#records.list(organizationId);
+    if (keys.length < limits.apiKeysPerOrganisationMax) return;
+    throw new AppError(
+      'bad_request',
+      `The organisation has ${keys.length} API keys, the most there may be: delete one first.`,
+    );
+  }
+
+  async #write(operations: readonly Operation[]): Promise<void> {
+    await this.#store.write(operations);
+    this.#revision += 1;
+  }
+}
+
+/** The operator's key has one fixed id per organisation, so that setting another secret finds the one to replace. */
+function operatorKeyId(organizationId: string): string {
+  return derivedUuid('operator key', organizationId);
+}
+
+function checkName(field: string, name: string, bytesMin: number): void {
+  const bytes = Buffer.byteLength(name);
+  if (bytes >= bytesMin && bytes <= limits.keyNameBytesMax && !/\p{Surrogate}/u.test(name)) return;
+  throw new AppError(
+    'bad_request',
+    `${field} must be well-formed text of ${bytesMin} to ${limits.keyNameBytesMax} bytes of UTF-8.`,
+  );
+}

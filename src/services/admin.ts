@@ -1,0 +1,180 @@
+import type {
+  AddAPIKeyRequest,
+  AddAPIKeyResponse,
+  CreateOrganizationRequest,
+  DeleteAPIKeyRequest,
+  GetOrganizationRequest,
+  GetOrganizationResponse,
+  ListAPIKeysRequest,
+  ListAPIKeysResponse,
+  SubscriptionType,
+  UpdateAPIKeyRequest,
+  UpdateOrganizationRequest,
+} from '../schemas/admin.ts';
+import type { KeyPermission, Principal } from '../schemas/principal.ts';
+import { type DefaultResponse, success } from '../schemas/wire.ts';
+import type { Call } from './call.ts';
+
+type AdministratorCall = Call<Extract<Principal, { kind: 'administrator' }>>;
+
+interface OrganisationRecord {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly tier: SubscriptionType;
+  readonly overrides: {
+    readonly bytesPerMinuteFast: number | null;
+    readonly bytesPerMinuteSlow: number | null;
+    readonly bytesPerRequestMax: number | null;
+  };
+  readonly zdr: boolean;
+}
+
+/** What of `accounts/organisation-directory` these use cases need. */
+export interface OrganisationsOfAdmin {
+  /** 409 when it exists. */
+  create(organizationId: string): Promise<unknown>;
+  /** 404 when there is none. */
+  get(organizationId: string): OrganisationRecord;
+  update(
+    organizationId: string,
+    changes: {
+      readonly tier?: SubscriptionType | null | undefined;
+      readonly zdr?: boolean | null | undefined;
+      readonly overrides: {
+        readonly bytesPerMinuteFast?: number | null | undefined;
+        readonly bytesPerMinuteSlow?: number | null | undefined;
+        readonly bytesPerRequestMax?: number | null | undefined;
+      };
+    },
+  ): Promise<unknown>;
+}
+
+interface KeyPlace {
+  readonly organizationId: string;
+  readonly keyId: string;
+}
+
+/** What of `accounts/key-ring` these use cases need; `update` and `revoke` answer 404 for another's key. */
+export interface KeysOfAdmin {
+  issue(wanted: {
+    readonly organizationId: string;
+    readonly name: string;
+    readonly permission: KeyPermission;
+    readonly createdBy: string | null;
+  }): Promise<{ readonly secret: string }>;
+  list(organizationId: string): Promise<
+    readonly {
+      readonly keyId: string;
+      readonly createdAt: number;
+      readonly name: string;
+      readonly permission: KeyPermission;
+      readonly createdBy: string | null;
+      readonly masked: string;
+    }[]
+  >;
+  update(
+    place: KeyPlace,
+    changes: {
+      readonly name?: string | null | undefined;
+      readonly permission?: KeyPermission | null | undefined;
+    },
+  ): Promise<unknown>;
+  revoke(place: KeyPlace): Promise<void>;
+}
+
+/** The seven operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
+export class AdminService {
+  readonly #organisations: OrganisationsOfAdmin;
+  readonly #keys: KeysOfAdmin;
+
+  constructor(options: { readonly organisations: OrganisationsOfAdmin; readonly keys: KeysOfAdmin }) {
+    this.#organisations = options.organisations;
+    this.#keys = options.keys;
+  }
+
+  /** 201; 409 when the id is taken. */
+  async createOrganization(
+    _call: AdministratorCall,
+    request: CreateOrganizationRequest,
+  ): Promise<DefaultResponse> {
+    await this.#organisations.create(idOf(request.organization_id));
+    return success;
+  }
+
+  async getOrganization(
+    _call: AdministratorCall,
+    request: GetOrganizationRequest,
+  ): Promise<GetOrganizationResponse> {
+    const found = this.#organisations.get(idOf(request.organization_id));
+    return {
+      organization_id: found.organizationId,
+      name: found.name,
+      subscription_tier: found.tier,
+      override_bpm_fast: found.overrides.bytesPerMinuteFast,
+      override_bpm_slow: found.overrides.bytesPerMinuteSlow,
+      override_max_bytes_per_request: found.overrides.bytesPerRequestMax,
+      zdr: found.zdr,
+    };
+  }
+
+  async updateOrganization(
+    _call: AdministratorCall,
+    request: UpdateOrganizationRequest,
+  ): Promise<DefaultResponse> {
+    await this.#organisations.update(idOf(request.organization_id), {
+      tier: request.subscription_tier,
+      zdr: request.zdr,
+      overrides: {
+        bytesPerMinuteFast: request.override_bpm_fast,
+        bytesPerMinuteSlow: request.override_bpm_slow,
+        bytesPerRequestMax: request.override_max_bytes_per_request,
+      },
+    });
+    return success;
+  }
+
+  /** 201; the only reply that holds the key in clear. */
+  async addApiKey(_call: AdministratorCall, request: AddAPIKeyRequest): Promise<AddAPIKeyResponse> {
+    const { organizationId } = this.#organisations.get(idOf(request.organization_id));
+    const { name, permission } = request;
+    const createdBy = request.created_by ?? null;
+    const { secret } = await this.#keys.issue({ organizationId, name, permission, createdBy });
+    return { api_key: secret };
+  }
+
+  async listApiKeys(_call: AdministratorCall, request: ListAPIKeysRequest): Promise<ListAPIKeysResponse> {
+    const { organizationId } = this.#organisations.get(idOf(request.organization_id));
+    const keys = await this.#keys.list(organizationId);
+    return {
+      api_keys: keys.map((key) => ({
+        id: key.keyId,
+        created_at: new Date(key.createdAt).toISOString(),
+        name: key.name,
+        permission: key.permission,
+        created_by: key.createdBy,
+        api_key: key.masked,
+      })),
+    };
+  }
+
+  async updateApiKey(_call: AdministratorCall, request: UpdateAPIKeyRequest): Promise<DefaultResponse> {
+    const { name, permission } = request;
+    await this.#keys.update(this.#placeOf(request), { name, permission });
+    return success;
+  }
+
+  async deleteApiKey(_call: AdministratorCall, request: DeleteAPIKeyRequest): Promise<DefaultResponse> {
+    await this.#keys.revoke(this.#placeOf(request));
+    return success;
+  }
+
+  #placeOf(request: { readonly organization_id: string; readonly api_key_id: string }): KeyPlace {
+    const { organizationId } = this.#organisations.get(idOf(request.organization_id));
+    return { organizationId, keyId: idOf(request.api_key_id) };
+  }
+}
+
+/** Ids compare in small letters, as the store writes them. */
+function idOf(uuid: string): string {
+  return uuid.toLowerCase();
+}
