@@ -1,0 +1,42 @@
+import { flagName, type SettingName, settingNames, settingSchema, variableName } from './schema.ts';
+import type { LoadedSettings, SettingOrigin } from './settings.ts';
+import { allowedValues } from './value.ts';
+
+/** One setting as `quarry config` shows it. */
+export interface SettingDescription {
+  readonly name: SettingName;
+  readonly variable: string;
+  readonly flag: string;
+  /** Masked when the setting is a secret. */
+  readonly value: unknown;
+  readonly source: SettingOrigin;
+  readonly meaning: string;
+  readonly unit: string | null;
+  readonly allowed: string;
+  /** The value when nothing is set, or how it comes about. */
+  readonly default: unknown;
+}
+
+/** All settings in the order of the schema. */
+export function describeSettings(loaded: LoadedSettings): SettingDescription[] {
+  return settingNames.map((name) => {
+    const schema = settingSchema(name);
+    const value = loaded.settings[name];
+    return {
+      name,
+      variable: variableName(name),
+      flag: flagName(name),
+      value: schema.secret === true && value !== null ? maskSecret(String(value)) : value,
+      source: loaded.origins[name],
+      meaning: schema.meaning,
+      unit: schema.unit ?? null,
+      allowed: allowedValues(name),
+      default: schema.defaultMeaning ?? schema.default,
+    };
+  });
+}
+
+/** Enough to recognise a key by, too little to use it. */
+function maskSecret(secret: string): string {
+  return `${secret.slice(0, 4)}…${'*'.repeat(4)}`;
+}

@@ -1,0 +1,177 @@
+import type { Static, TSchema } from 'typebox';
+import Type from 'typebox';
+import { logLevels } from '../base/logger.ts';
+
+/**
+ * Every setting of Quarry: the one place that says its type, bounds, default and meaning. A property `uploadBytesMax`
+ * is the variable QUARRY_UPLOAD_BYTES_MAX, the flag --upload-bytes-max and the key "uploadBytesMax" of the file.
+ * To add a setting, add a line.
+ */
+export interface SettingNotes {
+  /** One sentence without a full stop: what the setting does. */
+  readonly meaning: string;
+  readonly unit?: string;
+  /** What is allowed, in words, where type and bounds do not say it. */
+  readonly allowed?: string;
+  /** The value is never printed. */
+  readonly secret?: boolean;
+  /** How a default that depends on the machine comes about. */
+  readonly defaultMeaning?: string;
+}
+
+const megabyte = 1_000_000;
+const gigabyte = 1_000_000_000;
+const keyPattern = '^[\\x21-\\x7e]{16,256}$';
+const keyAllowed = '16 to 256 printable ASCII characters without spaces';
+const uuidText = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
+
+const whole = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
+  Type.Integer({ minimum, maximum, default: preset, ...notes });
+const bytes = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
+  whole(minimum, maximum, preset, { unit: 'bytes', ...notes });
+const seconds = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
+  whole(minimum, maximum, preset, { unit: 'seconds', ...notes });
+const text = (preset: string, notes: SettingNotes) =>
+  Type.String({ minLength: 1, default: preset, ...notes });
+const choice = <const T extends readonly string[]>(values: T, preset: T[number], notes: SettingNotes) =>
+  Type.Union(
+    values.map((value) => Type.Literal(value as T[number])),
+    { default: preset, ...notes },
+  );
+const optional = <T extends TSchema>(schema: T, notes: SettingNotes) =>
+  Type.Union([Type.Null(), schema], { default: null, ...notes });
+/** The default comes from the machine, see `machineDefaults`. */
+const threads = (what: string, defaultMeaning: string) =>
+  Type.Integer({
+    minimum: 1,
+    maximum: 256,
+    meaning: `Threads that ${what}`,
+    unit: 'threads',
+    defaultMeaning,
+  });
+const perMinute = (preset: number, unit: string, meaning: string) =>
+  whole(1, 1_000_000_000_000, preset, { meaning, unit });
+
+export const settingsSchema = Type.Object({
+  // the door
+  port: whole(0, 65_535, 8720, { meaning: 'TCP port to listen on; 0 lets the system choose one' }),
+  host: text('127.0.0.1', { meaning: 'Address to listen on; 0.0.0.0 or :: serves other machines too' }),
+  baseUrl: optional(Type.String({ pattern: '^https?://[^\\s?#]+$' }), {
+    meaning: 'Address under which clients reach the server; file and image addresses start with it',
+    allowed: 'an http:// or https:// address without query or fragment',
+    defaultMeaning: 'the Host header of each request',
+  }),
+  trustProxy: Type.Boolean({
+    default: false,
+    meaning: 'Believe the x-forwarded-* headers; only behind a proxy that sets them',
+  }),
+  http: choice(['auto', 'uws', 'node'], 'auto', {
+    meaning: 'HTTP server: uWebSockets.js, node:http, or the first of them that loads',
+  }),
+  apiKey: optional(Type.String({ pattern: keyPattern }), {
+    meaning: 'serve: an API key of the first organisation; other commands: the key they send',
+    allowed: keyAllowed,
+    secret: true,
+    defaultMeaning: 'a random key, shown once at the first start',
+  }),
+  adminKey: optional(Type.String({ pattern: keyPattern }), {
+    meaning: 'serve: the key that opens /v1/admin; quarry keys: the key it sends',
+    allowed: keyAllowed,
+    secret: true,
+    defaultMeaning: 'none: administration is closed',
+  }),
+  drainSeconds: seconds(0, 3_600, 30, {
+    meaning: 'On SIGTERM, how long requests that are under way may still take',
+  }),
+  logLevel: choice(logLevels, 'info', { meaning: 'Least important event that is logged' }),
+
+  // disk and memory
+  data: text('./data', { meaning: 'Folder of all data; relative to the folder Quarry is started in' }),
+  uploadBytesMax: bytes(1_000, 100 * gigabyte, 200 * megabyte, {
+    meaning: 'Largest raw file of one document',
+  }),
+  bodyBytesMax: bytes(100_000, 500 * megabyte, 270 * megabyte, {
+    meaning: 'Largest JSON body; base64 makes a file a third larger',
+  }),
+  queueDocumentsMax: whole(1, 100_000_000, 200_000, {
+    meaning: 'Documents that may wait for parsing and indexing before adds are answered 429',
+    unit: 'documents',
+  }),
+  memoryBytesMax: Type.Integer({
+    minimum: 256 * megabyte,
+    maximum: 100_000 * gigabyte,
+    meaning: 'Memory of the process above which writes are answered 429',
+    unit: 'bytes',
+    defaultMeaning: '80 % of the memory this machine or container has',
+  }),
+  diskReserveBytes: bytes(0, 100_000 * gigabyte, gigabyte, {
+    meaning: 'Free disk space below which writes are answered 429',
+  }),
+  snapshotSeconds: seconds(5, 86_400, 300, {
+    meaning:
+      'Time between snapshots of the search shards; a shorter one makes the start after a crash faster',
+  }),
+
+  // pools
+  parseThreads: threads('parse files, each with its own parser process', 'half the cores, 1 to 8'),
+  chunkThreads: threads('cut texts into snippets', 'a quarter of the cores, 1 to 4'),
+  embedThreads: threads('run the embedding model', 'half the cores, 1 to 16'),
+  rerankThreads: threads('run the reranking model', 'a quarter of the cores, 1 to 8'),
+  searchThreads: threads('search the shards', 'the number of cores, at most 64'),
+  parseSecondsMax: seconds(1, 86_400, 600, { meaning: 'Longest time parsing of one document may take' }),
+  parseStallSeconds: seconds(1, 86_400, 20, {
+    meaning: 'Longest time parsing of one document may go without a new page',
+  }),
+
+  // models
+  reranker: optional(
+    Type.Union([Type.Literal('zerank-2'), Type.Literal('zerank-1'), Type.Literal('zerank-1-small')]),
+    { meaning: 'Reranker of queries that name none', defaultMeaning: 'none' },
+  ),
+
+  // tiers
+  freeBytesPerMinuteFast: perMinute(500_000, 'bytes/minute', 'Tier free: fast model calls'),
+  freeBytesPerMinuteSlow: perMinute(5_000_000, 'bytes/minute', 'Tier free: slow model calls'),
+  freeRerankRequestsPerMinute: perMinute(1_000, 'requests/minute', 'Tier free: rerank requests'),
+  starterBytesPerMinuteFast: perMinute(2_500_000, 'bytes/minute', 'Tier starter: fast model calls'),
+  starterBytesPerMinuteSlow: perMinute(20_000_000, 'bytes/minute', 'Tier starter: slow model calls'),
+  starterRerankRequestsPerMinute: perMinute(5_000, 'requests/minute', 'Tier starter: rerank requests'),
+  teamsBytesPerMinuteFast: perMinute(10_000_000, 'bytes/minute', 'Tier teams: fast model calls'),
+  teamsBytesPerMinuteSlow: perMinute(100_000_000, 'bytes/minute', 'Tier teams: slow model calls'),
+  teamsRerankRequestsPerMinute: perMinute(20_000, 'requests/minute', 'Tier teams: rerank requests'),
+
+  // the command line as a client
+  url: Type.String({
+    pattern: '^https?://[^\\s?#]+$',
+    default: 'http://127.0.0.1:8720',
+    meaning: 'Server that the commands talk to',
+    allowed: 'an http:// or https:// address without query or fragment',
+  }),
+  organization: optional(Type.String({ pattern: uuidText }), {
+    meaning: 'Organisation whose keys `quarry keys` manages',
+    allowed: 'a UUID',
+    defaultMeaning: 'the first organisation of the server',
+  }),
+});
+
+export type Settings = Readonly<Static<typeof settingsSchema>>;
+export type SettingName = keyof Settings;
+
+export const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
+
+/** The JSON Schema of one setting together with its notes. */
+export type SettingSchema = TSchema & SettingNotes & { readonly default?: unknown };
+
+export function settingSchema(name: SettingName): SettingSchema {
+  return settingsSchema.properties[name] as unknown as SettingSchema;
+}
+
+/** QUARRY_UPLOAD_BYTES_MAX for `uploadBytesMax`. */
+export function variableName(name: string): string {
+  return `QUARRY_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** --upload-bytes-max for `uploadBytesMax`. */
+export function flagName(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}

@@ -1,0 +1,83 @@
+import { Value } from 'typebox/value';
+import { type SettingName, type SettingSchema, settingSchema } from './schema.ts';
+
+/** Outcome of reading one setting: a value its schema accepts, or that there is none. */
+export type ValueReading = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
+
+const byteUnits: Readonly<Record<string, number>> = {
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+  TIB: 2 ** 40,
+};
+
+/** Reads what a flag, a variable or the file gave for `name`. Flags and variables give text, the file any JSON. */
+export function readValue(name: SettingName, raw: unknown): ValueReading {
+  const schema = settingSchema(name);
+  const value = typeof raw === 'string' ? fromText(schema, raw) : raw;
+  if (!Value.Check(schema, value)) return { ok: false };
+  return {
+    ok: true,
+    value: isAddress(name) ? ((value as string | null)?.replace(/\/+$/, '') ?? null) : value,
+  };
+}
+
+/** What is allowed for `name`, as the end of a sentence. */
+export function allowedValues(name: SettingName): string {
+  const schema = settingSchema(name);
+  const notes = schema.allowed;
+  if (notes !== undefined) return notes;
+  const shape = schema as unknown as JsonShape;
+  if (shape.type === 'integer') return integerWords(shape, schema.unit);
+  if (shape.type === 'boolean') return 'true or false';
+  const choices = literals(shape);
+  if (choices.length > 0) return oneOf(choices);
+  return 'a text that is not empty';
+}
+
+interface JsonShape {
+  readonly type?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly const?: unknown;
+  readonly anyOf?: readonly JsonShape[];
+}
+
+function isAddress(name: SettingName): boolean {
+  return name === 'baseUrl' || name === 'url';
+}
+
+function fromText(schema: SettingSchema, text: string): unknown {
+  const shape = schema as unknown as JsonShape;
+  if (shape.type === 'integer') return integerFromText(text, schema.unit === 'bytes');
+  if (shape.type === 'boolean')
+    return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : text;
+  return text;
+}
+
+/** 200000000, or where bytes are meant also 200MB (powers of 1000) and 200MiB (powers of 1024). */
+function integerFromText(text: string, allowByteUnits: boolean): unknown {
+  if (/^\d{1,16}$/.test(text)) return Number(text);
+  const parts = allowByteUnits ? /^(\d{1,9}(?:\.\d{1,3})?) ?([KMGT]i?B)$/i.exec(text) : null;
+  const factor = parts === null ? undefined : byteUnits[parts[2]!.toUpperCase()];
+  return factor === undefined ? text : Math.round(Number(parts![1]) * factor);
+}
+
+function integerWords(shape: JsonShape, unit: string | undefined): string {
+  const range = `a whole number from ${shape.minimum} to ${shape.maximum}`;
+  if (unit === undefined) return range;
+  return unit === 'bytes' ? `${range} (bytes), also as 200MB or 200MiB` : `${range} (${unit})`;
+}
+
+function literals(shape: JsonShape): string[] {
+  if (shape.const !== undefined) return [String(shape.const)];
+  return (shape.anyOf ?? []).flatMap(literals);
+}
+
+function oneOf(words: readonly string[]): string {
+  return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
