@@ -1,10 +1,11 @@
 import { AppError } from '../base/app-error.ts';
+import { assert } from '../base/assert.ts';
 
 /**
  * The small contract everything durable rests on: an ordered map from bytes to bytes. Two implementations pass one
  * suite (test/store/store-contract.ts): `RocksStore` on disk and `MemoryStore` for tests.
  *
- * Keys compare by unsigned bytes. Arrays handed in or out must not be changed afterwards by anybody.
+ * Keys compare by unsigned bytes; a key is not empty and does not start with 0x00, which is the store's own. Arrays handed in or out must not be changed afterwards by anybody.
  */
 export interface Store {
   /** The value as of the last acknowledged write, or undefined. Synchronous and cheap (a few microseconds when cached). */
@@ -137,6 +138,7 @@ export function readCounters(value: Uint8Array | undefined, count: number): numb
 export function operationsBytes(operations: readonly Operation[]): number {
   let bytes = 0;
   for (const operation of operations) {
+    assert((operation.key[0] ?? 0) > 0, 'a key is not empty and does not start with 0x00');
     bytes += operation.key.byteLength + 16;
     if (operation.type === 'put') bytes += operation.value.byteLength;
   }

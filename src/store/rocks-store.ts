@@ -1,0 +1,286 @@
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../base/app-error.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import { GroupCommit, type PlainOperation } from './group-commit.ts';
+import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
+import {
+  type Entry,
+  encodeCounters,
+  type Operation,
+  type RangeOptions,
+  readCounters,
+  type SpaceGuard,
+  type Store,
+  type StoreStatistics,
+  storeClosed,
+  type WriteOptions,
+} from './store.ts';
+import { type GroupWriter, ThreadWriter } from './thread-writer.ts';
+
+export interface RocksStoreOptions {
+  /** The database's folder; created when missing, its parent must exist. */
+  readonly location: string;
+  readonly logger: Logger;
+  /** Bytes of the cache of uncompressed blocks. */
+  readonly cacheBytes?: number;
+  readonly pendingBytesMax?: number;
+  readonly space?: SpaceGuard;
+  /** Replaces the writer's thread, so that tests can make a disk fail. */
+  readonly startWriter?: (database: RocksDatabase) => GroupWriter;
+}
+
+/** What is known about the group whose write failed, until the store has healed. */
+interface FailedGroup {
+  readonly number: number;
+  /** Puts every key of the group back to what it was. */
+  readonly undo: readonly PlainOperation[];
+}
+
+const nothing = new Uint8Array(0);
+
+/**
+ * Each group stores its number here: after a failure this tells whether the group reached the disk all the same. Keys
+ * that start with 0x00 are the store's own, and no range shows them.
+ */
+const groupKey = Uint8Array.of(0x00, 0x01);
+const firstKey = Uint8Array.of(0x01);
+
+/**
+ * The store on disk: reads on the calling thread, writes in groups on a thread of their own.
+ *
+ * RocksDB refuses every write after one has failed (disk full, I/O error) until it is opened again, while reads go
+ * on. So a failed write rejects its callers, later ones get reserve_reached, and as soon as there is room the
+ * database is reopened underneath; a rejected group that reached the log after all is undone then, which keeps the
+ * promise that a rejected write is not visible.
+ */
+export class RocksStore implements Store {
+  readonly #options: RocksStoreOptions;
+  readonly #commits: GroupCommit;
+  #database: RocksDatabase | null;
+  #writer: GroupWriter;
+  #groupNumber: number;
+  #failed: FailedGroup | null = null;
+  #healTimer: NodeJS.Timeout | null = null;
+  #healing: Promise<void> | null = null;
+  #closing: Promise<void> | null = null;
+
+  /** Throws `StoreLocked` when another process (or this one) has the folder open. */
+  static async open(options: RocksStoreOptions): Promise<RocksStore> {
+    return new RocksStore(options, await openDatabase(options));
+  }
+
+  private constructor(options: RocksStoreOptions, database: RocksDatabase) {
+    const pendingBytesMax = options.pendingBytesMax ?? limits.storePendingBytesMax;
+    this.#options = options;
+    this.#database = database;
+    this.#writer = startWriter(options, database);
+    this.#groupNumber = storedGroupNumber(database);
+    this.#commits = new GroupCommit({
+      get: (key) => this.get(key),
+      commit: (operations) => this.#commit(operations),
+      pendingBytesMax,
+      groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),
+      ...(options.space === undefined ? {} : { space: options.space }),
+    });
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return this.#open().getMany([key])[0];
+  }
+
+  getMany(keys: readonly Uint8Array[]): (Uint8Array | undefined)[] {
+    return keys.length === 0 ? [] : this.#open().getMany(keys);
+  }
+
+  async *range(options: RangeOptions): AsyncGenerator<Entry, void, void> {
+    const database = this.#open();
+    const start = options.gt === undefined && options.gte === undefined ? { gte: firstKey } : {};
+    const iterator = database.iterate({ ...options, ...start });
+    try {
+      for (;;) {
+        const chunk = await this.#step(() => iterator.nextv(limits.storeRangeChunk), database);
+        if (chunk.length === 0) return;
+        for (const [key, value] of chunk) yield { key, value: value ?? nothing };
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  write(operations: readonly Operation[], options?: WriteOptions): Promise<void> {
+    return this.#commits.write(operations, options);
+  }
+
+  statistics(): StoreStatistics {
+    return { ...this.#commits.statistics, liveBytes: this.#database?.estimatedBytes() ?? 0 };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#commits.close();
+    if (this.#healTimer !== null) clearTimeout(this.#healTimer);
+    await this.#healing;
+    const database = this.#database;
+    this.#database = null;
+    await this.#writer.stop();
+    if (database !== null) await this.#closeDatabase(database);
+  }
+
+  #open(): RocksDatabase {
+    if (this.#database !== null) return this.#database;
+    throw this.#closing === null ? reopening() : storeClosed();
+  }
+
+  /** One read of an iteration; a database that was closed meanwhile is the caller's `unavailable`. */
+  async #step<T>(read: () => Promise<T>, database: RocksDatabase): Promise<T> {
+    if (this.#open() !== database) throw reopening();
+    try {
+      return await read();
+    } catch (error) {
+      if (this.#database === database) throw error;
+      throw this.#closing === null ? reopening() : storeClosed();
+    }
+  }
+
+  async #commit(operations: readonly PlainOperation[]): Promise<void> {
+    if (this.#failed !== null) throw cannotWrite();
+    const number = this.#groupNumber + 1;
+    this.#groupNumber = number;
+    const group = packGroup([...operations, groupMarker(number)]);
+    try {
+      await this.#writer.write(group);
+    } catch (error) {
+      this.#afterFailure(number, operations, error);
+    }
+  }
+
+  /** Returns when the group turns out to be durable (the thread died after the write); otherwise throws. */
+  #afterFailure(number: number, operations: readonly PlainOperation[], error: unknown): void {
+    const database = this.#open();
+    // A synced write becomes visible only after it is durable.
+    if (storedGroupNumber(database) === number) return;
+    const before = database.getMany(operations.map((operation) => operation.key));
+    const undo = operations.map(({ key }, index): PlainOperation => {
+      const value = before[index];
+      return value === undefined ? { type: 'delete', key } : { type: 'put', key, value };
+    });
+    this.#failed = { number, undo };
+    this.#scheduleHeal();
+    this.#options.logger.error(
+      { error: String(error) },
+      'a write to the store failed; writes pause until it heals',
+    );
+    throw cannotWrite(error);
+  }
+
+  #scheduleHeal(): void {
+    if (this.#closing !== null) return;
+    this.#healTimer = setTimeout(() => {
+      this.#healing = this.#heal();
+    }, limits.storeReopenMs);
+  }
+
+  /** Reopens the database once there is room for what opening writes; tries again later when it cannot. */
+  async #heal(): Promise<void> {
+    const failed = this.#failed;
+    if (failed === null) return;
+    try {
+      await this.#reopen(failed);
+      this.#failed = null;
+      this.#options.logger.info({}, 'the store accepts writes again');
+    } catch (error) {
+      this.#options.logger.warn({ error: String(error) }, 'the store cannot be written yet');
+      this.#scheduleHeal();
+    }
+  }
+
+  async #reopen(failed: FailedGroup): Promise<void> {
+    await requireRoom(this.#options.location);
+    const broken = this.#database;
+    this.#database = null;
+    await this.#writer.stop();
+    if (broken !== null) await this.#closeDatabase(broken);
+    const database = await openDatabase(this.#options);
+    this.#writer = startWriter(this.#options, database);
+    try {
+      await this.#undo(failed, database);
+    } finally {
+      this.#database = database;
+    }
+  }
+
+  /** Also proves that writing works again: it always writes, if only the next group's number. */
+  async #undo(failed: FailedGroup, database: RocksDatabase): Promise<void> {
+    const survived = storedGroupNumber(database) === failed.number;
+    this.#groupNumber += 1;
+    const marker = groupMarker(this.#groupNumber);
+    await this.#writer.write(packGroup(survived ? [...failed.undo, marker] : [marker]));
+  }
+
+  /** A database with an error refuses to flush when it closes; what matters is in its log. */
+  async #closeDatabase(database: RocksDatabase): Promise<void> {
+    try {
+      await database.close();
+    } catch (error) {
+      this.#options.logger.warn({ error: String(error) }, 'the store closed with an error');
+    }
+  }
+}
+
+function openDatabase(options: RocksStoreOptions): Promise<RocksDatabase> {
+  return openRocks({
+    location: options.location,
+    cacheBytes: options.cacheBytes ?? limits.storeCacheBytes,
+  });
+}
+
+function startWriter(options: RocksStoreOptions, database: RocksDatabase): GroupWriter {
+  return options.startWriter === undefined
+    ? new ThreadWriter(database.handle)
+    : options.startWriter(database);
+}
+
+function groupMarker(number: number): PlainOperation {
+  return { type: 'put', key: groupKey, value: encodeCounters([number]) };
+}
+
+function storedGroupNumber(database: RocksDatabase): number {
+  return readCounters(database.getMany([groupKey])[0], 1)[0] ?? 0;
+}
+
+/** Opening copies the log into tables first: without room for that, a reopened database could not even be read. */
+async function requireRoom(location: string): Promise<void> {
+  let logBytes = 0;
+  for (const name of await readdir(location)) {
+    if (name.endsWith('.log')) logBytes += (await stat(join(location, name))).size;
+  }
+  const { bavail, bsize } = await statfs(location);
+  const needed = logBytes + limits.storeReopenBytes;
+  if (bavail * bsize < needed) {
+    throw new AppError('reserve_reached', `The disk has less than ${needed} free bytes.`);
+  }
+}
+
+function cannotWrite(cause?: unknown): AppError {
+  return new AppError(
+    'reserve_reached',
+    'The data directory cannot be written at the moment (is the disk full?); nothing was changed, reads go on.',
+    { retryAfterMs: 5_000, cause },
+  );
+}
+
+function reopening(): AppError {
+  return new AppError(
+    'unavailable',
+    'The store is being reopened after a disk error; try again in a moment.',
+    {
+      retryAfterMs: 1_000,
+    },
+  );
+}

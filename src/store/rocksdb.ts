@@ -1,0 +1,142 @@
+import type { RocksBatch, RocksIterator, RocksLevel } from '@nxtedition/rocksdb';
+import { AppError } from '../base/app-error.ts';
+import { limits } from '../base/limits.ts';
+import type { PlainOperation } from './group-commit.ts';
+import type { RangeOptions } from './store.ts';
+
+/**
+ * The only file that imports the RocksDB binding. The binding's `put` and `del` ignore `sync` and its promises of
+ * batches block the calling thread, so this file uses its synchronous calls and says in each name which thread they
+ * are for.
+ */
+export interface RocksDatabase {
+  /** Names the open database to another thread of this process. */
+  readonly handle: bigint;
+  /** A few microseconds a key when cached; may read from disk. */
+  getMany(keys: readonly Uint8Array[]): (Uint8Array | undefined)[];
+  /** Reads in libuv's pool, from a snapshot taken by this call. */
+  iterate(options: RangeOptions): RocksIterator;
+  estimatedBytes(): number;
+  close(): Promise<void>;
+}
+
+export class StoreLocked extends Error {
+  override readonly name = 'StoreLocked';
+}
+
+export interface RocksOptions {
+  readonly location: string;
+  /** Bytes of the cache of uncompressed blocks. */
+  readonly cacheBytes: number;
+}
+
+/** Opens or creates a database. Throws `StoreLocked` when this or another process has it open already. */
+export async function openRocks(options: RocksOptions): Promise<RocksDatabase> {
+  const { RocksLevel } = await loadLibrary();
+  const level = new RocksLevel(options.location, {
+    keyEncoding: 'buffer',
+    valueEncoding: 'buffer',
+    cacheSize: options.cacheBytes,
+    walCompression: false,
+  });
+  try {
+    await level.open();
+  } catch (error) {
+    const cause = (error as { cause?: { code?: unknown } }).cause ?? error;
+    if ((cause as { code?: unknown }).code === 'LEVEL_LOCKED') {
+      throw new StoreLocked(`the database in ${options.location} is in use`, { cause });
+    }
+    throw cause;
+  }
+  return asDatabase(level);
+}
+
+/** For the writer's thread: applies packed groups to a database that the main thread has open. */
+export interface RocksWriter {
+  /** Blocks the calling thread until the group is on disk. Throws RocksDB's error; then nothing was applied. */
+  writeSynced(group: ArrayBuffer): void;
+}
+
+export async function attachWriter(handle: bigint): Promise<RocksWriter> {
+  const { RocksLevel } = await loadLibrary();
+  const level = new RocksLevel(handle, { keyEncoding: 'buffer', valueEncoding: 'buffer' });
+  await level.open();
+  const batch = level.batch();
+  return {
+    writeSynced(group) {
+      batch._clear();
+      unpackInto(batch, group);
+      batch._writeSync({ sync: true });
+    },
+  };
+}
+
+const opDelete = 0;
+const opPut = 1;
+/** u8 operation, u32 key bytes, u32 value bytes; little-endian; then key and value. */
+const headerBytes = 9;
+
+/** One transferable block for a whole group, so that handing it to a thread copies nothing. */
+export function packGroup(operations: readonly PlainOperation[]): ArrayBuffer {
+  let size = 0;
+  for (const operation of operations) {
+    size += headerBytes + operation.key.byteLength;
+    if (operation.type === 'put') size += operation.value.byteLength;
+  }
+  const group = Buffer.from(new ArrayBuffer(size));
+  let offset = 0;
+  for (const operation of operations) {
+    const value = operation.type === 'put' ? operation.value : null;
+    group.writeUInt8(value === null ? opDelete : opPut, offset);
+    group.writeUInt32LE(operation.key.byteLength, offset + 1);
+    group.writeUInt32LE(value?.byteLength ?? 0, offset + 5);
+    group.set(operation.key, offset + headerBytes);
+    offset += headerBytes + operation.key.byteLength;
+    if (value === null) continue;
+    group.set(value, offset);
+    offset += value.byteLength;
+  }
+  return group.buffer;
+}
+
+function unpackInto(batch: RocksBatch, group: ArrayBuffer): void {
+  const bytes = Buffer.from(group);
+  let offset = 0;
+  while (offset < bytes.byteLength) {
+    const keyStart = offset + headerBytes;
+    const valueStart = keyStart + bytes.readUInt32LE(offset + 1);
+    const end = valueStart + bytes.readUInt32LE(offset + 5);
+    const key = bytes.subarray(keyStart, valueStart);
+    if (bytes.readUInt8(offset) === opPut) batch._put(key, bytes.subarray(valueStart, end), {});
+    else batch._del(key, {});
+    offset = end;
+  }
+}
+
+function asDatabase(level: RocksLevel): RocksDatabase {
+  return {
+    handle: level.handle,
+    getMany: (keys) => level._getManySync(keys, { valueEncoding: 'buffer' }),
+    iterate: (options) =>
+      level.iterator({
+        ...options,
+        highWaterMarkBytes: limits.storeRangeChunkBytes,
+        keyEncoding: 'buffer',
+        valueEncoding: 'buffer',
+      }),
+    estimatedBytes: () => Number(level.getProperty('rocksdb.estimate-live-data-size')),
+    close: () => level.close(),
+  };
+}
+
+async function loadLibrary(): Promise<typeof import('@nxtedition/rocksdb')> {
+  try {
+    return await import('@nxtedition/rocksdb');
+  } catch (cause) {
+    throw new AppError(
+      'unavailable',
+      `Quarry keeps its data in RocksDB, whose binding does not load on this platform (${process.platform}-${process.arch}); linux-x64 with glibc and darwin-arm64 are supported.`,
+      { cause },
+    );
+  }
+}

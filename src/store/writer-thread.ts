@@ -1,0 +1,21 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { present } from '../base/assert.ts';
+import { attachWriter } from './rocksdb.ts';
+import type { WriterReply, WriterRequest } from './thread-writer.ts';
+
+/** The thread that waits for the disk, so that the event loop does not. Started by `thread-writer.ts`. */
+const port = present(parentPort, 'the writer runs in a thread of its own');
+const { handle } = workerData as { handle: bigint };
+const writer = await attachWriter(handle);
+
+port.on('message', ({ id, group }: WriterRequest) => {
+  try {
+    writer.writeSynced(group);
+    port.postMessage({ id, error: null } satisfies WriterReply);
+  } catch (error) {
+    port.postMessage({
+      id,
+      error: error instanceof Error ? error.message : String(error),
+    } satisfies WriterReply);
+  }
+});

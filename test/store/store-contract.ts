@@ -1,0 +1,269 @@
+import t, { type Test } from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
+import {
+  type Entry,
+  ExpectationFailed,
+  type Operation,
+  type RangeOptions,
+  readCounters,
+  type SpaceGuard,
+  type Store,
+} from '../../src/store/store.ts';
+
+export interface StoreUnderTest {
+  readonly name: string;
+  open(options?: { pendingBytesMax?: number; space?: SpaceGuard }): Promise<Store>;
+}
+
+export const bytes = (value: string): Uint8Array => Buffer.from(value);
+export const put = (key: string, value: string): Operation => ({
+  type: 'put',
+  key: bytes(key),
+  value: bytes(value),
+});
+export const remove = (key: string): Operation => ({ type: 'delete', key: bytes(key) });
+const add = (key: string, ...amounts: number[]): Operation => ({ type: 'add', key: bytes(key), amounts });
+const absent = (key: string): Operation => ({
+  type: 'expect',
+  key: bytes(key),
+  holds: (value) => value === undefined,
+  what: `${key} is free`,
+});
+
+export function textAt(store: Store, key: string): string | undefined {
+  const value = store.get(bytes(key));
+  return value === undefined ? undefined : Buffer.from(value).toString();
+}
+
+async function keysOf(entries: AsyncIterable<Entry>): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of entries) keys.push(Buffer.from(key).toString());
+  return keys;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof AppError ? error.code : String(error);
+}
+
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => 'resolved',
+    (error: unknown) => error,
+  );
+}
+
+/** What every store promises. Each implementation's test runs all of it. */
+export function storeContract(under: StoreUnderTest): void {
+  const test = (title: string, check: (store: Store, t: Test) => Promise<void>) =>
+    t.test(`${under.name}: ${title}`, async (t) => {
+      const store = await under.open();
+      t.teardown(() => store.close());
+      await check(store, t);
+    });
+
+  test('an acknowledged write is read back, a deleted key is gone', async (store, t) => {
+    await store.write([put('a', '1'), put('b', '2')]);
+    await store.write([remove('a'), put('c', '')]);
+    t.equal(textAt(store, 'a'), undefined);
+    t.equal(textAt(store, 'b'), '2');
+    t.equal(textAt(store, 'c'), '');
+    t.same(
+      store.getMany([bytes('c'), bytes('a'), bytes('b')]).map((value) => value?.byteLength),
+      [0, undefined, 1],
+    );
+    t.same(store.getMany([]), []);
+  });
+
+  test('operations of one write apply in their order', async (store, t) => {
+    await store.write([put('a', '1'), remove('a'), put('b', '1'), put('b', '2')]);
+    t.same([textAt(store, 'a'), textAt(store, 'b')], [undefined, '2']);
+  });
+
+  test('concurrent writes are acknowledged and applied in the order of the calls', async (store, t) => {
+    const acknowledged: number[] = [];
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        store.write([put('last', String(index)), put(`k${index}`, 'x')]).then(() => acknowledged.push(index)),
+      ),
+    );
+    t.same(
+      acknowledged,
+      Array.from({ length: 200 }, (_, index) => index),
+    );
+    t.equal(textAt(store, 'last'), '199');
+    const { commits, committedWrites, pendingBytes } = store.statistics();
+    t.equal(committedWrites, 200);
+    t.ok(commits < 200, 'they shared commits');
+    t.equal(pendingBytes, 0);
+  });
+
+  test('a write of nothing resolves after everything before it', async (store, t) => {
+    let before = false;
+    const first = store.write([put('a', '1')]).then(() => {
+      before = true;
+    });
+    await store.write([]);
+    t.ok(before);
+    await first;
+  });
+
+  rangeContract(test);
+  evaluationContract(test);
+  refusalContract(under);
+  closeContract(under);
+}
+
+type Define = (title: string, check: (store: Store, t: Test) => Promise<void>) => void;
+
+function rangeContract(test: Define): void {
+  const cases: [RangeOptions, string[]][] = [
+    [{}, ['a', 'a\0', 'b', 'c', 'ÿ']],
+    [{ gt: bytes('a') }, ['a\0', 'b', 'c', 'ÿ']],
+    [{ gte: bytes('a\0'), lt: bytes('c') }, ['a\0', 'b']],
+    [{ gt: bytes('a'), lte: bytes('c') }, ['a\0', 'b', 'c']],
+    [{ lte: bytes('c'), reverse: true, limit: 2 }, ['c', 'b']],
+    [{ limit: 1 }, ['a']],
+    [{ limit: 0 }, []],
+    [{ gte: bytes('c'), lt: bytes('b') }, []],
+    [{ gt: bytes('ÿ') }, []],
+    [{ reverse: true }, ['ÿ', 'c', 'b', 'a\0', 'a']],
+  ];
+  test('ranges hold exactly the keys between their bounds, in byte order', async (store, t) => {
+    await store.write(['c', 'a', 'ÿ', 'b', 'a\0'].map((key) => put(key, key)));
+    for (const [options, expected] of cases) {
+      t.same(await keysOf(store.range(options)), expected, JSON.stringify(options));
+    }
+    for await (const { key, value } of store.range({})) t.same(Buffer.from(value), Buffer.from(key));
+    for await (const { value } of store.range({ values: false })) t.equal(value.byteLength, 0);
+  });
+
+  test('a range answers from one moment, whatever is written meanwhile', async (store, t) => {
+    const names = Array.from({ length: 1000 }, (_, index) => `k${String(index).padStart(4, '0')}`);
+    await store.write(names.map((name) => put(name, 'old')));
+    const seen: string[] = [];
+    let changed = false;
+    for await (const { key, value } of store.range({})) {
+      seen.push(Buffer.from(key).toString());
+      t.equal(Buffer.from(value).toString(), 'old');
+      if (changed) continue;
+      changed = true;
+      await store.write([put('k0000a', 'new'), remove('k0999'), put('k0998', 'new')]);
+    }
+    t.same(seen, names);
+    t.equal(textAt(store, 'k0998'), 'new');
+  });
+
+  test('a range can be left early', async (store, t) => {
+    await store.write(Array.from({ length: 600 }, (_, index) => put(`k${index}`, 'v')));
+    let count = 0;
+    for await (const _ of store.range({})) {
+      count += 1;
+      if (count === 3) break;
+    }
+    t.equal(count, 3);
+  });
+}
+
+function evaluationContract(test: Define): void {
+  test('of many writers that each expect a free key exactly one succeeds', async (store, t) => {
+    const results = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, index) => store.write([absent('key'), put('key', String(index))])),
+    );
+    t.equal(results.filter((result) => result.status === 'fulfilled').length, 1);
+    t.equal(textAt(store, 'key'), '0');
+    t.match(await rejection(store.write([absent('key'), put('other', 'x')])), ExpectationFailed);
+    t.equal(textAt(store, 'other'), undefined);
+  });
+
+  test('an expectation sees the writes queued before it, deletions too', async (store, t) => {
+    const taken = store.write([put('key', '1')]);
+    const freed = store.write([remove('key')]);
+    const again = store.write([absent('key'), put('key', '2')]);
+    await Promise.all([taken, freed, again]);
+    t.equal(textAt(store, 'key'), '2');
+  });
+
+  test('additions add up exactly, however many writers', async (store, t) => {
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) => store.write([add('n', 1, index), put(`k${index}`, 'x')])),
+    );
+    await store.write([add('n', -10, 0, 5)]);
+    t.same(readCounters(store.get(bytes('n')), 3), [90, 4950, 5]);
+    await store.write([remove('n'), add('n', 2)]);
+    t.same(readCounters(store.get(bytes('n')), 1), [2]);
+    t.same(readCounters(undefined, 2), [0, 0]);
+  });
+
+  test('a refused write adds nothing', async (store, t) => {
+    await store.write([put('key', '1')]);
+    await rejection(store.write([add('n', 1), absent('key')]));
+    t.equal(store.get(bytes('n')), undefined);
+  });
+}
+
+function refusalContract(under: StoreUnderTest): void {
+  t.test(
+    `${under.name}: too many waiting bytes are refused with queue_full, later writes go on`,
+    async (t) => {
+      const store = await under.open({ pendingBytesMax: 1000 });
+      t.teardown(() => store.close());
+      const large = store.write([put('large', 'x'.repeat(5000))]);
+      const refused = await rejection(store.write([put('b', 'x')]));
+      t.equal(codeOf(refused), 'queue_full');
+      t.ok(((refused as AppError).options.retryAfterMs ?? 0) > 0);
+      await large;
+      await store.write([put('b', 'y')]);
+      t.equal(textAt(store, 'b'), 'y');
+    },
+  );
+
+  t.test(`${under.name}: below the free-space reserve only work that frees space is written`, async (t) => {
+    let low = false;
+    const check = () => {
+      if (low) throw new AppError('reserve_reached', 'The disk is nearly full.');
+    };
+    const store = await under.open({ space: { check } });
+    t.teardown(() => store.close());
+    await store.write([put('a', '1')]);
+    low = true;
+    t.equal(codeOf(await rejection(store.write([put('b', '1')]))), 'reserve_reached');
+    t.equal(textAt(store, 'a'), '1', 'reads go on');
+    await store.write([remove('a')], { mayUseReserve: true });
+    t.equal(textAt(store, 'a'), undefined);
+    low = false;
+    await store.write([put('b', '2')]);
+    t.equal(textAt(store, 'b'), '2');
+  });
+}
+
+function closeContract(under: StoreUnderTest): void {
+  t.test(`${under.name}: closing finishes accepted writes and refuses everything after`, async (t) => {
+    const store = await under.open();
+    await store.write([put('a', '1')]);
+    const reader = store.range({});
+    await reader.next();
+    const accepted = store.write([put('b', '2')]);
+    const closing = store.close();
+    const late = store.write([put('c', '3')]);
+    t.equal(codeOf(await rejection(late)), 'unavailable');
+    await accepted;
+    await Promise.all([closing, store.close()]);
+    await store.close();
+    t.throws(() => store.get(bytes('a')), { code: 'unavailable' });
+    t.throws(() => store.getMany([bytes('a')]), { code: 'unavailable' });
+    t.equal(codeOf(await rejection(store.range({}).next())), 'unavailable');
+    t.equal(codeOf(await rejection(store.write([]))), 'unavailable');
+    t.type(store.statistics().pendingBytes, 'number');
+  });
+
+  t.test(`${under.name}: closing in the middle of a range ends it with unavailable`, async (t) => {
+    const store = await under.open();
+    await store.write(Array.from({ length: 2000 }, (_, index) => put(`k${index}`, 'v')));
+    const read = async () => {
+      for await (const { key } of store.range({}))
+        if (Buffer.from(key).toString() === 'k0') void store.close();
+    };
+    t.equal(codeOf(await rejection(read())), 'unavailable');
+    await store.close();
+  });
+}
