@@ -23,6 +23,21 @@ export const limits = {
   validationIssuesMax: 16,
   apiKeyNameBytesMax: 256,
   unixSecondsMax: 253_402_300_799,
+
+  // the door
+  headerBytesMax: 131_072,
+  keepAliveMsMax: 72_000,
+  pipelinedRequestsMax: 8,
+  requestsRunningMax: 4_096,
+  bodyQueueBytesMax: 1_048_576,
+  discardedBodyBytesMax: 1_048_576,
+  bufferedReplyBytesMax: 65_536,
+  fileChunkBytes: 262_144,
+  jsonBodyBytesMax: 268_435_456,
+  jsonValuesMax: 4_000_000,
+  uploadMsMax: 3_600_000,
+  multipartFieldBytesMax: 131_072,
+  multipartFieldsMax: 16,
   modelBytesMax: 5_000_000,
   waitMsMax: 50_000,
   requestMsMax: 55_000,
@@ -46,6 +61,13 @@ export const limits = {
   keyCacheEntriesMax: 10_000,
   keyCacheMs: 1_000,
 
+  // usage
+  usageFlushMs: 5_000,
+  usagePendingMax: 20_000,
+  usageBatchMax: 1_000,
+  usageRowsMax: 50_000,
+  usageSecondsMax: 253_402_300_799,
+
   // documents
   documentPagesMax: 5_000,
   documentTextUnitsMax: 50_000_000,
@@ -61,6 +83,16 @@ export const limits = {
   chunkPrefixUnitsMax: 200,
   headingUnitsMax: 200,
   titleLikeUnitsMax: 90,
+
+  // lexical analysis
+  termUnitsMax: 128,
+  compoundRunsMax: 8,
+  stemUnitsMax: 40,
+  segmenterUnitsMax: 1_000,
+  wordCacheEntriesMax: 65_536,
+  analysedRowUnitsMax: 200_000,
+  languageSampleRowsMax: 24,
+  queryGroupsMax: 512,
 
   // store
   storePendingBytesMax: 128 * 1_048_576,

@@ -1,0 +1,73 @@
+import { assert, present } from '../base/assert.ts';
+
+/** Totals are kept for periods of five lengths side by side, so that no reader ever adds up years of minutes. */
+export const periodLengths = ['minute', 'hour', 'day', 'month', 'all'] as const;
+export type PeriodLength = (typeof periodLengths)[number];
+
+/** Lengths in minutes of those periods that are all equally long, shortest first. */
+const equalPeriods = [
+  { length: 'minute', minutes: 1 },
+  { length: 'hour', minutes: 60 },
+  { length: 'day', minutes: 1_440 },
+] as const;
+export type EqualPeriodLength = (typeof equalPeriods)[number]['length'];
+
+/** Periods `from` (inclusive) to `to` (exclusive), numbered from 1970-01-01 UTC. */
+export interface PeriodSpan {
+  readonly length: EqualPeriodLength;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Number of the period of this length in which `atMs` (milliseconds since the epoch) lies; months of UTC. */
+export function periodAt(length: PeriodLength, atMs: number): number {
+  switch (length) {
+    case 'minute':
+    case 'hour':
+    case 'day':
+      return Math.floor(atMs / (minutesOf(length) * 60_000));
+    case 'month': {
+      const date = new Date(atMs);
+      return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
+    }
+    case 'all':
+      return 0;
+  }
+}
+
+export function minutesOf(length: EqualPeriodLength): number {
+  return present(
+    equalPeriods.find((period) => period.length === length),
+    'a length in minutes',
+  ).minutes;
+}
+
+/**
+ * The fewest periods, none longer than `longest`, that together are exactly the minutes from `from` (inclusive) to
+ * `to` (exclusive), in order of time.
+ */
+export function spansOf(
+  minutes: { readonly from: number; readonly to: number },
+  longest: EqualPeriodLength,
+): PeriodSpan[] {
+  assert(minutes.from <= minutes.to, 'a stretch of time begins before it ends');
+  return cover(
+    minutes.from,
+    minutes.to,
+    equalPeriods.findIndex((period) => period.length === longest),
+  );
+}
+
+function cover(from: number, to: number, index: number): PeriodSpan[] {
+  if (from === to) return [];
+  const period = present(equalPeriods[index], 'minutes cover everything');
+  const size = period.minutes;
+  const first = Math.ceil(from / size);
+  const end = Math.floor(to / size);
+  if (first >= end) return cover(from, to, index - 1);
+  return [
+    ...cover(from, first * size, index - 1),
+    { length: period.length, from: first, to: end },
+    ...cover(end * size, to, index - 1),
+  ];
+}

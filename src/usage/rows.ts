@@ -1,0 +1,64 @@
+import { present } from '../base/assert.ts';
+import { tables, text, u8, u32, uuid } from '../store/keys.ts';
+import { type Operation, readCounters, type Store } from '../store/store.ts';
+import { bytesCodec, Table } from '../store/table.ts';
+import { type Count, counterNames, type UsageKind, usageKinds } from './facts.ts';
+import { type PeriodLength, periodAt, periodLengths } from './periods.ts';
+
+/**
+ * Usage on disk: organisation, kind, length of the period, number of the period, subject -> absolute totals. The
+ * numbers of kinds and lengths are part of the format: new ones go to the end of their lists.
+ */
+const rows = new Table<
+  readonly [organizationId: string, kind: number, length: number, period: number, subject: string],
+  Uint8Array
+>(tables.usage, [uuid, u8, u8, u32, text], bytesCodec);
+
+export interface UsageRow {
+  readonly period: number;
+  readonly subject: string;
+  /** As `counterNames` orders them. */
+  readonly amounts: readonly number[];
+}
+
+export interface RowRange {
+  readonly organizationId: string;
+  readonly kind: UsageKind;
+  readonly length: PeriodLength;
+  /** First period. */
+  readonly from: number;
+  /** The period behind the last one. */
+  readonly to: number;
+}
+
+/**
+ * Adds a count to the period of every length in which `atMs` lies. The store turns them into absolute totals when
+ * the write's turn comes, so joining them to the write of what they count makes them as exact as that write.
+ */
+export function countOperations(counted: Count, atMs: number): Operation[] {
+  const { organizationId, kind, subject, amounts } = counted;
+  return periodLengths.map((length, index) => ({
+    type: 'add',
+    key: rows.keyOf(organizationId, usageKinds.indexOf(kind), index, periodAt(length, atMs), subject),
+    amounts,
+  }));
+}
+
+/** Rows in order of time. */
+export async function* readRows(store: Store, range: RowRange): AsyncGenerator<UsageRow, void, void> {
+  const kind = usageKinds.indexOf(range.kind);
+  const length = periodLengths.indexOf(range.length);
+  const gte = rows.keyOf(range.organizationId, kind, length, range.from);
+  const lt = rows.keyOf(range.organizationId, kind, length, range.to);
+  const width = counterNames[range.kind].length;
+  for await (const entry of rows.range(store, [range.organizationId, kind, length], { gte, lt })) {
+    const [, , , period, subject] = entry.key;
+    yield { period, subject, amounts: readCounters(entry.value, width) };
+  }
+}
+
+/** The two words of a subject. */
+export function wordsOf(subject: string): readonly [string, string] {
+  const parts = subject.split(' ');
+  return [present(parts[0], 'a first word'), present(parts[1], 'a second word')];
+}
