@@ -1,0 +1,171 @@
+import { unknownPiece } from '../../src/text/wordpiece.ts';
+
+const alphabetMax = 1_200;
+const wordCountMin = 3;
+const continuation = '##';
+
+/** Two neighbouring symbols, how often they meet, and in which words. */
+interface Pair {
+  readonly left: number;
+  readonly right: number;
+  count: number;
+  readonly words: Set<number>;
+}
+
+/** A binary max-heap of pairs by a count that may be outdated; ties go to the older symbols, so runs repeat. */
+class PairHeap {
+  readonly #items: { readonly pair: Pair; readonly count: number }[] = [];
+
+  push(pair: Pair): void {
+    const items = this.#items;
+    items.push({ pair, count: pair.count });
+    let at = items.length - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!this.#before(at, parent)) break;
+      this.#swap(at, parent);
+      at = parent;
+    }
+  }
+
+  /** The pair with the highest count of now, or undefined when none is left. */
+  pop(): Pair | undefined {
+    const items = this.#items;
+    for (;;) {
+      const top = items[0];
+      if (top === undefined) return undefined;
+      const last = items.pop()!;
+      if (items.length > 0) {
+        items[0] = last;
+        this.#sink();
+      }
+      if (top.count === top.pair.count) return top.pair;
+      if (top.pair.count > 0) this.push(top.pair);
+    }
+  }
+
+  #sink(): void {
+    let at = 0;
+    for (;;) {
+      let best = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < this.#items.length && this.#before(child, best)) best = child;
+      }
+      if (best === at) return;
+      this.#swap(at, best);
+      at = best;
+    }
+  }
+
+  #before(a: number, b: number): boolean {
+    const first = this.#items[a]!;
+    const second = this.#items[b]!;
+    if (first.count !== second.count) return first.count > second.count;
+    if (first.pair.left !== second.pair.left) return first.pair.left < second.pair.left;
+    return first.pair.right < second.pair.right;
+  }
+
+  #swap(a: number, b: number): void {
+    const kept = this.#items[a]!;
+    this.#items[a] = this.#items[b]!;
+    this.#items[b] = kept;
+  }
+}
+
+function alphabetOf(words: readonly (readonly [string, number])[]): string[] {
+  const counts = new Map<string, number>();
+  for (const [word, count] of words) {
+    for (const character of word) counts.set(character, (counts.get(character) ?? 0) + count);
+  }
+  const ranked = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  return ranked.slice(0, alphabetMax).map(([character]) => character);
+}
+
+/** Merges the most frequent neighbours of all words again and again; the state of one training run. */
+class Merger {
+  readonly symbols: string[] = [unknownPiece];
+  readonly #ids = new Map<string, number>();
+  readonly #words: number[][] = [];
+  readonly #counts: number[] = [];
+  readonly #pairs = new Map<number, Pair>();
+  readonly #heap = new PairHeap();
+
+  constructor(words: readonly (readonly [string, number])[]) {
+    const alphabet = alphabetOf(words);
+    for (const character of alphabet) this.#symbol(character);
+    for (const character of alphabet) this.#symbol(continuation + character);
+    for (const [word, count] of words) {
+      const symbols = [...word].map((character, index) =>
+        this.#ids.get(index === 0 ? character : continuation + character),
+      );
+      // Words with a character outside the alphabet have no say.
+      if (symbols.includes(undefined)) continue;
+      this.#words.push(symbols as number[]);
+      this.#counts.push(count);
+    }
+    for (const index of this.#words.keys()) this.#countPairs(index, 1);
+    for (const pair of this.#pairs.values()) this.#heap.push(pair);
+  }
+
+  /** One merge; false when no two symbols meet any more. */
+  merge(): boolean {
+    const best = this.#heap.pop();
+    if (best === undefined || best.count <= 0) return false;
+    const merged = this.#symbol(
+      this.symbols[best.left]! + this.symbols[best.right]!.slice(continuation.length),
+    );
+    for (const index of [...best.words]) {
+      this.#countPairs(index, -1);
+      const word = this.#words[index]!;
+      const next: number[] = [];
+      for (let at = 0; at < word.length; at += 1) {
+        const meets = word[at] === best.left && word[at + 1] === best.right;
+        next.push(meets ? merged : word[at]!);
+        if (meets) at += 1;
+      }
+      this.#words[index] = next;
+      for (const pair of this.#countPairs(index, 1)) this.#heap.push(pair);
+    }
+    return true;
+  }
+
+  #symbol(text: string): number {
+    const known = this.#ids.get(text);
+    if (known !== undefined) return known;
+    this.symbols.push(text);
+    this.#ids.set(text, this.symbols.length - 1);
+    return this.symbols.length - 1;
+  }
+
+  #countPairs(index: number, sign: 1 | -1): Pair[] {
+    const word = this.#words[index]!;
+    const touched: Pair[] = [];
+    for (let at = 0; at + 1 < word.length; at += 1) {
+      const left = word[at]!;
+      const right = word[at + 1]!;
+      const key = left * 0x100000 + right;
+      let pair = this.#pairs.get(key);
+      if (pair === undefined) {
+        pair = { left, right, count: 0, words: new Set() };
+        this.#pairs.set(key, pair);
+      }
+      pair.count += sign * this.#counts[index]!;
+      if (sign > 0) pair.words.add(index);
+      else pair.words.delete(index);
+      touched.push(pair);
+    }
+    return touched;
+  }
+}
+
+/**
+ * A WordPiece vocabulary of at most `size` pieces for words (normalised) with their counts: `[UNK]`, the commonest
+ * characters (alone and as `##`), then the results of byte-pair merges in the order of their frequency.
+ */
+export function trainVocabulary(counts: ReadonlyMap<string, number>, size: number): string[] {
+  const words = [...counts].filter(([, count]) => count >= wordCountMin);
+  words.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const merger = new Merger(words);
+  while (merger.symbols.length < size && merger.merge());
+  return merger.symbols;
+}

@@ -1,0 +1,36 @@
+/** Which side of a search a text stands on: models treat the two differently. */
+export const inputTypes = ['query', 'document'] as const;
+export type InputType = (typeof inputTypes)[number];
+
+export interface Embeddings {
+  /** One row of `Embedder.dimensions` components per text, in the order given; every row has length 1. */
+  readonly vectors: Float32Array;
+  /** How many tokens the texts have together. */
+  readonly tokens: number;
+}
+
+/** Text to vector. The same text and type always give the same bytes, whatever else is in the batch. */
+export interface Embedder {
+  readonly id: string;
+  /** Components of a vector as the model makes it, before `toDimensions`. */
+  readonly dimensions: number;
+  /** Any text is valid, the empty one too; no text gives no row. */
+  embed(texts: readonly string[], inputType: InputType): Promise<Embeddings>;
+  /** Frees the model; twice does no harm, embedding afterwards is a mistake of the caller. */
+  close(): Promise<void>;
+}
+
+export interface RerankScores {
+  /** One score in 0..1 per document, in the order given. */
+  readonly scores: Float32Array;
+  /** How many tokens the query and the documents have together; the query counts once. */
+  readonly tokens: number;
+}
+
+/** Query and documents to scores. A score depends on the query and its own document alone. */
+export interface Reranker {
+  readonly id: string;
+  score(query: string, documents: readonly string[]): Promise<RerankScores>;
+  /** Frees the model; twice does no harm, scoring afterwards is a mistake of the caller. */
+  close(): Promise<void>;
+}

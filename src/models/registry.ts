@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { AppError } from '../base/app-error.ts';
+import { projectRoot } from '../base/root.ts';
+import type { Embedder, InputType } from './model.ts';
+import { StaticEmbedder } from './static-embedder.ts';
+
+/** An embedding model that callers can name. */
+export interface EmbeddingModel {
+  readonly id: string;
+  /** Folder of its files. */
+  readonly folder: string;
+  /** Components of a vector as the model makes it. */
+  readonly dimensions: number;
+  /** What a caller may ask for, longest first; above `dimensions` the vector is padded with zeros. */
+  readonly offered: readonly number[];
+}
+
+export const embeddingModels: readonly EmbeddingModel[] = [
+  {
+    id: 'zembed-1',
+    folder: join(projectRoot, 'models', 'zembed-1'),
+    dimensions: 320,
+    offered: [2560, 1280, 640, 320, 160, 80, 40],
+  },
+];
+
+/** The model of collections and of callers who name none. */
+export const defaultEmbeddingModel = 'zembed-1';
+
+function find<T extends { readonly id: string }>(models: readonly T[], kind: string, id: string): T {
+  const model = models.find((candidate) => candidate.id === id);
+  if (model !== undefined) return model;
+  const ids = models.map((candidate) => candidate.id).join(', ');
+  throw new AppError(
+    'not_found',
+    `There is no ${kind} ${JSON.stringify(id)}; the available ones are: ${ids}.`,
+  );
+}
+
+/** The embedding model with this id; an unknown id is a 404 that lists the known ones. */
+export function embeddingModel(id: string): EmbeddingModel {
+  return find(embeddingModels, 'embedding model', id);
+}
+
+/** Components of the vectors a caller gets: `asked`, or all that the model offers; a 400 when it is not offered. */
+export function offeredDimensions(model: EmbeddingModel, asked: number | null): number {
+  if (asked === null) return model.offered[0]!;
+  if (model.offered.includes(asked)) return asked;
+  const offered = model.offered.join(', ');
+  throw new AppError(
+    'bad_request',
+    `${model.id} has no vectors of ${asked} dimensions; it offers: ${offered}.`,
+  );
+}
+
+/** Loads an embedding model; an unknown id is a 404 that lists the known ones. */
+export function openEmbedder(id: string): Promise<Embedder> {
+  return StaticEmbedder.open(id, embeddingModel(id).folder);
+}
+
+/** What the embedding worker is asked. */
+export interface EmbedTask {
+  readonly model: string;
+  readonly texts: readonly string[];
+  readonly inputType: InputType;
+}
+
+/** What the embedding worker answers; `vectors` has `dimensions` components per text. */
+export interface EmbedReply {
+  readonly vectors: Float32Array;
+  readonly dimensions: number;
+  readonly tokens: number;
+  readonly inferenceMs: number;
+}
