@@ -1,0 +1,92 @@
+import { AppError } from '../base/app-error.ts';
+import { shardCounts } from '../base/limits.ts';
+import type { GetCollectionListResponse } from '../schemas/collections.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { jsonOption, yesOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { printable } from './layout.ts';
+import { wholeOption } from './option-values.ts';
+
+export const collectionCommands: readonly CommandSpec[] = [
+  {
+    usage: 'collections list',
+    settings: 'client',
+    summary: 'list all collections',
+    options: [jsonOption],
+    examples: ['quarry collections list'],
+    run: list,
+  },
+  {
+    usage: 'collections add <name>',
+    settings: 'client',
+    summary: 'create a collection',
+    options: [
+      {
+        flags: '--shards <count>',
+        meaning: `one of ${shardCounts.join(', ')}; it cannot change later`,
+        default: '1',
+      },
+      jsonOption,
+    ],
+    examples: ['quarry collections add handbook', 'quarry collections add archive --shards 16'],
+    run: add,
+  },
+  {
+    usage: 'collections delete <name>',
+    settings: 'client',
+    summary: 'delete a collection with all its documents',
+    options: [yesOption, jsonOption],
+    examples: ['quarry collections delete archive --yes'],
+    run: remove,
+  },
+];
+
+async function list(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const reply = await context.api.call<GetCollectionListResponse>('collections/get-collection-list', {});
+  if (options.json === true) context.terminal.out(JSON.stringify(reply));
+  else reply.collection_names.map(printable).forEach(context.terminal.out);
+  return exitCodes.done;
+}
+
+async function add(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const name = words[0]!;
+  const reply = await context.api.call('collections/add-collection', {
+    collection_name: name,
+    num_shards: wholeOption(options, 'shards', { minimum: 1, maximum: 64 }),
+  });
+  context.terminal.out(
+    options.json === true ? JSON.stringify(reply) : `Collection ${printable(name)} exists now.`,
+  );
+  return exitCodes.done;
+}
+
+async function remove(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const name = words[0]!;
+  if (options.yes !== true)
+    await confirmOrRefuse(context, `Delete the collection ${printable(name)} with all its documents?`);
+  const reply = await context.api.call('collections/delete-collection', { collection_name: name });
+  context.terminal.out(
+    options.json === true ? JSON.stringify(reply) : `Collection ${printable(name)} is deleted.`,
+  );
+  return exitCodes.done;
+}
+
+/** Returns when a person said yes; throws AppError `bad_request` otherwise. */
+export async function confirmOrRefuse(context: CommandContext, question: string): Promise<void> {
+  const answer = await context.terminal.confirm(question);
+  if (answer === null)
+    throw new AppError('bad_request', 'Nobody is here to confirm; say --yes to go on without asking.');
+  if (!answer) throw new AppError('bad_request', 'Nothing was deleted.');
+}

@@ -1,0 +1,37 @@
+import { limits } from '../base/limits.ts';
+import type { DocumentMetadataResponse, GetDocumentInfoListResponse } from '../schemas/documents.ts';
+import type { Api } from './api.ts';
+
+/** A document as the server lists it; `sha256` is the hash of its raw bytes in hexadecimal, where the server sends it. */
+export type ListedDocument = DocumentMetadataResponse & { readonly sha256?: string | null };
+
+export interface ListRequest {
+  readonly collection: string;
+  readonly prefix?: string;
+}
+
+/** All documents of a collection in ascending order of their paths, page by page. */
+export async function* listDocuments(api: Api, request: ListRequest): AsyncGenerator<ListedDocument> {
+  let after: string | null = null;
+  for (;;) {
+    const reply: GetDocumentInfoListResponse = await api.call('documents/get-document-info-list', {
+      collection_name: request.collection,
+      limit: limits.listDocumentsMax,
+      ...(request.prefix === undefined || request.prefix === '' ? {} : { path_prefix: request.prefix }),
+      ...(after === null ? {} : { path_gt: after }),
+    });
+    yield* reply.documents;
+    const last = reply.documents.at(-1);
+    if (last === undefined || reply.documents.length < limits.listDocumentsMax) return;
+    after = last.path;
+  }
+}
+
+/** True when nothing more will happen to the document by itself. */
+export function isFinal(document: { readonly index_status: string }): boolean {
+  return document.index_status === 'indexed' || hasFailed(document);
+}
+
+export function hasFailed(document: { readonly index_status: string }): boolean {
+  return document.index_status === 'parsing_failed' || document.index_status === 'indexing_failed';
+}

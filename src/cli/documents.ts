@@ -1,0 +1,238 @@
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { AppError } from '../base/app-error.ts';
+import { limits } from '../base/limits.ts';
+import type { DeleteDocumentResponse, GetDocumentInfoResponse } from '../schemas/documents.ts';
+import { confirmOrRefuse } from './collections.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { collectionOption, jsonOption, yesOption } from './command.ts';
+import { hasFailed, type ListedDocument, listDocuments } from './document-list.ts';
+import { exitCodes } from './exit-codes.ts';
+import { byteWords, counted, printable, table } from './layout.ts';
+import { jsonObjectOption } from './option-values.ts';
+
+export const documentCommands: readonly CommandSpec[] = [
+  {
+    usage: 'documents list',
+    settings: 'client',
+    summary: 'list the documents of a collection',
+    options: [
+      collectionOption,
+      { flags: '--prefix <text>', meaning: 'only paths that start with it' },
+      { flags: '--failed', meaning: 'only documents that could not be parsed or indexed, with the reason' },
+      { flags: '--json', meaning: 'print one JSON object per line' },
+    ],
+    examples: ['quarry documents list --collection handbook', 'quarry documents list --failed'],
+    run: list,
+  },
+  {
+    usage: 'documents get <path>',
+    settings: 'client',
+    summary: 'show one document',
+    options: [
+      collectionOption,
+      { flags: '--content', meaning: 'print its text and nothing else', conflicts: ['output'] },
+      { flags: '-o, --output <file>', meaning: 'save the raw file there' },
+      jsonOption,
+    ],
+    examples: [
+      'quarry documents get guides/refunds.pdf',
+      'quarry documents get guides/refunds.pdf -o refunds.pdf',
+    ],
+    run: get,
+  },
+  {
+    usage: 'documents delete <paths...>',
+    settings: 'client',
+    summary: 'delete documents',
+    options: [collectionOption, yesOption, jsonOption],
+    examples: ['quarry documents delete guides/old.pdf --yes'],
+    run: remove,
+  },
+  {
+    usage: 'documents update <path>',
+    settings: 'client',
+    summary: 'replace the metadata of an indexed document',
+    options: [
+      collectionOption,
+      { flags: '--metadata <json>', meaning: 'the whole new metadata' },
+      jsonOption,
+    ],
+    examples: [
+      'quarry documents update guides/refunds.pdf --metadata \'{"author": "Ada", "list:topics": ["refunds"]}\'',
+    ],
+    run: update,
+  },
+  {
+    usage: 'documents retry [paths...]',
+    settings: 'client',
+    summary: 'try failed documents again; without paths all of the collection',
+    options: [collectionOption, jsonOption],
+    examples: ['quarry documents retry --collection handbook', 'quarry documents retry guides/refunds.pdf'],
+    run: retry,
+  },
+];
+
+async function list(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const rows: string[][] = [];
+  const request = {
+    collection: String(options.collection),
+    ...(options.prefix === undefined ? {} : { prefix: String(options.prefix) }),
+  };
+  for await (const document of listDocuments(context.api, request)) {
+    if (options.failed === true && !hasFailed(document)) continue;
+    if (options.json === true) context.terminal.out(JSON.stringify(document));
+    else rows.push([document.path, document.index_status, ...listedFacts(document)]);
+  }
+  if (options.json === true) return exitCodes.done;
+  if (rows.length === 0) context.terminal.out('There is no such document.');
+  else table(['Path', 'Status', '>Size', '>Pages', 'Error'], rows).forEach(context.terminal.out);
+  return exitCodes.done;
+}
+
+function listedFacts(document: ListedDocument): string[] {
+  return [byteWords(document.size), String(document.num_pages ?? '-'), document.error ?? ''];
+}
+
+async function get(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { document } = await context.api.call<GetDocumentInfoResponse>('documents/get-document-info', {
+    collection_name: String(options.collection),
+    path: words[0]!,
+    include_content: options.content === true,
+  });
+  if (options.output !== undefined) {
+    await download(context, document.file_url, String(options.output));
+    return exitCodes.done;
+  }
+  if (options.json === true) {
+    context.terminal.out(JSON.stringify(document));
+    return exitCodes.done;
+  }
+  if (options.content === true) {
+    if (document.content === null || document.content === undefined) {
+      throw new AppError(
+        'not_found',
+        `The text of ${printable(document.path)} is not known: it is ${document.index_status}.`,
+      );
+    }
+    context.terminal.out(document.content);
+    return exitCodes.done;
+  }
+  const facts: [string, string][] = [
+    ['Path', document.path],
+    ['Id', document.id],
+    ['Status', document.index_status],
+    ['Error', document.error ?? '-'],
+    ['Size', byteWords(document.size)],
+    ['Pages', String(document.num_pages ?? '-')],
+    ['Metadata', JSON.stringify(document.metadata)],
+    ['File', document.file_url],
+  ];
+  facts.map(([name, value]) => `${name.padEnd(10)}${printable(value)}`).forEach(context.terminal.out);
+  return exitCodes.done;
+}
+
+async function download(context: CommandContext, address: string, file: string): Promise<void> {
+  const response = await context.api.send(address, {});
+  if (response.body === null) throw new AppError('unavailable', `${address} sent nothing.`);
+  try {
+    await pipeline(Readable.fromWeb(response.body), createWriteStream(file, { flags: 'wx' }), {
+      signal: context.signal,
+    });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+    throw new AppError('conflict', `${file} exists already; name another file.`, { cause });
+  }
+}
+
+async function remove(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  if (options.yes !== true) await confirmOrRefuse(context, `Delete ${counted(words.length, 'document')}?`);
+  const deleted: string[] = [];
+  for (let start = 0; start < words.length; start += limits.deletePathsMax) {
+    const reply = await context.api.call<DeleteDocumentResponse>('documents/delete-document', {
+      collection_name: String(options.collection),
+      path: words.slice(start, start + limits.deletePathsMax),
+    });
+    deleted.push(...reply.deleted_paths);
+  }
+  if (options.json === true) context.terminal.out(JSON.stringify({ deleted_paths: deleted }));
+  else deleted.map((path) => `${printable(path)} is deleted.`).forEach(context.terminal.out);
+  const missing = new Set(words).size - new Set(deleted).size;
+  if (missing > 0) context.terminal.note(`${counted(missing, 'document')} did not exist.\n`);
+  return missing > 0 ? exitCodes.failed : exitCodes.done;
+}
+
+async function update(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const metadata = jsonObjectOption(options, 'metadata');
+  if (metadata === null) throw new AppError('bad_request', 'Say what to change: --metadata <json>.');
+  const reply = await context.api.call('documents/update-document', {
+    collection_name: String(options.collection),
+    path: words[0]!,
+    metadata,
+  });
+  context.terminal.out(
+    options.json === true ? JSON.stringify(reply) : `${printable(words[0]!)} has new metadata.`,
+  );
+  return exitCodes.done;
+}
+
+async function retry(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const collection = String(options.collection);
+  const retried: string[] = [];
+  for (const document of await failedDocuments(context, collection, words)) {
+    await context.api.call('documents/update-document', {
+      collection_name: collection,
+      path: document.path,
+      index_status: document.index_status === 'parsing_failed' ? 'not_parsed' : 'not_indexed',
+    });
+    retried.push(document.path);
+  }
+  if (options.json === true) context.terminal.out(JSON.stringify({ retried_paths: retried }));
+  else context.terminal.out(`${counted(retried.length, 'document')} will be tried again.`);
+  return exitCodes.done;
+}
+
+async function failedDocuments(context: CommandContext, collection: string, paths: readonly string[]) {
+  const failed: { path: string; index_status: string }[] = [];
+  if (paths.length === 0) {
+    for await (const document of listDocuments(context.api, { collection })) {
+      if (hasFailed(document)) failed.push(document);
+    }
+    return failed;
+  }
+  for (const path of paths) {
+    const { document } = await context.api.call<GetDocumentInfoResponse>('documents/get-document-info', {
+      collection_name: collection,
+      path,
+    });
+    if (!hasFailed(document)) {
+      throw new AppError(
+        'conflict',
+        `${printable(path)} is ${document.index_status}; only failed documents can be tried again.`,
+      );
+    }
+    failed.push(document);
+  }
+  return failed;
+}

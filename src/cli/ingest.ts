@@ -1,0 +1,291 @@
+import { AppError } from '../base/app-error.ts';
+import { shardCounts } from '../base/limits.ts';
+import type { GetCollectionListResponse } from '../schemas/collections.ts';
+import type { DocumentMetadataJson } from '../schemas/wire.ts';
+import { ReplyFailure } from './api.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { collectionOption, jsonOption } from './command.ts';
+import { hasFailed, type ListedDocument, listDocuments } from './document-list.ts';
+import { exitCodes } from './exit-codes.ts';
+import { type FollowResult, followUntilFinal } from './follow.ts';
+import { byteWords, counted, printable } from './layout.ts';
+import { jsonObjectOption, wholeOption } from './option-values.ts';
+import { Progress } from './progress.ts';
+import { hashFile, Uploader } from './upload.ts';
+import { findFiles, type LocalFile } from './walk.ts';
+
+const reasonsShownMax = 20;
+
+interface Refusal {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** Counts while files are uploaded. */
+interface Tally {
+  added: number;
+  overwritten: number;
+  unchanged: number;
+  bytes: number;
+  /** Paths whose end is worth waiting for, also of unchanged files that are still on their way. */
+  readonly followed: Set<string>;
+  readonly refused: Refusal[];
+}
+
+interface Plan {
+  readonly collection: string;
+  readonly files: readonly LocalFile[];
+  readonly known: ReadonlyMap<string, ListedDocument>;
+  /** Given metadata; null keeps what the documents have. */
+  readonly metadata: DocumentMetadataJson | null;
+  readonly parallel: number;
+}
+
+export const ingestCommand: CommandSpec = {
+  usage: 'ingest <paths...>',
+  settings: 'client',
+  summary: 'add files and whole folders to a collection and wait until they can be found',
+  options: [
+    collectionOption,
+    {
+      flags: '--shards <count>',
+      meaning: `shards of a new collection: ${shardCounts.join(', ')}`,
+      default: '1',
+    },
+    {
+      flags: '--prefix <text>',
+      meaning: 'put in front of every document path, for example handbook/',
+      default: '',
+    },
+    { flags: '--metadata <json>', meaning: 'metadata of the documents; without it they keep what they have' },
+    { flags: '--hidden', meaning: 'also take files and folders that start with a dot' },
+    { flags: '--parallel <count>', meaning: 'uploads at a time, 1 to 64', default: '4' },
+    { flags: '--no-wait', meaning: 'end when everything is uploaded' },
+    { flags: '--strict', meaning: 'end with 1 also when a document could not be parsed or indexed' },
+    jsonOption,
+  ],
+  examples: [
+    'quarry ingest docs/',
+    'quarry ingest report.pdf notes/ --collection research --shards 8',
+    'quarry ingest handbook --prefix handbook/ --metadata \'{"team": "support"}\'',
+  ],
+  run: ingest,
+};
+
+async function ingest(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const collection = String(options.collection);
+  const prefix = String(options.prefix);
+  const shards = wholeOption(options, 'shards', { minimum: 1, maximum: 64 });
+  const parallel = wholeOption(options, 'parallel', { minimum: 1, maximum: 64 });
+  const metadata = jsonObjectOption(options, 'metadata') as DocumentMetadataJson | null;
+  const startedAt = context.clock.monotonic();
+
+  const found = await findFiles({ starts: words, hidden: options.hidden === true, prefix });
+  if (found.files.length === 0 && found.unreadable.length === 0) {
+    throw new AppError(
+      'bad_request',
+      'There is no file to ingest there; hidden ones are taken with --hidden.',
+    );
+  }
+  const isNew = await createIfMissing(context, collection, shards);
+  const known = isNew ? new Map<string, ListedDocument>() : await knownDocuments(context, collection, prefix);
+  const tally: Tally = {
+    added: 0,
+    overwritten: 0,
+    unchanged: 0,
+    bytes: 0,
+    followed: new Set(),
+    refused: found.unreadable.map((entry) => ({ ...entry })),
+  };
+  const plan: Plan = { collection, files: found.files, known, metadata, parallel };
+  await uploadAll(context, plan, tally);
+  const followed = options.wait === false ? null : await follow(context, plan, prefix, tally);
+  const seconds = (context.clock.monotonic() - startedAt) / 1000;
+  report(context, { plan, tally, followed, seconds, json: options.json === true });
+  if (tally.refused.length > 0) return exitCodes.failed;
+  return options.strict === true && followed !== null && followed.failed.length > 0
+    ? exitCodes.failed
+    : exitCodes.done;
+}
+
+/** True when the collection did not exist before. */
+async function createIfMissing(
+  context: CommandContext,
+  collection: string,
+  shards: number,
+): Promise<boolean> {
+  const list = await context.api.call<GetCollectionListResponse>('collections/get-collection-list', {});
+  if (list.collection_names.includes(collection)) return false;
+  try {
+    await context.api.call('collections/add-collection', { collection_name: collection, num_shards: shards });
+    return true;
+  } catch (error) {
+    // Somebody else created it meanwhile: all the better.
+    if (error instanceof ReplyFailure && error.status === 409) return false;
+    throw error;
+  }
+}
+
+async function knownDocuments(context: CommandContext, collection: string, prefix: string) {
+  const known = new Map<string, ListedDocument>();
+  for await (const document of listDocuments(context.api, { collection, prefix })) {
+    known.set(document.path, document);
+  }
+  return known;
+}
+
+async function uploadAll(context: CommandContext, plan: Plan, tally: Tally): Promise<void> {
+  const uploader = new Uploader(context.api, context.clock, plan.collection);
+  const progress = new Progress('uploading', context.terminal, context.clock);
+  const bytesTotal = plan.files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  let filesDone = 0;
+  let bytesDone = 0;
+  const queue = plan.files[Symbol.iterator]();
+  const trouble: unknown[] = [];
+  const work = async () => {
+    for (const file of queue) {
+      // What stops one upload for good (no server, a wrong key, Ctrl-C) stops them all.
+      if (trouble.length > 0) return;
+      await takeOne(uploader, plan, file, tally);
+      filesDone += 1;
+      bytesDone += file.sizeBytes;
+      const rate = byteWords((bytesDone / Math.max(1, progress.elapsedMs)) * 1000);
+      const words = `${filesDone}/${counted(plan.files.length, 'file')}, ${rate}/s`;
+      // An empty file counts a byte, so that a folder of empty files moves too.
+      progress.update({ done: bytesDone + filesDone, total: bytesTotal + plan.files.length, words });
+    }
+  };
+  try {
+    const note = (error: unknown) => void trouble.push(error);
+    await Promise.all(Array.from({ length: plan.parallel }, () => work().catch(note)));
+    if (trouble.length > 0) throw trouble[0];
+  } finally {
+    progress.end(
+      `${filesDone} of ${counted(plan.files.length, 'file')}: ${tally.added} added, ${tally.overwritten} overwritten, ${tally.unchanged} unchanged, ${tally.refused.length} refused`,
+    );
+  }
+}
+
+async function takeOne(uploader: Uploader, plan: Plan, file: LocalFile, tally: Tally): Promise<void> {
+  const known = plan.known.get(file.path);
+  if (known !== undefined && (await isUnchanged(file, known, plan.metadata))) {
+    tally.unchanged += 1;
+    tally.followed.add(file.path);
+    return;
+  }
+  const outcome = await uploader.upload({ file, metadata: plan.metadata ?? known?.metadata ?? {} });
+  if (outcome.kind === 'refused') {
+    tally.refused.push({ path: file.path, reason: outcome.reason });
+    return;
+  }
+  tally[outcome.kind] += 1;
+  tally.bytes += file.sizeBytes;
+  tally.followed.add(file.path);
+}
+
+async function isUnchanged(file: LocalFile, known: ListedDocument, metadata: DocumentMetadataJson | null) {
+  if (known.size !== file.sizeBytes || known.sha256 === undefined || known.sha256 === null) return false;
+  if (metadata !== null && canonical(metadata) !== canonical(known.metadata)) return false;
+  return (await hashFile(file.absolute)) === known.sha256;
+}
+
+/** The same text for the same metadata, whatever the order of its names. */
+function canonical(metadata: DocumentMetadataJson): string {
+  return JSON.stringify(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+async function follow(
+  context: CommandContext,
+  plan: Plan,
+  prefix: string,
+  tally: Tally,
+): Promise<FollowResult> {
+  const nothingNew = tally.added + tally.overwritten === 0;
+  const stillMoving = [...plan.known.values()].some(
+    (document) => document.index_status !== 'indexed' && !hasFailed(document),
+  );
+  if (nothingNew && !stillMoving) return settledResult(plan, tally);
+  const progress = new Progress('indexing', context.terminal, context.clock);
+  try {
+    const request = { collection: plan.collection, paths: tally.followed, prefix };
+    const result = await followUntilFinal(context.api, context.clock, request, progress);
+    progress.end(`${result.indexed} indexed, ${result.failed.length} failed`);
+    return result;
+  } finally {
+    progress.end('indexing goes on at the server');
+  }
+}
+
+/** Nothing was sent and nothing moves: what the list said at the start still holds. */
+function settledResult(plan: Plan, tally: Tally): FollowResult {
+  const documents = [...tally.followed]
+    .map((path) => plan.known.get(path))
+    .filter((known) => known !== undefined);
+  const failed = documents.filter(hasFailed);
+  return { indexed: documents.length - failed.length, failed, gone: 0 };
+}
+
+interface Report {
+  readonly plan: Plan;
+  readonly tally: Tally;
+  readonly followed: FollowResult | null;
+  readonly seconds: number;
+  readonly json: boolean;
+}
+
+function report(context: CommandContext, facts: Report): void {
+  const { plan, tally, followed } = facts;
+  const failures = (followed?.failed ?? []).map((document) => ({
+    path: document.path,
+    reason: document.error ?? document.index_status,
+  }));
+  if (facts.json) {
+    const result = {
+      collection: plan.collection,
+      files: plan.files.length,
+      added: tally.added,
+      overwritten: tally.overwritten,
+      unchanged: tally.unchanged,
+      bytes: tally.bytes,
+      seconds: facts.seconds,
+      refused: tally.refused,
+      indexed: followed?.indexed ?? null,
+      failed: followed === null ? null : failures,
+    };
+    context.terminal.out(JSON.stringify(result));
+    return;
+  }
+  const sent = `${byteWords(tally.bytes)} in ${facts.seconds.toFixed(1)} s`;
+  const found =
+    followed === null
+      ? ''
+      : `; ${followed.indexed} of ${counted(tally.followed.size, 'document')} can be found`;
+  context.terminal.out(
+    `${plan.collection}: ${tally.added + tally.overwritten} uploaded, ${tally.unchanged} unchanged (${sent})${found}`,
+  );
+  reasons('Refused', tally.refused).forEach(context.terminal.out);
+  reasons('Failed', failures).forEach(context.terminal.out);
+}
+
+/** Grouped by reason, because a thousand files of one unsupported kind are one thing to know. */
+function reasons(title: string, entries: readonly Refusal[]): string[] {
+  const pathsByReason = new Map<string, string[]>();
+  for (const { path, reason } of entries) {
+    pathsByReason.set(reason, [...(pathsByReason.get(reason) ?? []), path]);
+  }
+  const lines = [...pathsByReason].map(([reason, paths]) => {
+    const others = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
+    return `  ${printable(paths[0]!)}${others}: ${printable(reason)}`;
+  });
+  if (lines.length === 0) return [];
+  const rest = lines.length - reasonsShownMax;
+  return [
+    `${title}: ${entries.length}`,
+    ...lines.slice(0, reasonsShownMax),
+    ...(rest > 0 ? [`  and ${rest} more reasons; --json shows all`] : []),
+  ];
+}

@@ -1,0 +1,95 @@
+import type { AddAPIKeyResponse, ListAPIKeysResponse } from '../schemas/admin.ts';
+import { confirmOrRefuse } from './collections.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { jsonOption, yesOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { table } from './layout.ts';
+
+export const keyCommands: readonly CommandSpec[] = [
+  {
+    usage: 'keys list',
+    settings: 'client',
+    summary: 'list the API keys of an organisation, masked (needs the admin key)',
+    options: [jsonOption],
+    examples: ['QUARRY_ADMIN_KEY=... quarry keys list'],
+    run: list,
+  },
+  {
+    usage: 'keys add <name>',
+    settings: 'client',
+    summary: 'issue an API key and print it, this once (needs the admin key)',
+    options: [
+      { flags: '--read-only', meaning: 'the key can search and read, not add, change or delete' },
+      jsonOption,
+    ],
+    examples: ['quarry keys add website --read-only'],
+    run: add,
+  },
+  {
+    usage: 'keys delete <id>',
+    settings: 'client',
+    summary: 'revoke an API key (needs the admin key)',
+    options: [yesOption, jsonOption],
+    examples: ['quarry keys delete 6f0c3c2e-1f0b-4b62-9a0a-0c7d7b0f2d11 --yes'],
+    run: remove,
+  },
+];
+
+/** Whose keys: the organisation that the settings name, else the server's first. */
+function organisation(context: CommandContext): { organization_id?: string } {
+  const id = context.loaded.settings.organization;
+  return id === null ? {} : { organization_id: id };
+}
+
+async function list(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const reply = await context.administration.call<ListAPIKeysResponse>(
+    'admin/list-api-keys',
+    organisation(context),
+  );
+  if (options.json === true) {
+    context.terminal.out(JSON.stringify(reply));
+    return exitCodes.done;
+  }
+  const rows = reply.api_keys.map((key) => [key.id, key.name, key.permission, key.api_key, key.created_at]);
+  table(['Id', 'Name', 'Permission', 'Key', 'Created'], rows).forEach(context.terminal.out);
+  return exitCodes.done;
+}
+
+async function add(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const reply = await context.administration.call<AddAPIKeyResponse>('admin/add-api-key', {
+    ...organisation(context),
+    name: words[0]!,
+    permission: options.readOnly === true ? 'read_only' : 'all',
+  });
+  if (options.json === true) {
+    context.terminal.out(JSON.stringify(reply));
+    return exitCodes.done;
+  }
+  context.terminal.out(reply.api_key);
+  context.terminal.note('This is the only time the key is shown.\n');
+  return exitCodes.done;
+}
+
+async function remove(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const id = words[0]!;
+  if (options.yes !== true)
+    await confirmOrRefuse(context, `Revoke the key ${id}? Programs that use it stop working.`);
+  const reply = await context.administration.call('admin/delete-api-key', {
+    ...organisation(context),
+    api_key_id: id,
+  });
+  context.terminal.out(options.json === true ? JSON.stringify(reply) : `The key ${id} is revoked.`);
+  return exitCodes.done;
+}

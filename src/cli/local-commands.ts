@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from '../base/root.ts';
+import { describeSettings, type SettingDescription } from '../config/describe.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { jsonOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { wrap } from './layout.ts';
+
+/** Commands that need no server: starting one, showing settings, telling the version. */
+
+export const serveCommand: CommandSpec = {
+  usage: 'serve',
+  settings: 'server',
+  summary: 'run the server in the foreground until SIGTERM or Ctrl-C',
+  examples: [
+    'quarry serve',
+    'quarry serve --port 9000 --data /srv/quarry',
+    'QUARRY_HOST=0.0.0.0 quarry serve',
+  ],
+  async run(context) {
+    const { main } = await import('../main.ts');
+    await main(context.loaded.settings);
+    return exitCodes.done;
+  },
+};
+
+export const configCommand: CommandSpec = {
+  usage: 'config',
+  settings: 'server',
+  summary: 'show every setting with its value, where it comes from and what it means',
+  options: [jsonOption],
+  examples: ['quarry config', 'QUARRY_PORT=9000 quarry config --json'],
+  run: showSettings,
+};
+
+export const versionCommand: CommandSpec = {
+  usage: 'version',
+  settings: 'none',
+  summary: 'show the version of Quarry and of Node.js',
+  options: [jsonOption],
+  examples: ['quarry version'],
+  run: showVersion,
+};
+
+async function showSettings(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const settings = describeSettings(context.loaded);
+  if (options.json === true) {
+    context.terminal.out(JSON.stringify({ file: context.loaded.file, settings }));
+    return exitCodes.done;
+  }
+  context.terminal.out(
+    `Settings file: ${context.loaded.file ?? 'none (QUARRY_CONFIG or --config names one)'}`,
+  );
+  for (const setting of settings)
+    settingLines(setting, context.terminal.columns).forEach(context.terminal.out);
+  return exitCodes.done;
+}
+
+function settingLines(setting: SettingDescription, columns: number): string[] {
+  const value = setting.value === null ? 'not set' : String(setting.value);
+  const unit = setting.unit === null || setting.value === null ? '' : ` ${setting.unit}`;
+  const preset =
+    setting.source === 'default' || setting.default === undefined
+      ? ''
+      : ` Default: ${setting.default ?? 'not set'}.`;
+  const fallback = setting.value === null && setting.default !== null ? ` (then: ${setting.default})` : '';
+  const meaning = `${setting.meaning}. Allowed: ${setting.allowed}.${preset}`;
+  return [
+    '',
+    `${setting.variable} = ${value}${unit}${fallback}  [${setting.source}]`,
+    ...wrap(meaning, columns - 4).map((line) => `    ${line}`),
+  ];
+}
+
+async function showVersion(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const node = process.versions.node;
+  context.terminal.out(
+    options.json === true ? JSON.stringify({ quarry: version, node }) : `quarry ${version}, node ${node}`,
+  );
+  return exitCodes.done;
+}

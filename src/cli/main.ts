@@ -1,0 +1,64 @@
+import { systemClock } from '../base/clock.ts';
+import { loadSettings, processSources } from '../config/settings.ts';
+import { Api } from './api.ts';
+import { exitCodes, outcomeOf } from './exit-codes.ts';
+import { type Invocation, parseCommandLine } from './program.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
+
+/** The entry of the command line: `bin/quarry.js` imports it when everything is built. */
+
+async function run(invocation: Invocation, terminal: Terminal, signal: AbortSignal): Promise<number> {
+  const flags = invocation.spec.settings === 'none' ? {} : settingFlags(invocation);
+  const loaded = loadSettings(processSources(flags));
+  const { url, apiKey, adminKey } = loaded.settings;
+  const context = {
+    terminal,
+    loaded,
+    api: new Api({ url, key: apiKey, signal }),
+    administration: new Api({ url, key: adminKey, signal }),
+    clock: systemClock,
+    signal,
+  };
+  return invocation.spec.run(context, invocation.words, invocation.options);
+}
+
+/** Options whose names are settings; commands that are no server name theirs apart from the four of a client. */
+function settingFlags(invocation: Invocation): Record<string, unknown> {
+  if (invocation.spec.settings === 'server') return { ...invocation.options };
+  const { url, apiKey, adminKey, organization, config } = invocation.options;
+  return { url, apiKey, adminKey, organization, config };
+}
+
+/** The first Ctrl-C lets the command end cleanly, the second ends it at once. The server has its own way to stop. */
+function abortOnInterrupt(): AbortSignal {
+  const controller = new AbortController();
+  process.once('SIGINT', () => {
+    controller.abort();
+    process.once('SIGINT', () => process.exit(exitCodes.interrupted));
+  });
+  return controller.signal;
+}
+
+async function start(): Promise<number> {
+  const terminal = processTerminal();
+  let signal: AbortSignal | null = null;
+  try {
+    const invocation = await parseCommandLine(process.argv.slice(2), (text) => process.stdout.write(text));
+    if (invocation === null) return exitCodes.done;
+    signal = invocation.spec.usage === 'serve' ? new AbortController().signal : abortOnInterrupt();
+    return await run(invocation, terminal, signal);
+  } catch (error) {
+    if (signal?.aborted === true) {
+      terminal.note(
+        'quarry: interrupted; what was uploaded stays, and the same command goes on from there\n',
+      );
+      return exitCodes.interrupted;
+    }
+    const outcome = outcomeOf(error);
+    if (outcome === null) throw error;
+    terminal.note(`quarry: ${outcome.sentence}\n`);
+    return outcome.exitCode;
+  }
+}
+
+process.exitCode = await start();

@@ -1,0 +1,147 @@
+import { Command, CommanderError, Option } from 'commander';
+import { AppError } from '../base/app-error.ts';
+import { flagName, type SettingName, settingNames, settingSchema } from '../config/schema.ts';
+import { allowedValues } from '../config/value.ts';
+import { collectionCommands } from './collections.ts';
+import type { CommandOptions, CommandSpec } from './command.ts';
+import { documentCommands } from './documents.ts';
+import { exitCodeMeanings } from './exit-codes.ts';
+import { ingestCommand } from './ingest.ts';
+import { keyCommands } from './keys.ts';
+import { configCommand, serveCommand, versionCommand } from './local-commands.ts';
+import { searchCommand } from './search.ts';
+import { statusCommand } from './status.ts';
+
+/** What the words of a command line ask for. */
+export interface Invocation {
+  readonly spec: CommandSpec;
+  readonly words: readonly string[];
+  readonly options: CommandOptions;
+}
+
+const commands: readonly CommandSpec[] = [
+  serveCommand,
+  ingestCommand,
+  searchCommand,
+  statusCommand,
+  ...collectionCommands,
+  ...documentCommands,
+  ...keyCommands,
+  configCommand,
+  versionCommand,
+];
+
+const groups: Readonly<Record<string, string>> = {
+  collections: 'list, add and delete collections',
+  documents: 'list, show, delete, change and retry documents',
+  keys: 'list, issue and revoke API keys, with the admin key',
+};
+
+const clientSettings: readonly SettingName[] = ['url', 'apiKey', 'adminKey', 'organization'];
+
+/**
+ * Reads a command line (without node and script). Null when help was asked for and printed. Throws AppError
+ * `bad_request` for wrong usage.
+ */
+export async function parseCommandLine(
+  words: readonly string[],
+  out: (text: string) => void,
+): Promise<Invocation | null> {
+  let invocation: Invocation | null = null;
+  const program = buildProgram((parsed) => {
+    invocation = parsed;
+  }, out);
+  try {
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return null;
+    throw new AppError('bad_request', sentence(error), { cause: error });
+  }
+  return invocation;
+}
+
+function sentence(error: CommanderError): string {
+  if (error.code === 'commander.help') return 'Say what to do; the commands are listed above.';
+  return `${error.message.replace(/^error: /, '')} (see \`quarry --help\`)`;
+}
+
+function buildProgram(found: (invocation: Invocation) => void, out: (text: string) => void): Command {
+  const program = new Command('quarry')
+    .description('Quarry keeps documents and finds the passages that answer a question.')
+    .exitOverride()
+    .configureOutput({ writeOut: out, writeErr: out, outputError: () => undefined })
+    .showSuggestionAfterError()
+    .addHelpText('after', () => `\n${generalHelp()}`);
+  const parents = new Map<string, Command>();
+  for (const spec of commands) {
+    const [first = '', second = ''] = spec.usage.split(' ');
+    if (groups[first] === undefined) {
+      addCommand(program, spec, spec.usage, found);
+      continue;
+    }
+    const parent = parents.get(first) ?? program.command(first).description(groups[first]);
+    parents.set(first, parent);
+    addCommand(parent, spec, spec.usage.slice(spec.usage.indexOf(second)), found);
+  }
+  return program;
+}
+
+function addCommand(
+  parent: Command,
+  spec: CommandSpec,
+  usage: string,
+  found: (invocation: Invocation) => void,
+): void {
+  const command = parent.command(usage).description(spec.summary);
+  for (const option of spec.options ?? []) {
+    const made = new Option(option.flags, option.meaning);
+    if (option.default !== undefined) made.default(option.default);
+    if (option.choices !== undefined) made.choices(option.choices);
+    if (option.conflicts !== undefined) made.conflicts([...option.conflicts]);
+    command.addOption(made);
+  }
+  for (const option of settingOptions(spec)) command.addOption(option);
+  command.addHelpText('after', `\nExamples:\n${spec.examples.map((example) => `  ${example}`).join('\n')}`);
+  command.action((...values: unknown[]) => {
+    const given = values
+      .slice(0, -2)
+      .flat()
+      .filter((word) => word !== undefined) as string[];
+    found({ spec, words: given, options: command.opts() });
+  });
+}
+
+function settingOptions(spec: CommandSpec): Option[] {
+  if (spec.settings === 'none') return [];
+  const isClient = (name: SettingName) => name === 'url' || name === 'organization';
+  const names = spec.settings === 'client' ? clientSettings : settingNames.filter((name) => !isClient(name));
+  const options = names.map((name) => {
+    const schema = settingSchema(name);
+    // The key is what people type most; everything else is named as its setting.
+    const flag = spec.settings === 'client' && name === 'apiKey' ? '--key, --api-key' : flagName(name);
+    const isSwitch = (schema as { type?: string }).type === 'boolean';
+    return new Option(
+      `${flag} ${isSwitch ? '[value]' : '<value>'}`,
+      `${schema.meaning} (${allowedValues(name)})`,
+    );
+  });
+  return [...options, new Option('--config <file>', 'JSON file with settings')];
+}
+
+function generalHelp(): string {
+  const codes = exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`);
+  return [
+    'Start:',
+    '  quarry serve                              run the server (npm start does the same)',
+    '  quarry ingest docs/                       add a folder',
+    '  quarry search "how long do refunds take?"',
+    '',
+    'The commands talk to the server at --url or QUARRY_URL with the key in --key or QUARRY_API_KEY.',
+    '`quarry <command> --help` shows flags and examples; `quarry config` shows all settings.',
+    '`quarry build` installs and builds what is missing, without starting anything.',
+    '',
+    'Exit codes:',
+    ...codes,
+  ].join('\n');
+}

@@ -1,0 +1,153 @@
+import { AppError } from '../base/app-error.ts';
+import type {
+  DocumentRetrievalResponse,
+  PageRetrievalResponse,
+  ResultExplanation,
+  SnippetResponse,
+  TopDocumentsResponse,
+  TopPagesResponse,
+  TopSnippetsResponse,
+} from '../schemas/queries.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { collectionOption, jsonOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { displayWidth, printable, wrap } from './layout.ts';
+import { jsonObjectOption, wholeOption } from './option-values.ts';
+
+const indent = '    ';
+const readingColumnsMax = 100;
+
+export const searchCommand: CommandSpec = {
+  usage: 'search <question...>',
+  settings: 'client',
+  summary: 'find the passages, pages or documents that answer a question',
+  options: [
+    collectionOption,
+    {
+      flags: '-k, --k <count>',
+      meaning: 'how many results: up to 128 snippets, 1024 pages, 2048 documents',
+      default: '5',
+    },
+    { flags: '--pages', meaning: 'find pages instead of snippets', conflicts: ['documents', 'precise'] },
+    { flags: '--documents', meaning: 'find documents instead of snippets', conflicts: ['precise'] },
+    { flags: '--precise', meaning: 'snippets of about 200 characters instead of about 2000' },
+    { flags: '--filter <json>', meaning: 'only documents whose metadata match' },
+    {
+      flags: '--reranker <model>',
+      meaning: 'reorder the best results with this model, for example zerank-2',
+    },
+    { flags: '--latency-mode <mode>', meaning: 'high searches wider and later', choices: ['low', 'high'] },
+    { flags: '--explain', meaning: 'show how each result was found and what took how long' },
+    { flags: '--full', meaning: 'print snippets and pages whole instead of their first 8 lines' },
+    jsonOption,
+  ],
+  examples: [
+    'quarry search "how long do refunds take?"',
+    'quarry search parental leave --collection handbook --precise -k 10',
+    'quarry search "net revenue 2025" --pages --filter \'{"year": {"$gte": "2024"}}\' --reranker zerank-2',
+  ],
+  run: search,
+};
+
+/** A result of any granularity, ready to be printed. */
+interface Shown {
+  readonly place: string;
+  readonly score: number;
+  readonly content: string | null;
+  readonly explain: ResultExplanation | undefined;
+}
+
+type QueryReply = TopSnippetsResponse | TopPagesResponse | TopDocumentsResponse;
+
+async function search(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const question = words.join(' ');
+  if (question.trim() === '') throw new AppError('bad_request', 'The question is empty.');
+  const granularity =
+    options.documents === true ? 'documents' : options.pages === true ? 'pages' : 'snippets';
+  const filter = jsonObjectOption(options, 'filter');
+  const request = {
+    collection_name: String(options.collection),
+    query: question,
+    k: wholeOption(options, 'k', { minimum: 1, maximum: 2048 }),
+    ...(filter === null ? {} : { filter }),
+    ...(options.reranker === undefined ? {} : { reranker: String(options.reranker) }),
+    ...(options.latencyMode === undefined ? {} : { latency_mode: String(options.latencyMode) }),
+    ...(options.explain === true ? { explain: true } : {}),
+    ...(granularity === 'pages' ? { include_content: true } : {}),
+    ...(options.precise === true ? { precise_responses: true } : {}),
+  };
+  const reply = await context.api.call<QueryReply>(`queries/top-${granularity}`, request);
+  if (options.json === true) {
+    context.terminal.out(JSON.stringify(reply));
+    return exitCodes.done;
+  }
+  if (reply.results.length === 0) context.terminal.out('Nothing was found.');
+  const shown = (reply.results as readonly Result[]).map(shownResult);
+  const linesMax = options.full === true ? Number.POSITIVE_INFINITY : 8;
+  const columns = Math.min(readingColumnsMax, context.terminal.columns);
+  shown.forEach((result, index) => {
+    resultLines(result, index + 1, columns, linesMax).forEach(context.terminal.out);
+  });
+  if (reply.explain !== undefined) explanationLines(reply.explain).forEach(context.terminal.out);
+  return exitCodes.done;
+}
+
+type Result = SnippetResponse | PageRetrievalResponse | DocumentRetrievalResponse;
+
+function shownResult(result: Result): Shown {
+  const common = { score: result.score, explain: result.explain };
+  if ('page_span' in result) {
+    return { ...common, place: `${result.path}  ${pageWords(result.page_span)}`, content: result.content };
+  }
+  if ('page_index' in result) {
+    return { ...common, place: `${result.path}  ${pageWords([result.page_index])}`, content: result.content };
+  }
+  return { ...common, place: result.path, content: null };
+}
+
+/** Pages as people count them, from 1; a span ends before its second number. */
+function pageWords(span: readonly number[]): string {
+  const first = (span[0] ?? 0) + 1;
+  const last = Math.max(first, span[1] ?? first);
+  return first === last ? `page ${first}` : `pages ${first}-${last}`;
+}
+
+function resultLines(result: Shown, rank: number, columns: number, linesMax: number): string[] {
+  const number = `${rank}.`.padEnd(indent.length);
+  const score = result.score.toFixed(4);
+  const place = wrap(result.place, columns - indent.length - score.length - 2);
+  const gap = ' '.repeat(columns - indent.length - displayWidth(place[0] ?? '') - score.length);
+  const lines = [`${number}${place[0] ?? ''}${gap}${score}`, ...place.slice(1).map((line) => indent + line)];
+  const content = result.content === null ? [] : wrap(result.content, columns - indent.length);
+  lines.push(...content.slice(0, linesMax).map((line) => indent + line));
+  if (content.length > linesMax) lines.push(`${indent}... (${content.length - linesMax} more lines; --full)`);
+  if (result.explain !== undefined) lines.push(...explainLines(result.explain, columns));
+  return [...lines, ''];
+}
+
+function explainLines(explain: ResultExplanation, columns: number): string[] {
+  const number = (value: number | null) => (value === null ? 'none' : value.toFixed(4));
+  const terms =
+    explain.lexical.terms.length === 0 ? '' : ` (${explain.lexical.terms.map(printable).join(', ')})`;
+  const text =
+    `lexical ${number(explain.lexical.score)}${terms}; vector ${number(explain.vector.similarity)}; ` +
+    `fused ${number(explain.fused)}; rerank ${number(explain.rerank)}`;
+  return wrap(text, columns - indent.length).map((line) => indent + line);
+}
+
+function explanationLines(explain: NonNullable<QueryReply['explain']>): string[] {
+  const { embed, search: searching, rerank, read } = explain.ms;
+  const shards = explain.shards.map((shard) => {
+    return `  shard ${shard.shard}: ${shard.strategy}, ${shard.candidates} candidates, ${shard.ms.toFixed(1)} ms`;
+  });
+  const times = [
+    `embed ${embed.toFixed(1)}`,
+    `search ${searching.toFixed(1)}`,
+    `rerank ${rerank.toFixed(1)}`,
+  ];
+  return [`Milliseconds: ${times.join(', ')}, read ${read.toFixed(1)}`, ...shards];
+}

@@ -1,0 +1,38 @@
+import { createInterface } from 'node:readline/promises';
+
+/** Where a command writes, and what the other end can show. */
+export interface Terminal {
+  /** Results: standard output. */
+  out(text: string): void;
+  /** Everything else: standard error. */
+  note(text: string): void;
+  /** Columns of standard output, at least 40; 80 where nobody says. */
+  readonly columns: number;
+  /** True when a person watches standard error: a line may be drawn over. */
+  readonly drawsOver: boolean;
+  /** Asks on the terminal; null when nobody is there to answer. */
+  confirm(question: string): Promise<boolean | null>;
+}
+
+/** The terminal of this process. A reader that went away (`| head`) ends the command quietly. */
+export function processTerminal(): Terminal {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  return {
+    out: (text) => void process.stdout.write(`${text}\n`),
+    note: (text) => void process.stderr.write(text),
+    columns: Math.max(40, process.stdout.columns ?? 80),
+    drawsOver: process.stderr.isTTY === true,
+    async confirm(question) {
+      if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return null;
+      const reader = createInterface({ input: process.stdin, output: process.stderr });
+      try {
+        return /^y(es)?$/i.test((await reader.question(`${question} [y/N] `)).trim());
+      } finally {
+        reader.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, openAsBlob } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { DocumentMetadataJson } from '../schemas/wire.ts';
+import { type Api, backOffMs, ReplyFailure } from './api.ts';
+import type { LocalFile } from './walk.ts';
+
+/** How long uploads go on trying without a single success before the server counts as gone or as full for good. */
+const patienceMs = { unreachable: 60_000, busy: 900_000 } as const;
+
+/** Outcome of one upload. */
+export type UploadOutcome =
+  | { readonly kind: 'added' | 'overwritten' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface UploadRequest {
+  readonly file: LocalFile;
+  /** Metadata the document has or shall have; it is replaced as a whole, so it travels along. */
+  readonly metadata: DocumentMetadataJson;
+}
+
+/** Uploads files into one collection; all parallel uploads wait together when the server asks one of them to. */
+export class Uploader {
+  readonly #api: Api;
+  readonly #clock: Clock;
+  readonly #collection: string;
+  #quietUntil = 0;
+  #progressAt: number;
+
+  constructor(api: Api, clock: Clock, collection: string) {
+    this.#api = api;
+    this.#clock = clock;
+    this.#collection = collection;
+    this.#progressAt = clock.monotonic();
+  }
+
+  /** Throws what concerns every file (no server, a wrong key, Ctrl-C); what concerns this file is its outcome. */
+  async upload(request: UploadRequest): Promise<UploadOutcome> {
+    try {
+      await access(request.file.absolute, constants.R_OK);
+    } catch (error) {
+      return { kind: 'refused', reason: `the file cannot be read: ${(error as Error).message}` };
+    }
+    for (let attempt = 1; ; attempt++) {
+      await this.#waitForQuiet();
+      try {
+        const response = await this.#send(request);
+        await response.arrayBuffer();
+        this.#progressAt = this.#clock.monotonic();
+        return { kind: response.status === 201 ? 'added' : 'overwritten' };
+      } catch (error) {
+        const outcome = this.#judge(error, attempt);
+        if (outcome !== null) return outcome;
+      }
+    }
+  }
+
+  /** The outcome of a failed attempt, or null when another one is due; throws what concerns every file. */
+  #judge(error: unknown, attempt: number): UploadOutcome | null {
+    this.#api.signal.throwIfAborted();
+    if (error instanceof ReplyFailure) {
+      if (error.status === 401 || error.status === 403) throw error;
+      const serverTrouble = error.mayRetry || error.status === 408;
+      if (!serverTrouble || this.#patienceIsOver(patienceMs.busy)) {
+        this.#progressAt = this.#clock.monotonic();
+        return { kind: 'refused', reason: error.message };
+      }
+      this.#pause(backOffMs(error.retryAfterMs, attempt));
+      return null;
+    }
+    if (changedMeanwhile(error)) return { kind: 'refused', reason: 'the file changed while it was uploaded' };
+    if (!(error instanceof AppError) || this.#patienceIsOver(patienceMs.unreachable)) throw error;
+    this.#pause(backOffMs(null, attempt));
+    return null;
+  }
+
+  async #send(request: UploadRequest): Promise<Response> {
+    const content = await openAsBlob(request.file.absolute);
+    if (Object.keys(request.metadata).length > 0) return this.#sendForm(request, content);
+    const collection = encodeURIComponent(this.#collection);
+    const path = encodeURIComponent(request.file.path);
+    return this.#api.send(`/v1/documents/${collection}/${path}?overwrite=true`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: content,
+    });
+  }
+
+  /** Metadata may be larger than a header may be, so it goes as a form field; the file must be the last field. */
+  async #sendForm(request: UploadRequest, content: Blob): Promise<Response> {
+    const form = new FormData();
+    form.append('collection_name', this.#collection);
+    form.append('path', request.file.path);
+    form.append('metadata', JSON.stringify(request.metadata));
+    form.append('overwrite', 'true');
+    form.append('file', content, basename(request.file.path));
+    return this.#api.send('/v1/documents/upload', { method: 'POST', body: form });
+  }
+
+  #pause(milliseconds: number): void {
+    this.#quietUntil = Math.max(this.#quietUntil, this.#clock.monotonic() + milliseconds);
+  }
+
+  async #waitForQuiet(): Promise<void> {
+    for (;;) {
+      const waitMs = this.#quietUntil - this.#clock.monotonic();
+      if (waitMs <= 0) return;
+      await sleep(waitMs, undefined, { signal: this.#api.signal });
+    }
+  }
+
+  #patienceIsOver(milliseconds: number): boolean {
+    return this.#clock.monotonic() - this.#progressAt > milliseconds;
+  }
+}
+
+/** SHA-256 of a file's bytes in hexadecimal, or null when it cannot be read. */
+export async function hashFile(absolute: string): Promise<string | null> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(absolute), hash);
+  } catch {
+    // The upload that follows meets the same trouble and reports it with its reason.
+    return null;
+  }
+  return hash.digest('hex');
+}
+
+/** A file that became longer or shorter after it was opened makes its Blob unreadable. */
+function changedMeanwhile(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error || cause instanceof DOMException; cause = cause.cause) {
+    if (cause.name === 'NotReadableError') return true;
+  }
+  return false;
+}
