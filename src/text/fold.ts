@@ -1,0 +1,68 @@
+/**
+ * Spelling differences that must not hide a word. Two steps, because stemmers need the accents:
+ * `lowerCase` unifies compatibility forms (NFKC), case and digits of other scripts;
+ * `foldDiacritics` then drops the marks of Latin, Greek, Arabic and Hebrew and spells out letters like ß and æ.
+ * Marks that make another letter (Indic vowels, kana voicing, Cyrillic й) stay.
+ */
+export function lowerCase(word: string): string {
+  if (isAscii(word)) return word.toLowerCase();
+  return word
+    .normalize('NFKC')
+    .toLowerCase()
+    .normalize('NFC')
+    .replace(foreignDigit, (digit) => String(digitValue(digit)))
+    .replaceAll('ς', 'σ');
+}
+
+/** Without soft hyphens, joiners and Arabic stretching, which change nothing but the looks of a word. */
+export function dropInvisible(word: string): string {
+  return isAscii(word) ? word : word.replace(invisible, '');
+}
+
+/** Expects the result of `lowerCase`. */
+export function foldDiacritics(word: string): string {
+  if (isAscii(word)) return word;
+  return word
+    .replace(spelledLetter, (letter) => spellings.get(letter) ?? letter)
+    .normalize('NFD')
+    .replace(foldedMark, (mark: string, dropped: string | undefined) => (dropped === undefined ? mark : ''))
+    .normalize('NFC');
+}
+
+const invisible = /\u00ad|\u0640|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]/g;
+const foreignDigit = /(?![0-9])\p{Nd}/gu;
+/** The breve of й is matched outside the group, which keeps it. */
+const foldedMark = /(?<=и)\u0306|([\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670])/g;
+
+const spellings: ReadonlyMap<string, string> = new Map([
+  ['ß', 'ss'],
+  ['æ', 'ae'],
+  ['œ', 'oe'],
+  ['ø', 'o'],
+  ['đ', 'd'],
+  ['ð', 'd'],
+  ['þ', 'th'],
+  ['ł', 'l'],
+  ['ı', 'i'],
+  ['ħ', 'h'],
+  ['ŧ', 't'],
+  ['ŋ', 'n'],
+  ['ى', 'ي'],
+  ['ی', 'ي'],
+  ['ک', 'ك'],
+  ['ة', 'ه'],
+]);
+const spelledLetter = new RegExp(`[${[...spellings.keys()].join('')}]`, 'g');
+
+/** Decimal digits come in runs of ten that start at a multiple of their script's zero. */
+function digitValue(digit: string): number {
+  const codePoint = digit.codePointAt(0) ?? 0;
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(codePoint - value - 1))) value += 1;
+  return value;
+}
+
+function isAscii(word: string): boolean {
+  for (let index = 0; index < word.length; index += 1) if (word.charCodeAt(index) > 0x7f) return false;
+  return true;
+}

@@ -1,0 +1,144 @@
+import snowball from 'snowball-stemmers';
+import { limits } from '../base/limits.ts';
+import { foldDiacritics, lowerCase } from './fold.ts';
+import { type Language, stopWords } from './stop-words.ts';
+
+export type { Language } from './stop-words.ts';
+
+/** Every language that can be told from its function words, in a fixed order; votes and caches are indexed by it. */
+export const languages = Object.keys(stopWords) as readonly Language[];
+
+/** The languages whose words are reduced to stems. The others are told apart so that no wrong stemmer is used. */
+const algorithms: Readonly<Partial<Record<Language, string>>> = {
+  en: 'english',
+  de: 'german',
+  fr: 'french',
+  es: 'spanish',
+  it: 'italian',
+  pt: 'portuguese',
+  nl: 'dutch',
+  sv: 'swedish',
+  da: 'danish',
+  no: 'norwegian',
+  fi: 'finnish',
+  hu: 'hungarian',
+  ro: 'romanian',
+  cs: 'czech',
+  ca: 'catalan',
+  tr: 'turkish',
+  ru: 'russian',
+  ar: 'arabic',
+};
+
+export const stemmedLanguages = languages.filter((language) => algorithms[language] !== undefined);
+
+/** The language of a tag such as "de-AT" or "EN", or null when it is not one of ours. */
+export function languageOfTag(tag: string | null | undefined): Language | null {
+  const primary = (tag ?? '').split(/[-_]/)[0]!.toLowerCase();
+  const code = primary === 'nb' || primary === 'nn' ? 'no' : primary;
+  return languages.find((language) => language === code) ?? null;
+}
+
+type Stemmer = ReturnType<typeof snowball.newStemmer>;
+const stemmers = new Map<Language, Stemmer>();
+
+/**
+ * The term under which a word piece is indexed in a text of `language` (null: unsure, no stemming).
+ * Accents go after stemming, because stemmers read them.
+ */
+export function termOf(piece: string, stemmable: boolean, language: Language | null): string {
+  if (language === null || !stemmable) return foldDiacritics(piece);
+  return foldDiacritics(stem(piece, language));
+}
+
+function stem(word: string, language: Language): string {
+  const algorithm = algorithms[language];
+  if (algorithm === undefined || word.length < 3 || word.length > limits.stemUnitsMax) return word;
+  if (!isWritten(word, language)) return word;
+  let stemmer = stemmers.get(language);
+  if (stemmer === undefined) {
+    stemmer = snowball.newStemmer(algorithm);
+    stemmers.set(language, stemmer);
+  }
+  return stemmer.stem(word) || word;
+}
+
+/** A Russian stemmer has no say about Latin words, and so on. */
+function isWritten(word: string, language: Language): boolean {
+  if (language === 'ru') return /^\p{Script=Cyrillic}/u.test(word);
+  if (language === 'ar') return /^\p{Script=Arabic}/u.test(word);
+  return /^\p{Script=Latin}/u.test(word);
+}
+
+/** Function words -> positions in `languages` of those that have them. Keys are `lowerCase`d. */
+const languagesOfStopWord: ReadonlyMap<string, readonly number[]> = indexStopWords((word) => word);
+/** The same without diacritics, as people type queries. */
+const languagesOfFoldedStopWord: ReadonlyMap<string, readonly number[]> = indexStopWords(foldDiacritics);
+
+function indexStopWords(spell: (word: string) => string): Map<string, number[]> {
+  const index = new Map<string, number[]>();
+  for (const [position, language] of languages.entries()) {
+    for (const word of new Set(stopWords[language].split(/\s+/).map((word) => spell(lowerCase(word))))) {
+      const positions = index.get(word) ?? [];
+      positions.push(position);
+      index.set(word, positions);
+    }
+  }
+  return index;
+}
+
+const none: readonly number[] = [];
+
+/** Positions in `languages` for which this piece is a function word. */
+export function stopLanguages(piece: string): readonly number[] {
+  return languagesOfStopWord.get(piece) ?? none;
+}
+
+/** The same for a piece of a query, with or without its diacritics. */
+export function queryStopLanguages(piece: string): readonly number[] {
+  return languagesOfStopWord.get(piece) ?? languagesOfFoldedStopWord.get(foldDiacritics(piece)) ?? none;
+}
+
+/** Counts for and against each language of a passage. */
+export class LanguageVotes {
+  readonly #votes = new Float64Array(languages.length);
+  #words = 0;
+
+  /** One word; a function word shared by many languages says little about each. */
+  add(stops: readonly number[]): void {
+    this.#words += 1;
+    for (const position of stops) this.#votes[position] = this.#votes[position]! + 1 / stops.length;
+  }
+
+  clear(): void {
+    this.#votes.fill(0);
+    this.#words = 0;
+  }
+
+  /**
+   * The language, when the evidence is clear: function words make up a due part of the passage, and the best language
+   * leads the next by half. Null otherwise.
+   */
+  winner(): Language | null {
+    const { best, lead } = this.#ranking();
+    const votes = this.#votes[best]!;
+    return votes >= Math.max(1, this.#words * votesPerWordMin) && lead >= leadMin ? languages[best]! : null;
+  }
+
+  #ranking(): { best: number; lead: number } {
+    let best = 0;
+    let second = -1;
+    for (let position = 1; position < languages.length; position += 1) {
+      if (this.#votes[position]! > this.#votes[best]!) {
+        second = best;
+        best = position;
+      } else if (second < 0 || this.#votes[position]! > this.#votes[second]!) {
+        second = position;
+      }
+    }
+    return { best, lead: this.#votes[best]! / Math.max(this.#votes[second] ?? 0, Number.EPSILON) };
+  }
+}
+
+const votesPerWordMin = 0.05;
+const leadMin = 1.5;

@@ -1,0 +1,137 @@
+import { limits } from '../base/limits.ts';
+import { type Language, languages, queryStopLanguages, stemmedLanguages, termOf } from './languages.ts';
+import { Lexicon, termKey } from './lexicon.ts';
+import { type GramRole, scanWords } from './scan.ts';
+import type { WordPiece } from './words.ts';
+
+export interface QueryTerm {
+  readonly text: string;
+  readonly hash: bigint;
+  readonly weight: number;
+  /** Terms of one group are alternative spellings of one query word: synonyms, not further evidence. */
+  readonly group: number;
+}
+
+export interface AnalysedQuery {
+  readonly terms: readonly QueryTerm[];
+  /** The query word behind each group, as it was typed. */
+  readonly words: readonly string[];
+}
+
+/** Two hiragana are mostly grammar: they decide between otherwise equal passages. */
+const weakPairWeight = 0.3;
+
+const lexicon = new Lexicon();
+
+interface QueryWord {
+  readonly surface: string;
+  readonly pieces: readonly WordPiece[];
+  readonly stops: readonly number[];
+}
+
+/**
+ * Groups of terms to look for, in the order of the query, at most `queryGroupsMax`. `collectionLanguages` are those
+ * that `analyseChunks` reported for the documents of the collection (null: not known, so all are tried). Function words are left
+ * out unless nothing else is asked for. A word that is repeated counts once for each time. No character is an operator.
+ */
+export function analyseQuery(
+  query: string,
+  collectionLanguages: readonly Language[] | null = null,
+): AnalysedQuery {
+  const candidates = collectionLanguages ?? stemmedLanguages;
+  const words = contentWords(queryWords(query), candidates);
+  const groups = new Map<string, { surface: string; terms: readonly string[]; weight: number }>();
+  for (const { surface, pieces } of words) {
+    for (const piece of pieces) {
+      const terms = alternatives(piece, candidates);
+      const key = terms.join(' ');
+      const known = groups.get(key);
+      if (known !== undefined) known.weight += piece.weight;
+      else if (groups.size < limits.queryGroupsMax) groups.set(key, { surface, terms, weight: piece.weight });
+    }
+  }
+  const terms: QueryTerm[] = [];
+  for (const [group, { terms: texts, weight }] of [...groups.values()].entries()) {
+    for (const text of texts) terms.push({ text, hash: termKey(text), weight, group });
+  }
+  return { terms, words: [...groups.values()].map(({ surface }) => surface) };
+}
+
+/**
+ * Which words of the query a chunk matched, as they were typed, each once and in order. `language` is the row's from
+ * `analyseChunks`.
+ */
+export function matchedWords(query: AnalysedQuery, text: string, language: Language | null): string[] {
+  const present = new Set<string>();
+  const add = (piece: WordPiece) => present.add(termOf(piece.text, piece.stemmable, language));
+  scanWords(text, {
+    word(surface) {
+      for (const piece of lexicon.word(surface).pieces) add(piece);
+    },
+    gram(gram) {
+      present.add(gram);
+    },
+  });
+  const matched = query.terms.filter(({ text: term }) => present.has(term));
+  return [...new Set(matched.map(({ group }) => query.words[group]!))];
+}
+
+function queryWords(query: string): QueryWord[] {
+  const words: QueryWord[] = [];
+  scanWords(query, {
+    word(surface) {
+      const { pieces } = lexicon.word(surface);
+      const only = pieces.length === 1 ? pieces[0] : undefined;
+      if (pieces.length === 0) return;
+      words.push({ surface, pieces, stops: only === undefined ? [] : queryStopLanguages(only.text) });
+    },
+    gram(gram: string, role: GramRole) {
+      if (role === 'inner') return;
+      const weight = role === 'weakPair' ? weakPairWeight : 1;
+      words.push({ surface: gram, pieces: [{ text: gram, stemmable: false, weight }], stops: [] });
+    },
+  });
+  return words;
+}
+
+/**
+ * The words without the function words of the query's language: the only one of the collection, or the candidate for
+ * which most words are function words, if that is more than one ("die hard" asks for no German article).
+ */
+function contentWords(words: readonly QueryWord[], candidates: readonly Language[]): readonly QueryWord[] {
+  const votes = candidates.map((language) => {
+    const position = languages.indexOf(language);
+    return { position, count: words.filter(({ stops }) => stops.includes(position)).length };
+  });
+  const most = Math.max(0, ...votes.map(({ count }) => count));
+  const leaders = votes.filter(({ count }) => count === most && (count > 1 || candidates.length === 1));
+  const kept = words.filter(({ stops }) => !leaders.some(({ position }) => stops.includes(position)));
+  return kept.length > 0 ? kept : words;
+}
+
+/** The surface first, then what each language makes of it; in German also with umlauts spelled the other way. */
+function alternatives(piece: WordPiece, candidates: readonly Language[]): string[] {
+  const terms = new Set([termOf(piece.text, piece.stemmable, null)]);
+  for (const language of candidates) {
+    terms.add(termOf(piece.text, piece.stemmable, language));
+    if (language !== 'de' || !piece.stemmable) continue;
+    terms.add(
+      termOf(
+        piece.text.replace(/[äöü]/g, (umlaut) => spelledUmlauts[umlaut]!),
+        true,
+        language,
+      ),
+    );
+    terms.add(
+      termOf(
+        piece.text.replace(/[aou]e/g, (pair) => umlautOf[pair]!),
+        true,
+        language,
+      ),
+    );
+  }
+  return [...terms];
+}
+
+const spelledUmlauts: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' };
+const umlautOf: Readonly<Record<string, string>> = { ae: 'ä', oe: 'ö', ue: 'ü' };

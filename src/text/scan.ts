@@ -1,0 +1,158 @@
+import { limits } from '../base/limits.ts';
+import { characterClass, classAt, classOfPair } from './characters.ts';
+import { lowerCase } from './fold.ts';
+
+/** Receives what a text consists of, in order. */
+export interface ScanSink {
+  /** A word with its joints, for `expandWord`. */
+  word(surface: string): void;
+  /** One or two characters of Chinese, Japanese or Korean. */
+  gram(gram: string, role: GramRole): void;
+}
+
+/**
+ * `pair`: two neighbours. `weakPair`: two hiragana, mostly grammar. `alone`: the only character of its run. `inner`: one
+ * character of a longer run, there for queries of a single character; a query needs it only when it is `alone`.
+ */
+export type GramRole = 'pair' | 'weakPair' | 'alone' | 'inner';
+
+const { letter, digit, mark, han, kana, hangul, unspaced, highSurrogate } = characterClass;
+
+/**
+ * Walks a text once and hands over its words. Letters and digits of spaced scripts make words, joined by single
+ * `- _ . @ &` and apostrophes into compounds; Han, kana and Hangul make overlapping pairs, Han characters also single ones and
+ * Hangul also the first syllable of a word (particles follow it); Thai, Lao, Khmer and Burmese go through
+ * Intl.Segmenter in short slices, because it is quadratic on long ones. Linear for any text.
+ */
+export function scanWords(text: string, sink: ScanSink): void {
+  let index = 0;
+  while (index < text.length) {
+    const kind = kindAt(text, index);
+    if (kind === letter || kind === digit) {
+      const end = compoundEnd(text, index);
+      sink.word(text.slice(index, end));
+      index = end;
+    } else if (kind === han || kind === kana || kind === hangul) {
+      const end = gramRunEnd(text, index, kind);
+      scanGrams(text.slice(index, end), sink);
+      index = end;
+    } else if (kind === unspaced) {
+      index += scanUnspaced(text, index, sink);
+    } else {
+      index += unitsAt(text, index);
+    }
+  }
+}
+
+function kindAt(text: string, index: number): number {
+  const kind = classAt(text, index);
+  return kind === highSurrogate ? classOfPair(text, index) : kind;
+}
+
+function unitsAt(text: string, index: number): number {
+  return text.codePointAt(index)! > 0xffff ? 2 : 1;
+}
+
+function runEnd(text: string, start: number): number {
+  let index = start;
+  const last = Math.min(text.length, start + limits.termUnitsMax);
+  while (index < last) {
+    const kind = classAt(text, index);
+    if (kind === letter || kind === digit || kind === mark) index += 1;
+    else if (kind === highSurrogate && classOfPair(text, index) === letter) index += 2;
+    else break;
+  }
+  return index;
+}
+
+function compoundEnd(text: string, start: number): number {
+  let end = runEnd(text, start);
+  for (let runs = 1; runs < limits.compoundRunsMax && isJoint(text, end); runs += 1)
+    end = runEnd(text, end + 1);
+  const next = text.charCodeAt(end);
+  if (next === 0x2b && text.charCodeAt(end + 1) === 0x2b) return end + 2;
+  return next === 0x23 && end - start === 1 ? end + 1 : end;
+}
+
+/** True when the unit at `index` joins the run before it to the letter or digit after it. */
+function isJoint(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  switch (unit) {
+    case 0x26: // &
+    case 0x27: // '
+    case 0x2d: // -
+    case 0x2e: // .
+    case 0x40: // @
+    case 0x5f: // _
+    case 0x2010:
+    case 0x2011:
+    case 0x2019: {
+      const after = kindAt(text, index + 1);
+      return after === letter || after === digit;
+    }
+    case 0x2c: // a comma between thousands
+      return (
+        classAt(text, index - 1) === digit &&
+        classAt(text, index + 1) === digit &&
+        classAt(text, index + 2) === digit &&
+        classAt(text, index + 3) === digit &&
+        classAt(text, index + 4) !== digit
+      );
+    default:
+      return false;
+  }
+}
+
+/** Han and kana mix in one run (Japanese inflection); Hangul makes runs of its own. */
+function gramRunEnd(text: string, start: number, first: number): number {
+  let index = start;
+  while (index < text.length) {
+    const kind = kindAt(text, index);
+    const belongs = first === hangul ? kind === hangul : kind === han || kind === kana;
+    if (!belongs) break;
+    index += unitsAt(text, index);
+  }
+  return index;
+}
+
+function scanGrams(run: string, sink: ScanSink): void {
+  const characters = Array.from(lowerCase(run));
+  const count = characters.length;
+  if (count === 1) {
+    sink.gram(characters[0]!, 'alone');
+    return;
+  }
+  const isHangul = classAt(run, 0) === hangul;
+  for (let index = 0; index < count; index += 1) {
+    const character = characters[index]!;
+    const next = characters[index + 1];
+    if (isHangul ? index === 0 : kindAt(character, 0) === han) sink.gram(character, 'inner');
+    if (next === undefined) continue;
+    sink.gram(character + next, isHiragana(character) && isHiragana(next) ? 'weakPair' : 'pair');
+  }
+}
+
+function isHiragana(character: string): boolean {
+  return character >= '\u3041' && character <= '\u309f';
+}
+
+const segmenter = new Intl.Segmenter('th', { granularity: 'word' });
+
+/**
+ * Hands over the words of the unspaced run at `start`, or of its first slice, and returns how far it came. The last
+ * words of a slice that does not end its run may be cut short: they are left for the next slice.
+ */
+function scanUnspaced(text: string, start: number, sink: ScanSink): number {
+  let end = start;
+  const last = Math.min(text.length, start + limits.segmenterUnitsMax);
+  for (let kind: number = unspaced; end < last && (kind === unspaced || kind === mark); ) {
+    end += 1;
+    kind = end < text.length ? classAt(text, end) : characterClass.other;
+  }
+  const segments = [...segmenter.segment(text.slice(start, end))];
+  const next = classAt(text, end);
+  const isWhole = next !== unspaced && next !== mark;
+  const complete = isWhole || segments.length < 5 ? segments : segments.slice(0, -3);
+  for (const { segment } of complete) sink.word(segment);
+  return complete.reduce((length, { segment }) => length + segment.length, 0);
+}

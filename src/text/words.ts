@@ -1,0 +1,88 @@
+import { dropInvisible, lowerCase } from './fold.ts';
+
+/** One searchable spelling of a word as it stands in a text. */
+export interface WordPiece {
+  /** `lowerCase`d, not yet folded or stemmed. */
+  readonly text: string;
+  /** Letters only: a stemmer may shorten it. Numbers, codes and catenations stay as they are. */
+  readonly stemmable: boolean;
+  /** How much a query counts this piece. */
+  readonly weight: number;
+}
+
+const lettersOnly = /^[\p{L}\p{M}]+$/u;
+const run = /[\p{L}\p{N}\p{M}]+/gu;
+const plainWord = /^(?:\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+s?|[\p{Lo}\p{Lm}\p{M}]+|\p{Nd}+)$/u;
+/** Also between the values of a table: the parts stay findable beside the number they may be. */
+const thousandsComma = /,/g;
+const codeSuffix = /(?:\+\+|#)$/;
+const dottedNumber = /\d+(?:\.\d+)+/g;
+/** Words inside a run without separators: "XMLHttpRequest" -> XML Http Request, "PX4500" -> PX 4500. */
+const innerWord = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|\p{N}+|[\p{L}\p{M}]+/gu;
+/** More changes of case or kind than this are a code or a hash, whose fragments mean nothing. */
+const innerWordsMax = 6;
+
+/**
+ * The pieces under which a word is indexed and searched. A plain word is one piece. A compound ("foo-bar_1.2",
+ * "getUserName", "PX-4500B", "john.doe@example.com", "1,234.5") is found whole, in any spelling of its joints
+ * ("foobar", "get_user_name", "px4500b"), and by each of its parts.
+ */
+export function expandWord(surface: string): WordPiece[] {
+  return expandVisible(dropInvisible(surface));
+}
+
+function expandVisible(surface: string): WordPiece[] {
+  if (plainWord.test(surface)) return [wordPiece(surface)];
+  const clauses = surface.split(/['’]/);
+  const kept = clauses.filter((clause) => clause.length > 1);
+  const pieces = (kept.length > 0 ? kept : clauses).flatMap(expandCompound);
+  const first = new Map<string, WordPiece>();
+  for (const piece of pieces) if (!first.has(piece.text)) first.set(piece.text, piece);
+  return [...first.values()];
+}
+
+function wordPiece(surface: string, weight = 1): WordPiece {
+  const text = lowerCase(surface);
+  return { text, stemmable: lettersOnly.test(text), weight };
+}
+
+function expandCompound(compound: string): WordPiece[] {
+  const suffix = codeSuffix.exec(compound)?.[0] ?? '';
+  const spelled = compound.slice(0, compound.length - suffix.length);
+  const runs = spelled.match(run) ?? [];
+  const body = spelled.replace(thousandsComma, '');
+  const only = runs[0];
+  if (only === undefined) return [];
+  if (runs.length === 1 && suffix === '' && plainWord.test(only)) return [wordPiece(only)];
+  const numbers = body.match(dottedNumber) ?? [];
+  if (numbers[0] === spelled && runs.length === 2) return [wordPiece(spelled)];
+  const isNatural = suffix === '' && runs.every((part) => plainWord.test(part) && lettersOnly.test(part));
+  const whole: WordPiece = {
+    text: lowerCase(catenate(body)) + suffix,
+    stemmable: false,
+    weight: isNatural ? 0.5 : 1,
+  };
+  if (runs.length > 1 && runs.every((part) => part.length === 1 && lettersOnly.test(part))) return [whole];
+  const parts = [...runs.flatMap(runParts), ...numbers.flatMap(numberParts)];
+  return [whole, ...parts.map((part) => wordPiece(part, isNatural ? 1 : 0.5))];
+}
+
+/** Joints go, so that every spelling of them is one; between digits they become a point: 1.2 is not 12. */
+function catenate(body: string): string {
+  return body.replace(/[-‐‑_.]/g, (_joint, offset: number) =>
+    /\d/.test(body[offset - 1] ?? '') && /\d/.test(body[offset + 1] ?? '') ? '.' : '',
+  );
+}
+
+function runParts(part: string): string[] {
+  if (plainWord.test(part)) return [part];
+  const inner = part.match(innerWord) ?? [];
+  if (inner.length < 2 || inner.length > innerWordsMax) return [part];
+  return [part, ...inner.filter((word) => word.length > 1)];
+}
+
+/** "20.51.4" is also found as "20.51". */
+function numberParts(number: string): string[] {
+  const components = number.split('.');
+  return components.slice(1).map((_component, index) => components.slice(0, index + 2).join('.'));
+}
