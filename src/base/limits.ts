@@ -33,7 +33,6 @@ export const limits = {
   discardedBodyBytesMax: 1_048_576,
   bufferedReplyBytesMax: 65_536,
   fileChunkBytes: 262_144,
-  jsonBodyBytesMax: 268_435_456,
   jsonValuesMax: 4_000_000,
   uploadMsMax: 3_600_000,
   multipartFieldBytesMax: 131_072,
