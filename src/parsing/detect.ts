@@ -1,0 +1,272 @@
+import { fileTypeFromBuffer } from 'file-type';
+import { byteOrderMark, controlShare, type DecodedText, decodeText, wideCharset } from './charset.ts';
+import { compoundFileMagic, compoundFileNames } from './compound-file.ts';
+import { columnsOf } from './delimited.ts';
+import type { ParseLimits } from './limits.ts';
+import { type OfficeKind, officeKindOf } from './office-package.ts';
+import { ParseFailure } from './parse-failure.ts';
+import type { DocumentKind } from './parse-task.ts';
+import { controlShareMax } from './plain-text.ts';
+import { ZipArchive } from './zip.ts';
+
+/** What the bytes are: text already decoded, an opened Office package, or a PDF. */
+export type Detected =
+  | { readonly kind: Exclude<DocumentKind, OfficeKind | 'pdf'>; readonly decoded: DecodedText }
+  | { readonly kind: OfficeKind; readonly archive: ZipArchive; readonly mainPart: string }
+  | { readonly kind: 'pdf' };
+
+const sniffBytes = 4_096;
+
+/**
+ * Tells the type by content: byte order mark, magic numbers with a look into containers, then text heuristics. The path's
+ * extension only tells kinds of text apart. Throws `unsupported` with the name of the type for everything that is
+ * recognised but not read, `encrypted` for protected Office files and `corrupt` for broken containers.
+ */
+export async function detect(bytes: Uint8Array, path: string | null, limits: ParseLimits): Promise<Detected> {
+  if (bytes.length === 0) throw new ParseFailure('unsupported', 'The file is empty: it has no bytes at all.');
+  if (byteOrderMark(bytes) === null) {
+    if (isPdf(bytes)) return { kind: 'pdf' };
+    if (startsWith(bytes, [0x50, 0x4b, 0x03, 0x04])) return detectZip(bytes, limits);
+    if (startsWith(bytes, compoundFileMagic)) throw compoundFileFailure(bytes);
+  }
+  if (mayBeText(bytes)) return detectText(bytes, extensionOf(path));
+  throw await binaryFailure(bytes);
+}
+
+/** The header may be preceded by up to a kilobyte of anything; then the file must also have the objects of a PDF. */
+function isPdf(bytes: Uint8Array): boolean {
+  const head = latin1(bytes, 1_024 + 8);
+  if (/^\s*%PDF-/.test(head)) return true;
+  return (
+    /%PDF-\d\.\d/.test(head) && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes('endobj')
+  );
+}
+
+function detectZip(bytes: Uint8Array, limits: ParseLimits): Detected {
+  const archive = new ZipArchive(bytes, limits);
+  const office = officeKindOf(archive, limits);
+  if (office !== null) return { ...office, archive };
+  throw new ParseFailure('unsupported', `The file is ${zipTypeName(archive)}, a type that is not read.`);
+}
+
+const openDocumentNames: Readonly<Record<string, string>> = {
+  text: 'an OpenDocument text (ODT)',
+  presentation: 'an OpenDocument presentation (ODP)',
+  spreadsheet: 'an OpenDocument spreadsheet (ODS)',
+  graphics: 'an OpenDocument drawing (ODG)',
+};
+
+function zipTypeName(archive: ZipArchive): string {
+  const mimetype = archive.has('mimetype')
+    ? latin1(archive.read('mimetype') ?? new Uint8Array(), 200).trim()
+    : '';
+  if (mimetype === 'application/epub+zip') return 'an EPUB book';
+  const openDocument = /^application\/vnd\.oasis\.opendocument\.(\w+)/.exec(mimetype)?.[1];
+  if (openDocument !== undefined) {
+    if (isEncryptedOpenDocument(archive)) {
+      throw new ParseFailure('encrypted', 'The OpenDocument file is encrypted with a password.');
+    }
+    return openDocumentNames[openDocument] ?? `an OpenDocument file (${openDocument})`;
+  }
+  if (archive.has('META-INF/MANIFEST.MF')) return 'a Java archive (JAR)';
+  if (archive.has('AndroidManifest.xml')) return 'an Android package (APK)';
+  if (archive.has('Index/Document.iwa')) return 'an Apple iWork document';
+  return 'a ZIP archive';
+}
+
+function isEncryptedOpenDocument(archive: ZipArchive): boolean {
+  const manifest = archive.read('META-INF/manifest.xml');
+  return manifest !== null && new TextDecoder().decode(manifest).includes('encryption-data');
+}
+
+/** Streams of a compound file and what they mean, first match wins. */
+const compoundFileTypes: readonly { stream: RegExp; name: string }[] = [
+  { stream: /^WordDocument$/, name: 'a Word 97-2003 document (DOC)' },
+  { stream: /^(Workbook|Book)$/, name: 'an Excel 97-2003 workbook (XLS)' },
+  { stream: /^PowerPoint Document$/, name: 'a PowerPoint 97-2003 presentation (PPT)' },
+  { stream: /^__substg1\.0_|^__properties_version1\.0$/, name: 'an Outlook message (MSG)' },
+  { stream: /^VisioDocument$/, name: 'a Visio drawing (VSD)' },
+  { stream: /^Quill$/, name: 'a Publisher document (PUB)' },
+];
+
+function compoundFileFailure(bytes: Uint8Array): ParseFailure {
+  const names = compoundFileNames(bytes);
+  if (names.includes('EncryptedPackage')) {
+    return new ParseFailure('encrypted', 'The Office file is encrypted with a password.');
+  }
+  const known = compoundFileTypes.find(({ stream }) => names.some((name) => stream.test(name)));
+  if (known !== undefined) {
+    return new ParseFailure('unsupported', `The file is ${known.name}, a type that is not read.`);
+  }
+  if (names.length === 0) {
+    return new ParseFailure('corrupt', 'The file is an OLE compound file whose directory is damaged.');
+  }
+  return new ParseFailure('unsupported', 'The file is an OLE compound file of an unknown program.');
+}
+
+/** No NUL outside UTF-16/32 and few control characters. */
+function mayBeText(bytes: Uint8Array): boolean {
+  if (byteOrderMark(bytes) !== null || wideCharset(bytes) !== null) return true;
+  if (bytes.includes(0)) return false;
+  return controlShare(latin1(bytes, 65_536)) <= controlShareMax && !isKnownBinary(bytes);
+}
+
+/** Formats whose first bytes hold no NUL although what follows is not text. */
+function isKnownBinary(bytes: Uint8Array): boolean {
+  const magics = [
+    [0xff, 0xd8, 0xff],
+    [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+    [0x1f, 0x8b, 0x08],
+    [0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59],
+    [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c],
+    [0x28, 0xb5, 0x2f, 0xfd],
+  ];
+  return magics.some((magic) => startsWith(bytes, magic));
+}
+
+function detectText(bytes: Uint8Array, extension: string | null): Detected {
+  const head = decodeText(bytes.subarray(0, sniffBytes)).text;
+  const unread = unreadTextType(head, extension);
+  if (unread !== null)
+    throw new ParseFailure('unsupported', `The file is ${unread}, a type that is not read.`);
+  const markup = markupKind(head, extension);
+  const decoded = decodeText(bytes, declaredCharset(head, markup));
+  if (markup !== null) return { kind: markup, decoded };
+  return { kind: plainKind(decoded.text, extension), decoded };
+}
+
+/** Types written in text whose text is not what their reader sees. */
+function unreadTextType(head: string, extension: string | null): string | null {
+  if (head.startsWith('{\\rtf')) return 'a Rich Text document (RTF)';
+  if (head.startsWith('%!PS')) return 'a PostScript file';
+  if (/^From \S+.*\r?\n[A-Za-z-]+: /.test(head)) return 'a mailbox (MBOX)';
+  return isEmail(head, extension) ? 'an e-mail message (EML)' : null;
+}
+
+/** A block of header lines up to an empty line, with those that only a mail program writes, or named `.eml`. */
+function isEmail(head: string, extension: string | null): boolean {
+  const block =
+    /^(?:[A-Za-z][A-Za-z0-9-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+/.exec(head.replaceAll('\r\n', '\n'))?.[0] ?? '';
+  if (extension === 'eml') return block !== '';
+  const sender = /^From:/im.test(block);
+  return sender && /^(MIME-Version|Message-ID|Received|Return-Path|Delivered-To):/im.test(block);
+}
+
+function markupKind(head: string, extension: string | null): 'html' | 'xhtml' | 'xml' | null {
+  const start = head.replace(/^(?:\s+|<!--[\s\S]*?-->)+/, '');
+  const xml = /^<\?xml\b[^>]*\?>/.exec(start);
+  const body = xml === null ? start : start.slice(xml[0].length).replace(/^(?:\s+|<!--[\s\S]*?-->)+/, '');
+  const page = /^<(?:!doctype\s+html|html|head|body|title|meta|script|link)\b/i.test(body);
+  if (xml !== null) return page ? 'xhtml' : 'xml';
+  if (extension === 'md' || extension === 'markdown')
+    return /^<(?:!doctype\s+html|html)\b/i.test(body) ? 'html' : null;
+  if (page) return 'html';
+  const named = extension !== null && htmlExtensions.has(extension);
+  if (/^<[a-z!]/i.test(body) && named) return 'html';
+  const fragment = /^<(?:div|p|h[1-6]|table|ul|ol|section|article|main|span|center|font|br)\b[^>]*>/i.test(
+    body,
+  );
+  return fragment && (extension === null || extension === 'txt') ? 'html' : null;
+}
+
+function declaredCharset(head: string, markup: 'html' | 'xhtml' | 'xml' | null): string | null {
+  if (markup === null) return null;
+  const declaration = /^\s*<\?xml[^>]*encoding=["']([\w.:-]+)/.exec(head);
+  return declaration?.[1] ?? /<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)/i.exec(head)?.[1] ?? null;
+}
+
+const htmlExtensions = new Set(['html', 'htm', 'xhtml', 'xht', 'shtml']);
+const markdownExtensions = new Set(['md', 'markdown', 'mdown', 'mkd', 'mkdn', 'mdx', 'rmd', 'qmd']);
+const plainExtensions = new Set([
+  'txt',
+  'text',
+  'log',
+  'rst',
+  'adoc',
+  'asciidoc',
+  'org',
+  'tex',
+  'srt',
+  'vtt',
+  'nfo',
+]);
+
+const codeExtensions = new Set(
+  (
+    'asm awk bash bat c cc clj cmake cmd cpp cs css cxx dart diff ex exs f90 fs go gradle groovy h hpp hs ini ipynb java ' +
+    'jl js json jsonl jsx kt less lisp lua m mk mjs ml mm patch php pl pm proto ps1 py r rb rs scala scss sh sql svelte ' +
+    'swift tcl tf toml ts tsx v vb vim vue yaml yml zig zsh'
+  ).split(' '),
+);
+
+function plainKind(
+  text: string,
+  extension: string | null,
+): 'text' | 'markdown' | 'code' | 'json' | 'csv' | 'tsv' {
+  if (extension === 'csv') return 'csv';
+  if (extension === 'tsv' || extension === 'tab') return 'tsv';
+  if (extension !== null && markdownExtensions.has(extension)) return 'markdown';
+  if (extension !== null && plainExtensions.has(extension)) return 'text';
+  if (isJson(text)) return 'json';
+  if (extension !== null && codeExtensions.has(extension)) return 'code';
+  if (extension !== null) return 'text';
+  if (isTable(text, ',', 3) || isTable(text, ';', 3)) return 'csv';
+  if (isTable(text, '\t', 2)) return 'tsv';
+  return isMarkdown(text) ? 'markdown' : 'text';
+}
+
+function isJson(text: string): boolean {
+  if (!/^\s*[[{]/.test(text) || !/[\]}]\s*$/.test(text.slice(-200))) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false; // text that only looks like JSON
+    throw error;
+  }
+}
+
+/** Without a name, a table is believed only when five rows or more agree on their number of fields. */
+function isTable(text: string, delimiter: ',' | ';' | '\t', fieldsMin: number): boolean {
+  const sample = text.slice(0, 65_536);
+  const { rows, fields } = columnsOf(sample, delimiter, sample.length < text.length);
+  return rows >= 5 && fields >= fieldsMin;
+}
+
+/** Without a name: two headings, or one and another construct that only Markdown has. */
+function isMarkdown(text: string): boolean {
+  const sample = text.slice(0, 20_000);
+  const headings = sample.match(/^#{1,6} \S/gm)?.length ?? 0;
+  const others = /^```|^\s*[-*] \S|\[[^\]\n]+\]\([^)\n]+\)|\*\*[^*\n]+\*\*/m.test(sample);
+  return (
+    !sample.startsWith('#!') && (headings >= 2 || (headings === 1 && others)) && /^#{1,2} \S/m.test(sample)
+  );
+}
+
+async function binaryFailure(bytes: Uint8Array): Promise<ParseFailure> {
+  const type = await fileTypeFromBuffer(bytes);
+  if (type === undefined) {
+    return new ParseFailure('unsupported', 'The file is binary data of an unknown type.');
+  }
+  const family = /^(image|audio|video|font)\//.exec(type.mime)?.[1];
+  const article = family !== undefined && /^[aeiou]/.test(family) ? 'an' : 'a';
+  const name =
+    family === undefined
+      ? `a ${type.ext.toUpperCase()} file`
+      : `${article} ${family} (${type.ext.toUpperCase()})`;
+  return new ParseFailure('unsupported', `The file is ${name}, a type that is not read.`);
+}
+
+/** Lower-case extension without the dot, or null. */
+function extensionOf(path: string | null): string | null {
+  const name = path?.split(/[\\/]/).at(-1) ?? '';
+  return /[^.]\.([A-Za-z0-9]{1,12})$/.exec(name)?.[1]?.toLowerCase() ?? null;
+}
+
+function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
+  return magic.every((byte, index) => bytes[index] === byte);
+}
+
+function latin1(bytes: Uint8Array, length: number): string {
+  return new TextDecoder('latin1').decode(bytes.subarray(0, length));
+}

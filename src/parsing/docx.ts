@@ -1,0 +1,306 @@
+import type { ParseLimits } from './limits.ts';
+import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
+import type { DocumentFacts } from './parse-task.ts';
+import { TextBudget } from './text-budget.ts';
+import type { XmlReader } from './xml-reader.ts';
+import type { ZipArchive } from './zip.ts';
+
+/** Elements whose text is no part of the document as it stands: moved away, replaced, or a second version. */
+const skipped = new Set([
+  'Fallback',
+  'moveFrom',
+  'del',
+  'pPrChange',
+  'rPrChange',
+  'sectPr',
+  'instrText',
+  'delText',
+]);
+
+/**
+ * Word documents in document order: paragraphs on lines, headings marked with `#`, table rows as `a | b`, notes after the
+ * page that refers to them. Pages end where Word broke them when it last saved (`lastRenderedPageBreak`) or where the author
+ * did. Source: ECMA-376 part 1, section 17.
+ */
+export function* parseDocx(
+  archive: ZipArchive,
+  mainPart: string,
+  limits: ParseLimits,
+): Generator<string, DocumentFacts> {
+  const relationships = [...relationshipsOf(archive, mainPart, limits).values()];
+  const partOf = (type: string) => relationships.find((one) => one.type === type)?.target ?? null;
+  const styles = readStyles(archive, partOf('styles'), limits);
+  const notes = new Map([
+    ...readNotes(archive, partOf('footnotes'), 'footnote', limits),
+    ...readNotes(archive, partOf('endnotes'), 'endnote', limits),
+  ]);
+  const walker = new DocxWalker(
+    openPart(archive, mainPart, limits),
+    styles,
+    notes,
+    new TextBudget(limits.textUnitsMax),
+  );
+  yield* walker.pages();
+  const properties = coreProperties(archive, limits);
+  return {
+    kind: 'docx',
+    contentType: officeContentTypes.docx,
+    unordered: false,
+    headings: true,
+    title: properties.title ?? walker.title,
+    language: styles.language ?? properties.language,
+    warnings: [],
+  };
+}
+
+interface Styles {
+  /** Heading level 1..9 by style id; 0 is the document's title. */
+  readonly levels: ReadonlyMap<string, number>;
+  readonly language: string | null;
+}
+
+function readStyles(archive: ZipArchive, part: string | null, limits: ParseLimits): Styles {
+  const levels = new Map<string, number>();
+  let language: string | null = null;
+  if (part === null || !archive.has(part)) return { levels, language };
+  const reader = openPart(archive, part, limits);
+  let style = '';
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (token !== 'open') continue;
+    if (reader.name === 'style') style = reader.attribute('styleId') ?? '';
+    else if (reader.name === 'name' && style !== '') {
+      const level = levelOfStyleName(reader.attribute('val') ?? '');
+      if (level !== null) levels.set(style, level);
+    } else if (reader.name === 'outlineLvl' && style !== '' && !levels.has(style)) {
+      const level = Number(reader.attribute('val'));
+      if (level >= 0 && level <= 8) levels.set(style, level + 1);
+    } else if (reader.name === 'lang') language ??= reader.attribute('val');
+  }
+  return { levels, language };
+}
+
+function levelOfStyleName(name: string): number | null {
+  const level = /^heading ([1-9])$/i.exec(name)?.[1];
+  if (level !== undefined) return Number(level);
+  return /^title$/i.test(name) ? 0 : null;
+}
+
+/** Text of the notes by `kind:id`; separators and empty notes are left out. */
+function readNotes(
+  archive: ZipArchive,
+  part: string | null,
+  kind: 'footnote' | 'endnote',
+  limits: ParseLimits,
+): Map<string, string> {
+  const notes = new Map<string, string>();
+  if (part === null || !archive.has(part)) return notes;
+  const reader = openPart(archive, part, limits);
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (token !== 'open' || reader.name !== kind) continue;
+    const id = reader.attribute('id') ?? '';
+    const text = noteText(reader);
+    if (text !== '') notes.set(`${kind}:${id}`, text);
+  }
+  return notes;
+}
+
+function noteText(reader: XmlReader): string {
+  const target = reader.depth - 1;
+  let text = '';
+  while (reader.depth > target) {
+    const token = reader.next();
+    if (token === 'open' && skipped.has(reader.name)) reader.skip();
+    else if (token === 'open' && reader.name === 't') text += reader.innerText();
+    else if (token === 'open' && (reader.name === 'tab' || reader.name === 'br')) text += ' ';
+    else if (token === 'close' && reader.name === 'p') text += ' ';
+  }
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** The state of one paragraph; a text box opens another inside it. */
+interface Paragraph {
+  readonly pieces: string[];
+  level: number | null;
+}
+
+/** The state of one table; the pieces of a cell are its paragraphs. */
+interface Table {
+  cells: string[];
+  cell: string[];
+}
+
+class DocxWalker {
+  /** The first paragraph in the Title style, else the first heading. */
+  title: string | null = null;
+
+  private readonly reader: XmlReader;
+  private readonly styles: Styles;
+  private readonly notes: ReadonlyMap<string, string>;
+  private readonly budget: TextBudget;
+  private readonly paragraphs: Paragraph[] = [];
+  private readonly tables: Table[] = [];
+  private lines: string[] = [];
+  private pageNotes: string[] = [];
+  private ready: string[] = [];
+  private titled = false;
+
+  constructor(reader: XmlReader, styles: Styles, notes: ReadonlyMap<string, string>, budget: TextBudget) {
+    this.reader = reader;
+    this.styles = styles;
+    this.notes = notes;
+    this.budget = budget;
+  }
+
+  *pages(): Generator<string, void> {
+    for (let token = this.reader.next(); token !== 'end'; token = this.reader.next()) {
+      if (token === 'open') this.opened(this.reader.name);
+      else if (token === 'close') this.closed(this.reader.name);
+      if (this.ready.length > 0) {
+        yield* this.ready;
+        this.ready = [];
+      }
+    }
+    yield this.pageText();
+  }
+
+  private opened(name: string): void {
+    const paragraph = this.paragraphs.at(-1);
+    if (skipped.has(name)) this.reader.skip();
+    else if (name === 'p') this.paragraphs.push({ pieces: [], level: null });
+    else if (name === 'tbl') this.tables.push({ cells: [], cell: [] });
+    else if (paragraph === undefined) return;
+    else if (name === 't') this.addText(paragraph, this.reader.innerText());
+    else if (name === 'tab' || name === 'ptab') this.addTab(paragraph);
+    else if (name === 'cr') this.addText(paragraph, '\n');
+    else if (name === 'br') this.addBreak(paragraph, this.reader.attribute('type'));
+    else if (name === 'noBreakHyphen') this.addText(paragraph, '-');
+    else if (name === 'sym') this.addText(paragraph, symbolOf(this.reader.attribute('char')));
+    else if (name === 'lastRenderedPageBreak') this.endPage(paragraph);
+    else if (name === 'pageBreakBefore' && !isOff(this.reader.attribute('val'))) this.endPage(paragraph);
+    else if (name === 'pStyle')
+      paragraph.level = this.styles.levels.get(this.reader.attribute('val') ?? '') ?? null;
+    else if (name === 'outlineLvl') paragraph.level ??= outlineLevel(this.reader.attribute('val'));
+    else if (name === 'footnoteReference') this.addNote(`footnote:${this.reader.attribute('id') ?? ''}`);
+    else if (name === 'endnoteReference') this.addNote(`endnote:${this.reader.attribute('id') ?? ''}`);
+  }
+
+  private closed(name: string): void {
+    if (name === 'p') this.endParagraph();
+    else if (name === 'tc') this.endCell();
+    else if (name === 'tr') this.endRow();
+    else if (name === 'tbl') this.endTable();
+  }
+
+  private addText(paragraph: Paragraph, text: string): void {
+    this.budget.take(text.length);
+    paragraph.pieces.push(text);
+  }
+
+  /** `w:tab` is a character in a run, and a stop in the properties of a paragraph; only runs have a parent of text. */
+  private addTab(paragraph: Paragraph): void {
+    if (this.reader.attribute('pos') === null) this.addText(paragraph, '\t');
+  }
+
+  private addBreak(paragraph: Paragraph, type: string | null): void {
+    if (type === 'page') this.endPage(paragraph);
+    else this.addText(paragraph, '\n');
+  }
+
+  private addNote(key: string): void {
+    const text = this.notes.get(key);
+    if (text === undefined) return;
+    this.budget.take(text.length);
+    this.pageNotes.push(text);
+  }
+
+  private endParagraph(): void {
+    const paragraph = this.paragraphs.pop();
+    if (paragraph !== undefined) this.keep(paragraph);
+  }
+
+  private keep(paragraph: Paragraph): void {
+    const text = paragraph.pieces
+      .join('')
+      .replace(/[ \t]+$/gm, '')
+      .replace(/^\n+|\n+$/g, '');
+    const table = this.tables.at(-1);
+    if (table !== undefined) {
+      if (text.trim() !== '') table.cell.push(text.replace(/\s+/g, ' ').trim());
+      return;
+    }
+    if (text.trim() === '') return;
+    if (paragraph.level === null) this.lines.push(text);
+    else this.keepHeading(text.replace(/\s+/g, ' ').trim(), paragraph.level);
+  }
+
+  private keepHeading(text: string, level: number): void {
+    if (level === 0 && !this.titled) {
+      this.title = text;
+      this.titled = true;
+    }
+    this.title ??= text;
+    this.lines.push('', `${'#'.repeat(Math.min(6, Math.max(1, level)))} ${text}`, '');
+  }
+
+  private endCell(): void {
+    const table = this.tables.at(-1);
+    if (table === undefined) return;
+    table.cells.push(table.cell.join(' '));
+    table.cell = [];
+  }
+
+  private endRow(): void {
+    const table = this.tables.at(-1);
+    if (table === undefined) return;
+    const row = table.cells.join(' | ');
+    table.cells = [];
+    if (!/[^ |]/.test(row)) return;
+    const outer = this.tables.at(-2);
+    if (outer === undefined) this.lines.push(row);
+    else outer.cell.push(row);
+  }
+
+  private endTable(): void {
+    this.tables.pop();
+    if (this.tables.length === 0) this.lines.push('');
+  }
+
+  /** A page ends only after text: a manual break is followed by a rendered one, and both mean the same end. */
+  private endPage(paragraph: Paragraph): void {
+    if (this.tables.length > 0 || this.paragraphs.length > 1) return;
+    const started = paragraph.pieces.some((piece) => piece.trim() !== '');
+    if (!started && this.lines.every((line) => line === '')) return;
+    if (started) {
+      this.keep({ pieces: paragraph.pieces.splice(0), level: paragraph.level });
+    }
+    this.ready.push(this.pageText());
+  }
+
+  private pageText(): string {
+    const notes = this.pageNotes.length > 0 ? ['', ...this.pageNotes] : [];
+    const text = [...this.lines, ...notes]
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim();
+    this.lines = [];
+    this.pageNotes = [];
+    return text;
+  }
+}
+
+function isOff(value: string | null): boolean {
+  return value === '0' || value === 'false' || value === 'off';
+}
+
+function outlineLevel(value: string | null): number | null {
+  const level = Number(value ?? '9');
+  return level >= 0 && level <= 8 ? level + 1 : null;
+}
+
+/** Symbol fonts live in the private use area at F000; what they draw is unknown, but plain fonts are shifted there too. */
+function symbolOf(char: string | null): string {
+  const point = Number.parseInt(char ?? '', 16);
+  if (!Number.isFinite(point) || point < 0x20 || point > 0xffff) return '';
+  if (point >= 0xf020 && point <= 0xf07e) return String.fromCharCode(point - 0xf000);
+  return point >= 0xe000 && point <= 0xf8ff ? '' : String.fromCharCode(point);
+}

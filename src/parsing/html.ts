@@ -1,0 +1,230 @@
+import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import type { DecodedText } from './charset.ts';
+import type { ParseLimits } from './limits.ts';
+import type { DocumentFacts } from './parse-task.ts';
+import { textContentType } from './plain-text.ts';
+import { TextBudget } from './text-budget.ts';
+
+const blocks = new Set(
+  (
+    'address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure ' +
+    'footer form h1 h2 h3 h4 h5 h6 header hr li main menu nav ol optgroup option p pre section select summary table ' +
+    'tbody tfoot thead title tr ul'
+  ).split(' '),
+);
+const paragraphs = new Set('blockquote dl h1 h2 h3 h4 h5 h6 hr ol p pre section table ul'.split(' '));
+const cells = new Set(['td', 'th']);
+/** A heading that never ends, or is longer than this in UTF-16 code units, is no heading. */
+const headingUnitsMax = 500;
+/** Elements whose content is no text of the page. */
+const unseen = new Set('script style noscript template svg iframe'.split(' '));
+
+/** HTML and XHTML as one page: blocks on lines, table cells separated by tabs, headings marked with `#`. */
+export function* parseHtml(
+  decoded: DecodedText,
+  kind: 'html' | 'xhtml',
+  limits: ParseLimits,
+): Generator<string, DocumentFacts> {
+  const extracted = htmlToText(decoded.text, new TextBudget(limits.textUnitsMax));
+  yield extracted.text;
+  return {
+    kind,
+    contentType: textContentType(kind === 'html' ? 'text/html' : 'application/xhtml+xml', decoded),
+    unordered: false,
+    headings: true,
+    title: extracted.title,
+    language: extracted.language,
+    warnings: decoded.warning === null ? [] : [decoded.warning],
+  };
+}
+
+export interface ExtractedHtml {
+  readonly text: string;
+  readonly title: string | null;
+  /** `lang` of the html element. */
+  readonly language: string | null;
+}
+
+/** Linear in the length of the source however deep it nests, because no tree and no stack of elements is kept. */
+export function htmlToText(source: string, budget: TextBudget): ExtractedHtml {
+  const collector = new HtmlCollector(source, budget);
+  const tokenizer = new Tokenizer({ decodeEntities: true }, collector);
+  tokenizer.write(source);
+  tokenizer.end();
+  return collector.result();
+}
+
+class HtmlCollector implements TokenizerCallbacks {
+  private readonly source: string;
+  private readonly budget: TextBudget;
+  private readonly lines: string[] = [];
+  /** The line being built, in pieces: it is joined once, however many pieces it has. */
+  private line: string[] = [];
+  private lineEndsInSpace = true;
+  private tag = '';
+  private attribute = '';
+  private attributeValue = '';
+  /** Element that hides its content and how many of it are open; nesting of other elements does not matter. */
+  private hidden: { name: string; depth: number } | null = null;
+  private preformatted = 0;
+  private inTitle = false;
+  private headTitle = '';
+  private headingLevel = 0;
+  private firstHeading: string | null = null;
+  private heading: string[] = [];
+  private language: string | null = null;
+
+  constructor(source: string, budget: TextBudget) {
+    this.source = source;
+    this.budget = budget;
+  }
+
+  result(): ExtractedHtml {
+    this.endHeading();
+    this.endLine();
+    const text = this.lines
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim();
+    return { text, title: collapsed(this.headTitle) || this.firstHeading, language: this.language };
+  }
+
+  onopentagname(start: number, end: number): void {
+    this.tag = this.source.slice(start, end).toLowerCase();
+    if (this.hidden !== null) {
+      if (this.hidden.name === this.tag) this.hidden.depth += 1;
+      return;
+    }
+    if (unseen.has(this.tag)) this.hidden = { name: this.tag, depth: 1 };
+    else this.enter(this.tag);
+  }
+
+  onselfclosingtag(): void {
+    if (this.hidden?.name === this.tag) this.leaveHidden();
+  }
+
+  onclosetag(start: number, end: number): void {
+    const name = this.source.slice(start, end).toLowerCase();
+    if (this.hidden === null) this.leave(name);
+    else if (this.hidden.name === name) this.leaveHidden();
+  }
+
+  ontext(start: number, end: number): void {
+    this.add(this.source.slice(start, end));
+  }
+
+  ontextentity(codepoint: number): void {
+    this.add(String.fromCodePoint(codepoint));
+  }
+
+  oncdata(start: number, end: number, endOffset: number): void {
+    this.add(this.source.slice(start, end - endOffset));
+  }
+
+  onattribname(start: number, end: number): void {
+    this.attribute = this.source.slice(start, end).toLowerCase();
+    this.attributeValue = '';
+  }
+
+  onattribdata(start: number, end: number): void {
+    if (this.tag === 'html') this.attributeValue += this.source.slice(start, end);
+  }
+
+  onattribend(): void {
+    const names = this.attribute === 'lang' || this.attribute === 'xml:lang';
+    if (this.tag === 'html' && names) this.language ??= this.attributeValue;
+  }
+
+  onattribentity(): void {}
+  oncomment(): void {}
+  ondeclaration(): void {}
+  onend(): void {}
+  onopentagend(): void {}
+  onprocessinginstruction(): void {}
+
+  private leaveHidden(): void {
+    if (this.hidden === null) return;
+    this.hidden.depth -= 1;
+    if (this.hidden.depth === 0) this.hidden = null;
+  }
+
+  private enter(name: string): void {
+    if (name === 'title') this.inTitle = true;
+    if (name === 'pre') this.preformatted += 1;
+    if (cells.has(name) && this.line.length > 0) this.append('\t');
+    const level = headingLevelOf(name);
+    if (level > 0 || paragraphs.has(name)) this.endHeading();
+    if (blocks.has(name)) this.endBlock(name);
+    if (level > 0) this.headingLevel = level;
+  }
+
+  private leave(name: string): void {
+    if (name === 'title') this.inTitle = false;
+    if (name === 'pre') this.preformatted = Math.max(0, this.preformatted - 1);
+    if (headingLevelOf(name) > 0) this.endHeading();
+    else if (blocks.has(name)) this.endBlock(name);
+  }
+
+  private endHeading(): void {
+    const text = collapsed(this.heading.join(''));
+    if (text !== '') {
+      if (text.length <= headingUnitsMax) this.firstHeading ??= text;
+      const mark = text.length <= headingUnitsMax ? `${'#'.repeat(this.headingLevel)} ` : '';
+      this.lines.push('', `${mark}${text}`, '');
+    }
+    this.headingLevel = 0;
+    this.heading = [];
+  }
+
+  private endBlock(name: string): void {
+    if (this.headingLevel > 0) {
+      this.heading.push(' ');
+      return;
+    }
+    this.endLine();
+    if (paragraphs.has(name)) this.lines.push('');
+  }
+
+  private endLine(): void {
+    const joined = this.line.join('');
+    const line = this.preformatted > 0 ? joined.trimEnd() : joined.replace(/ *\t */g, '\t').trim();
+    if (line !== '') this.lines.push(line);
+    this.line = [];
+    this.lineEndsInSpace = true;
+  }
+
+  private add(raw: string): void {
+    if (this.hidden !== null) return;
+    this.budget.take(raw.length);
+    if (this.inTitle) this.headTitle += raw;
+    else if (this.headingLevel > 0) this.heading.push(raw);
+    else if (this.preformatted > 0) this.addPreformatted(raw);
+    else this.append(raw.replace(/[ \t\r\n\f]+/g, ' '));
+  }
+
+  private append(text: string): void {
+    const doubled = this.lineEndsInSpace && text.startsWith(' ');
+    const piece = doubled ? text.slice(1) : text;
+    if (piece === '') return;
+    this.line.push(piece);
+    this.lineEndsInSpace = /[ \t]$/.test(piece);
+  }
+
+  private addPreformatted(raw: string): void {
+    const pieces = raw.split(/\r\n|\r|\n/);
+    const last = pieces.pop() ?? '';
+    for (const piece of pieces) {
+      this.lines.push((this.line.join('') + piece).trimEnd());
+      this.line = [];
+    }
+    if (last !== '') this.line.push(last);
+  }
+}
+
+function headingLevelOf(name: string): number {
+  return name.length === 2 && name[0] === 'h' && name[1]! >= '1' && name[1]! <= '6' ? Number(name[1]) : 0;
+}
+
+function collapsed(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

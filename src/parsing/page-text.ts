@@ -1,0 +1,43 @@
+import { wellFormed } from './text-budget.ts';
+
+/** Cleaning that both PDF engines need, and the test for text that is not worth keeping. */
+
+const presentationForms = /[\ufb00-\ufb06\ufb13-\ufb17\ufb1d-\ufb4f\ufb50-\ufdff\ufe70-\ufefc]/g;
+
+/**
+ * The text of one page as a person would type it: ligatures and Arabic presentation forms decomposed (NFKC of exactly
+ * these), words that a line-end hyphen cut (U+FFFE, soft hyphen) joined, control characters and trailing spaces gone.
+ */
+export function cleanPageText(raw: string): string {
+  return wellFormed(raw)
+    .replace(/\ufffe(?:\r?\n)?|\xad\r?\n|\xad/g, '')
+    .replace(/\r\n?/g, '\n')
+    .replace(/[\0-\x08\x0b-\x1f\x7f\uffff]/g, '')
+    .replace(presentationForms, (form) => form.normalize('NFKC'))
+    .replace(/[ \t\xa0]+$/gm, '')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+/** Share of replacement and private-use characters above which a page's font has no usable character map. */
+const unreadableShareMax = 0.2;
+
+/** True when most of what an engine returned is not text: the font maps no characters. Control characters count. */
+export function isUnreadable(raw: string): boolean {
+  const letters = raw.match(/[^\s]/gu)?.length ?? 0;
+  if (letters < 16) return false;
+  const broken = raw.match(/[\0-\x08\x0b\x0e-\x1f\ufffd\ue000-\uf8ff]/g)?.length ?? 0;
+  return broken / letters > unreadableShareMax;
+}
+
+/** `[0, 1, 2, 6]` -> `1-3, 7`: zero-based page indexes as a person counts pages. */
+export function pageRanges(indexes: readonly number[]): string {
+  const ranges: string[] = [];
+  for (let i = 0; i < indexes.length; ) {
+    let last = i;
+    while (indexes[last + 1] === indexes[last]! + 1) last += 1;
+    ranges.push(last === i ? `${indexes[i]! + 1}` : `${indexes[i]! + 1}-${indexes[last]! + 1}`);
+    i = last + 1;
+  }
+  return ranges.join(', ');
+}

@@ -1,0 +1,43 @@
+/** Why a document has no text. Only `crash`, `timeout` and `memory` can go away by trying again. */
+export const parseFailureCodes = [
+  'unsupported',
+  'encrypted',
+  'corrupt',
+  'too_large',
+  'timeout',
+  'memory',
+  'crash',
+  'missing_tool',
+] as const;
+export type ParseFailureCode = (typeof parseFailureCodes)[number];
+
+/** A failure as plain data: what crosses processes and threads. */
+export interface ParseFailureData {
+  readonly code: ParseFailureCode;
+  /** A whole sentence for the person who sent the file. */
+  readonly message: string;
+}
+
+/** The document cannot be read; `message` is a whole sentence for the person who sent it. */
+export class ParseFailure extends Error {
+  override readonly name = 'ParseFailure';
+  readonly code: ParseFailureCode;
+
+  constructor(code: ParseFailureCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+
+  toData(): ParseFailureData {
+    return { code: this.code, message: this.message };
+  }
+}
+
+/** The failure that `toData` described, on the other side of a thread or process. */
+export function parseFailureFrom(data: ParseFailureData): ParseFailure {
+  return new ParseFailure(data.code, data.message);
+}
+
+export function isParseFailureCode(value: unknown): value is ParseFailureCode {
+  return parseFailureCodes.some((code) => code === value);
+}

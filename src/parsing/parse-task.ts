@@ -1,0 +1,87 @@
+import type { ParseLimits } from './limits.ts';
+import type { ParseFailureData } from './parse-failure.ts';
+
+/** What kind of document the content turned out to be. */
+export const documentKinds = [
+  'text',
+  'markdown',
+  'code',
+  'json',
+  'xml',
+  'csv',
+  'tsv',
+  'html',
+  'xhtml',
+  'pdf',
+  'docx',
+  'pptx',
+  'xlsx',
+] as const;
+export type DocumentKind = (typeof documentKinds)[number];
+
+export interface ParsedDocument {
+  readonly kind: DocumentKind;
+  /** Media type of the bytes, without parameters except `charset` for text that is not UTF-8. */
+  readonly contentType: string;
+  /** Well-formed text, never with a lone surrogate. A page without text is the empty string. */
+  readonly pages: string[];
+  /** True: pages are independent rows (CSV, XLSX); text must not be joined over a page's end. */
+  readonly unordered: boolean;
+  /** True: lines that start with 1 to 6 `#` and a space are headings (Markdown, HTML, DOCX, PPTX). */
+  readonly headings: boolean;
+  /** The document's own title: metadata first, then its most prominent heading. */
+  readonly title: string | null;
+  /** ISO 639-1 code of the main language, from the text first, then from what the document declares. */
+  readonly language: string | null;
+  /** Whole sentences about what was left out. */
+  readonly warnings: string[];
+}
+
+/** What a parser says about a document when all its pages are out. */
+export type DocumentFacts = Omit<ParsedDocument, 'pages'>;
+
+interface FileTask {
+  /** Absolute path of the stored bytes; never the user's path. */
+  readonly file: string;
+  /**
+   * Absolute folder below which the caller keeps all such files. The parser process may read only there; naming the common
+   * folder saves a new process for each file. Absent: the file's own folder.
+   */
+  readonly folder?: string;
+  readonly limits?: Partial<ParseLimits>;
+}
+
+export interface ParseTask extends FileTask {
+  readonly kind: 'parse';
+  /** The user's path or file name, if known: its extension tells kinds of text apart and decides nothing else. */
+  readonly path?: string | null;
+}
+
+export interface RenderTask extends FileTask {
+  readonly kind: 'render';
+  /** Zero-based page. */
+  readonly page: number;
+  /** Pixels; the page is drawn at `dotsPerInch` unless that is wider. */
+  readonly widthMax?: number;
+  /** Default 110. */
+  readonly dotsPerInch?: number;
+  /** JPEG quality 1..100, default 78. */
+  readonly quality?: number;
+}
+
+export type ParserTask = ParseTask | RenderTask;
+
+export type ParseOutcome = ParsedDocument | { readonly failure: ParseFailureData };
+/** JPEG bytes; null: a document of this kind has no page images. */
+export type RenderOutcome = Uint8Array | null | { readonly failure: ParseFailureData };
+
+export function isFailure(
+  outcome: ParseOutcome | RenderOutcome,
+): outcome is { readonly failure: ParseFailureData } {
+  return outcome !== null && 'failure' in outcome;
+}
+
+/** Whether documents of this kind have page images at all. */
+export function hasPageImages(kind: DocumentKind): boolean {
+  return kind === 'pdf';
+}

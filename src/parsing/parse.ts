@@ -1,0 +1,95 @@
+import { parseDelimited } from './delimited.ts';
+import { type Detected, detect } from './detect.ts';
+import { parseDocx } from './docx.ts';
+import { parseHtml } from './html.ts';
+import { detectLanguage, primaryLanguage } from './language.ts';
+import type { ParseLimits } from './limits.ts';
+import { ParseFailure } from './parse-failure.ts';
+import type { DocumentFacts } from './parse-task.ts';
+import { parsePdf } from './pdf.ts';
+import { parsePlainText } from './plain-text.ts';
+import { parsePptx } from './pptx.ts';
+import { wellFormed } from './text-budget.ts';
+import { parseXlsx } from './xlsx.ts';
+
+/** Pages as they are found, then what is known about the whole document. */
+type PageStream = AsyncGenerator<string, DocumentFacts> | Generator<string, DocumentFacts>;
+
+const titleUnitsMax = 300;
+/** Text that the language is told from; pages beyond add nothing. */
+const languageUnitsMax = 200_000;
+
+/**
+ * Parses one document in this process: detects its kind, yields its pages and returns the rest. Runs only inside the parser
+ * process. Throws `ParseFailure` for every fault of the document.
+ */
+export async function* parseDocument(
+  bytes: Uint8Array,
+  path: string | null,
+  limits: ParseLimits,
+): AsyncGenerator<string, DocumentFacts> {
+  if (bytes.length > limits.fileBytesMax) {
+    throw new ParseFailure(
+      'too_large',
+      `The file has ${bytes.length} bytes; at most ${limits.fileBytesMax} are read.`,
+    );
+  }
+  const detected = await detect(bytes, path, limits);
+  const pages = pagesOf(detected, bytes, limits);
+  let sample = '';
+  let count = 0;
+  for (;;) {
+    const step = await pages.next();
+    if (step.done === true) return finished(step.value, sample);
+    count += 1;
+    checkCount(count, detected, limits);
+    const page = wellFormed(step.value);
+    if (sample.length < languageUnitsMax) sample += `${page.slice(0, languageUnitsMax)}\n`;
+    yield page;
+  }
+}
+
+function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): PageStream {
+  switch (detected.kind) {
+    case 'pdf':
+      return parsePdf(bytes, limits);
+    case 'docx':
+      return parseDocx(detected.archive, detected.mainPart, limits);
+    case 'pptx':
+      return parsePptx(detected.archive, detected.mainPart, limits);
+    case 'xlsx':
+      return parseXlsx(detected.archive, detected.mainPart, limits);
+    case 'html':
+    case 'xhtml':
+      return parseHtml(detected.decoded, detected.kind, limits);
+    case 'csv':
+    case 'tsv':
+      return parseDelimited(detected.decoded, detected.kind, limits);
+    case 'text':
+    case 'markdown':
+    case 'code':
+    case 'json':
+    case 'xml':
+      return parsePlainText(detected.decoded, detected.kind, limits);
+  }
+}
+
+function checkCount(count: number, detected: Detected, limits: ParseLimits): void {
+  const rows = detected.kind === 'csv' || detected.kind === 'tsv' || detected.kind === 'xlsx';
+  const max = rows ? limits.rowPagesMax : limits.pagesMax;
+  if (count > max)
+    throw new ParseFailure('too_large', `The document has more than ${max} pages, the most that are read.`);
+}
+
+/** The text itself tells the language better than what the program that wrote it had as its default. */
+function finished(facts: DocumentFacts, sample: string): DocumentFacts {
+  const title = wellFormed(facts.title ?? '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, titleUnitsMax);
+  return {
+    ...facts,
+    title: title === '' ? null : wellFormed(title),
+    language: detectLanguage(sample) ?? primaryLanguage(facts.language),
+  };
+}

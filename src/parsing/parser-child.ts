@@ -1,0 +1,155 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { realpathSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { assert } from '../base/assert.ts';
+import { projectRoot } from '../base/root.ts';
+import { processLimits } from './limits.ts';
+import { isParserMessage, type ParserMessage, type ParserRequest } from './parser-messages.ts';
+
+export interface ParserChildOptions {
+  /** Compiled module that calls `serveParser`. */
+  readonly entry: string;
+  /** Absolute path of `prlimit`, or null: then only Node's own limits and the watchdog hold. */
+  readonly prlimit: string | null;
+  /** Folders besides the code that the process may read. It may write nowhere, and start no program. */
+  readonly folders: readonly string[];
+}
+
+/** How a child ended, and the last of what it wrote to standard error. */
+export interface ChildEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+}
+
+/** The compiled code of the package: what every parser process has to read. */
+const codeFolder = fileURLToPath(new URL('../../', import.meta.url));
+
+/** One forked, restricted parser process. */
+export class ParserChild {
+  readonly pid: number;
+  readonly folders: readonly string[];
+  /** Settles when the process has ended, however it did. */
+  readonly ended: Promise<ChildEnd>;
+  /** Requests it has been given. */
+  served = 0;
+  alive = true;
+
+  private readonly process: ChildProcess;
+  private listener: ((message: ParserMessage) => void) | null = null;
+
+  private constructor(process: ChildProcess, folders: readonly string[]) {
+    assert(process.pid !== undefined, 'a forked process has an id');
+    this.pid = process.pid;
+    this.folders = folders;
+    this.process = process;
+    this.ended = this.watch();
+    process.on('message', (message) => this.receive(message));
+  }
+
+  /** Forks and waits until the process is ready. Rejects when it cannot start: a fault of the host, not of a document. */
+  static async start(options: ParserChildOptions, started: (pid: number) => void): Promise<ParserChild> {
+    const forked = forkRestricted(options);
+    if (forked.pid === undefined) {
+      const [error] = await once(forked, 'error');
+      throw new Error('the parser process cannot be started', { cause: error });
+    }
+    started(forked.pid);
+    const child = new ParserChild(forked, options.folders);
+    let late: NodeJS.Timeout | undefined;
+    const ready = new Promise<'ready'>((resolve) => child.listen(() => resolve('ready')));
+    const timedOut = new Promise<'late'>((resolve) => {
+      late = setTimeout(() => resolve('late'), processLimits.startMsMax);
+    });
+    const first = await Promise.race([ready, timedOut, child.ended]);
+    clearTimeout(late);
+    if (first === 'ready') return child;
+    const end = await child.kill();
+    throw new Error(`the parser process did not become ready: ${describeEnd(end)}`);
+  }
+
+  /** Who hears the messages of the process from now on; one listener at a time. */
+  listen(listener: (message: ParserMessage) => void): void {
+    this.listener = listener;
+  }
+
+  /** Sends a request. A process that is gone shows it through `ended`. */
+  request(request: ParserRequest): void {
+    this.served += 1;
+    if (this.process.connected) this.process.send(request, () => {});
+  }
+
+  /** Ends the process at once; resolves when it is gone. */
+  kill(): Promise<ChildEnd> {
+    this.process.kill('SIGKILL');
+    return this.ended;
+  }
+
+  private receive(message: unknown): void {
+    if (isParserMessage(message)) this.listener?.(message);
+    else this.process.kill('SIGKILL');
+  }
+
+  private watch(): Promise<ChildEnd> {
+    let stderr = '';
+    this.process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-processLimits.stderrUnitsMax);
+    });
+    // An error after the start is a message that found no reader; how the process ended is told by `close`.
+    this.process.on('error', () => {});
+    (this.process.stdio[4] as Readable | null)?.on('error', () => {});
+    return new Promise((resolve) => {
+      this.process.once('close', (code, signal) => {
+        this.alive = false;
+        resolve({ code, signal, stderr });
+      });
+    });
+  }
+}
+
+function forkRestricted({ entry, prlimit, folders }: ParserChildOptions): ChildProcess {
+  const nodeFlags = [
+    `--max-old-space-size=${processLimits.heapMebibytesMax}`,
+    '--no-warnings',
+    ...permissionFlags([codeFolder, ...dependencyPaths(), ...folders]),
+  ];
+  const bounds = [`--data=${processLimits.dataBytesMax}`, '--core=0'];
+  return fork(entry, [], {
+    ...(prlimit === null ? {} : { execPath: prlimit }),
+    execArgv: prlimit === null ? nodeFlags : [...bounds, process.execPath, ...nodeFlags],
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe'],
+  });
+}
+
+function dependencyPaths(): string[] {
+  return [realpathSync(join(projectRoot, 'node_modules')), join(projectRoot, 'package.json')];
+}
+
+/** Node 20 knows the permission model as experimental, and takes one path per flag. */
+function permissionFlags(readable: readonly string[]): string[] {
+  const stable = process.allowedNodeEnvironmentFlags.has('--permission');
+  const paths = readable.map((path) => (path.endsWith('.json') || path.endsWith(sep) ? path : path + sep));
+  return [
+    stable ? '--permission' : '--experimental-permission',
+    '--allow-addons',
+    '--allow-worker',
+    ...paths.map((path) => `--allow-fs-read=${path}`),
+  ];
+}
+
+/** For logs and failures: how a process ended. */
+export function describeEnd({ code, signal, stderr }: ChildEnd): string {
+  const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+  const words = stderr.trim().split('\n').at(-1) ?? '';
+  return words === '' ? how : `${how}: ${words.slice(0, 300)}`;
+}
+
+/** Whether the process died for lack of memory: its own watchdog, V8 or the system's allocator says so. */
+export function endedForMemory({ stderr }: ChildEnd): boolean {
+  return /out of memory|bad_alloc|allocation failed|cannot allocate/i.test(stderr);
+}

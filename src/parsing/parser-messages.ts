@@ -1,0 +1,67 @@
+import type { ParseLimits } from './limits.ts';
+import { isParseFailureCode, type ParseFailureCode } from './parse-failure.ts';
+import type { DocumentFacts } from './parse-task.ts';
+
+/** What the host asks of its parser process; one at a time. */
+export type ParserRequest =
+  | {
+      readonly type: 'parse';
+      readonly file: string;
+      readonly path: string | null;
+      readonly limits: ParseLimits;
+    }
+  | {
+      readonly type: 'render';
+      readonly file: string;
+      readonly page: number;
+      readonly widthMax: number;
+      readonly dotsPerInch: number;
+      readonly quality: number;
+      readonly limits: ParseLimits;
+    };
+
+/** What the parser process answers. Each message is a sign of life; `done`, `image` and `fail` end the request. */
+export type ParserMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'page'; readonly text: string }
+  | { readonly type: 'done'; readonly facts: DocumentFacts; readonly residentBytes: number }
+  | { readonly type: 'image'; readonly bytes: Uint8Array | null; readonly residentBytes: number }
+  | {
+      readonly type: 'fail';
+      readonly code: ParseFailureCode;
+      readonly message: string;
+      /** True: the process is no longer sound and ends itself; the document may be tried in a fresh one. */
+      readonly fatal: boolean;
+      readonly residentBytes: number;
+    };
+
+/** The process read a stranger's file, so the shape of what it says is checked before it is believed. */
+export function isParserMessage(value: unknown): value is ParserMessage {
+  if (typeof value !== 'object' || value === null || !('type' in value)) return false;
+  const message = value as Record<string, unknown>;
+  switch (message.type) {
+    case 'ready':
+      return true;
+    case 'page':
+      return typeof message.text === 'string';
+    case 'done':
+      return typeof message.residentBytes === 'number' && isFacts(message.facts);
+    case 'image':
+      return (
+        typeof message.residentBytes === 'number' &&
+        (message.bytes === null || message.bytes instanceof Uint8Array)
+      );
+    case 'fail':
+      return isParseFailureCode(message.code) && typeof message.message === 'string';
+    default:
+      return false;
+  }
+}
+
+function isFacts(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const facts = value as Record<string, unknown>;
+  return (
+    typeof facts.kind === 'string' && typeof facts.contentType === 'string' && Array.isArray(facts.warnings)
+  );
+}

@@ -1,0 +1,169 @@
+import type { ParseLimits } from './limits.ts';
+import { cleanPageText, isUnreadable, pageRanges } from './page-text.ts';
+import { ParseFailure } from './parse-failure.ts';
+import type { DocumentFacts } from './parse-task.ts';
+import { PdfiumDocument, type RenderedPage } from './pdfium.ts';
+import { PdfjsDocument } from './pdfjs.ts';
+import { TextBudget } from './text-budget.ts';
+
+/** What either engine can tell about a PDF. */
+interface PdfSource {
+  readonly pageCount: number;
+  /** Null: the page cannot be read. */
+  pageText(index: number): Promise<{ text: string; cut: boolean } | null>;
+  title(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+/** Pages that lost something, by zero-based index. */
+interface Losses {
+  readonly empty: number[];
+  readonly unreadable: number[];
+  readonly broken: number[];
+  readonly cut: number[];
+}
+
+/** PDF through PDFium; a file that PDFium calls corrupted goes to pdf.js. A page without text is an empty page. */
+export async function* parsePdf(
+  bytes: Uint8Array,
+  limits: ParseLimits,
+): AsyncGenerator<string, DocumentFacts> {
+  const warnings: string[] = [];
+  const source = await openSource(bytes, limits, warnings);
+  try {
+    const count = source.pageCount;
+    if (count > limits.pagesMax) {
+      throw new ParseFailure('too_large', `The PDF has ${count} pages; at most ${limits.pagesMax} are read.`);
+    }
+    const losses: Losses = { empty: [], unreadable: [], broken: [], cut: [] };
+    const budget = new TextBudget(limits.textUnitsMax);
+    for (let index = 0; index < count; index++) {
+      const text = pageOf(await source.pageText(index), index, losses);
+      budget.take(text.length);
+      yield text;
+    }
+    if (losses.broken.length === count) {
+      throw new ParseFailure('corrupt', 'The PDF is damaged: none of its pages can be read.');
+    }
+    warnings.push(...lossWarnings(losses));
+    const title = await source.title();
+    return {
+      kind: 'pdf',
+      contentType: 'application/pdf',
+      unordered: false,
+      headings: false,
+      title,
+      language: null,
+      warnings,
+    };
+  } finally {
+    await source.close();
+  }
+}
+
+/** Draws one page. Null: PDFium cannot open the file or has no such page. */
+export async function renderPdfPage(
+  bytes: Uint8Array,
+  index: number,
+  scaleOf: (width: number, height: number) => number,
+): Promise<RenderedPage | null> {
+  const document = await PdfiumDocument.open(bytes);
+  if (typeof document === 'string') return null;
+  try {
+    return index >= 0 && index < document.pageCount ? document.render(index, scaleOf) : null;
+  } finally {
+    document.close();
+  }
+}
+
+async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: string[]): Promise<PdfSource> {
+  const first = await PdfiumDocument.open(bytes);
+  if (first === 'encrypted') throw encrypted();
+  if (first !== 'corrupt' && hasPages(first)) return pdfiumSource(first, limits);
+  const second = await PdfjsDocument.open(bytes);
+  if (typeof second !== 'string' && second.pageCount > 0) {
+    if (first !== 'corrupt') first.close();
+    warnings.push('The PDF is damaged; what could be repaired was read.');
+    return pdfjsSource(second, limits);
+  }
+  if (typeof second !== 'string') await second.close();
+  if (first !== 'corrupt' && first.pageCount > 0) return pdfiumSource(first, limits);
+  if (first !== 'corrupt') first.close();
+  if (second === 'encrypted') throw encrypted();
+  throw new ParseFailure('corrupt', 'The PDF is damaged beyond repair: no pages can be found in it.');
+}
+
+function encrypted(): ParseFailure {
+  return new ParseFailure('encrypted', 'The PDF is encrypted and cannot be opened without its password.');
+}
+
+/** False for a file whose count is zero or a lie from the first page on. */
+function hasPages(document: PdfiumDocument): boolean {
+  return document.pageCount > 0 && document.canLoad(0);
+}
+
+function pdfiumSource(document: PdfiumDocument, limits: ParseLimits): PdfSource {
+  return {
+    pageCount: document.pageCount,
+    pageText: async (index) => document.pageText(index, limits.pageUnitsMax),
+    title: async () => usefulTitle(document.metadata('Title')) ?? usefulTitle(document.largestText(0) ?? ''),
+    close: async () => document.close(),
+  };
+}
+
+function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
+  return {
+    pageCount: document.pageCount,
+    pageText: async (index) => {
+      const text = await document.pageText(index);
+      return text === null
+        ? null
+        : { text: text.slice(0, limits.pageUnitsMax), cut: text.length > limits.pageUnitsMax };
+    },
+    title: async () => usefulTitle(await document.title()),
+    close: () => document.close(),
+  };
+}
+
+function pageOf(content: { text: string; cut: boolean } | null, index: number, losses: Losses): string {
+  if (content === null) {
+    losses.broken.push(index);
+    return '';
+  }
+  if (isUnreadable(content.text)) {
+    losses.unreadable.push(index);
+    return '';
+  }
+  if (content.cut) losses.cut.push(index);
+  const text = cleanPageText(content.text);
+  if (text === '') losses.empty.push(index);
+  return text;
+}
+
+function lossWarnings({ empty, unreadable, broken, cut }: Losses): string[] {
+  const warnings: string[] = [];
+  if (empty.length > 0)
+    warnings.push(`These pages hold no text, only images or nothing: ${pageRanges(empty)}.`);
+  if (unreadable.length > 0) {
+    warnings.push(
+      `The fonts of these pages do not say which characters they draw: ${pageRanges(unreadable)}.`,
+    );
+  }
+  if (broken.length > 0) warnings.push(`These pages are damaged and were left empty: ${pageRanges(broken)}.`);
+  if (cut.length > 0)
+    warnings.push(`These pages hold more text than is read from one page: ${pageRanges(cut)}.`);
+  return warnings;
+}
+
+/** What programs write when nobody gave a title, and headings that open documents without being their title. */
+const programTitle =
+  /^(?:\(?anonymous\)?|(?:untitled|unbenannt|sans titre|document|presentation)[\s-]*\d*|powerpoint presentation|(?:table of )?contents)$/i;
+
+/** A title that a person gave: not empty, not what a program writes by default, not a file name. */
+function usefulTitle(raw: string): string | null {
+  const title = cleanPageText(raw)
+    .replace(/\s+/g, ' ')
+    .replace(/^Microsoft (?:Word|PowerPoint|Excel) - /, '');
+  if (!/\p{L}{2}/u.test(title) || title.length > 300) return null;
+  return programTitle.test(title) || /\.\w{2,4}$/.test(title) ? null : title;
+}

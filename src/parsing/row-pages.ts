@@ -1,0 +1,32 @@
+import { rowPageUnitsTarget } from './limits.ts';
+
+/**
+ * Groups rows of a table into pages of about `rowPageUnitsTarget` UTF-16 code units: a page ends before the row that would
+ * make it larger. A longer row is a page of its own.
+ */
+export class RowPages {
+  private rows: string[] = [];
+  private units = 0;
+
+  /** Adds a row; returns the finished page when the row did not fit any more, else null. */
+  add(row: string): string | null {
+    const full = this.units > 0 && this.units + row.length > rowPageUnitsTarget ? this.flush() : null;
+    this.rows.push(row);
+    this.units += row.length + 1;
+    return full;
+  }
+
+  /** The page that is not full yet, or null. */
+  flush(): string | null {
+    if (this.rows.length === 0) return null;
+    const page = this.rows.join('\n');
+    this.rows = [];
+    this.units = 0;
+    return page;
+  }
+}
+
+/** One cell on one line: tabs and line breaks inside it become spaces. */
+export function cellText(value: string): string {
+  return /[\t\r\n]/.test(value) ? value.replace(/\s*[\t\r\n]+\s*/g, ' ') : value;
+}

@@ -1,0 +1,212 @@
+import type { ParseLimits } from './limits.ts';
+import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
+import type { DocumentFacts } from './parse-task.ts';
+import { cellText, RowPages } from './row-pages.ts';
+import { TextBudget } from './text-budget.ts';
+import type { XmlReader } from './xml-reader.ts';
+import type { ZipArchive } from './zip.ts';
+
+/**
+ * Workbooks, sheet by sheet: the values of a row separated by tabs, empty cells left out, rows grouped into unordered pages
+ * that never span sheets. A sheet with a name of its own starts with it. Formulas give their last result, numbers with a date
+ * format an ISO date. Source: ECMA-376 part 1, section 18.
+ */
+export function* parseXlsx(
+  archive: ZipArchive,
+  mainPart: string,
+  limits: ParseLimits,
+): Generator<string, DocumentFacts> {
+  const budget = new TextBudget(limits.textUnitsMax);
+  const relationships = relationshipsOf(archive, mainPart, limits);
+  const partOf = (type: string) =>
+    [...relationships.values()].find((one) => one.type === type)?.target ?? null;
+  const strings = readStrings(archive, partOf('sharedStrings'), limits);
+  const dates = readDateStyles(archive, partOf('styles'), limits);
+  const { sheets, since1904 } = readWorkbook(archive, mainPart, limits);
+  const warnings: string[] = [];
+  for (const sheet of sheets) {
+    const part = relationships.get(sheet.relationship)?.target ?? null;
+    if (part === null || !archive.has(part)) {
+      warnings.push(`The sheet ${sheet.name} is missing in the file.`);
+      continue;
+    }
+    const rows = sheetRows(openPart(archive, part, limits), { strings, dates, since1904 }, budget);
+    yield* sheetPages(sheet.name, rows);
+  }
+  const properties = coreProperties(archive, limits);
+  return {
+    kind: 'xlsx',
+    contentType: officeContentTypes.xlsx,
+    unordered: true,
+    headings: false,
+    title: properties.title,
+    language: properties.language,
+    warnings,
+  };
+}
+
+/** Names that a program gave, in the languages of its common versions. */
+const defaultSheetName =
+  /^(?:sheet|tabelle|feuil|hoja|foglio|planilha|blad|ark|arkusz|list|лист|工作表)\s*\d*$/iu;
+
+function* sheetPages(name: string, rows: Iterable<string>): Generator<string, void> {
+  const pages = new RowPages();
+  let named = defaultSheetName.test(name);
+  for (const row of rows) {
+    if (!named) pages.add(name);
+    named = true;
+    const page = pages.add(row);
+    if (page !== null) yield page;
+  }
+  const last = pages.flush();
+  if (last !== null) yield last;
+}
+
+interface Sheet {
+  readonly name: string;
+  readonly relationship: string;
+}
+
+function readWorkbook(
+  archive: ZipArchive,
+  mainPart: string,
+  limits: ParseLimits,
+): { sheets: Sheet[]; since1904: boolean } {
+  const reader = openPart(archive, mainPart, limits);
+  const sheets: Sheet[] = [];
+  let since1904 = false;
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (token !== 'open') continue;
+    if (reader.name === 'workbookPr') since1904 = isTrue(reader.attribute('date1904'));
+    if (reader.name !== 'sheet') continue;
+    const relationship = reader.qualifiedAttribute(/^\w+:id$/) ?? '';
+    sheets.push({ name: cellText(reader.attribute('name') ?? '').trim(), relationship });
+  }
+  return { sheets, since1904 };
+}
+
+function isTrue(value: string | null): boolean {
+  return value === '1' || value === 'true';
+}
+
+/** Shared strings by index, without phonetic guides. */
+function readStrings(archive: ZipArchive, part: string | null, limits: ParseLimits): string[] {
+  const strings: string[] = [];
+  if (part === null || !archive.has(part)) return strings;
+  const reader = openPart(archive, part, limits);
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (token === 'open' && reader.name === 'si') strings.push(richText(reader));
+  }
+  return strings;
+}
+
+/** After the `open` of an `si` or `is`: the text of its runs. */
+function richText(reader: XmlReader): string {
+  const target = reader.depth - 1;
+  let text = '';
+  while (reader.depth > target) {
+    if (reader.next() !== 'open') continue;
+    if (reader.name === 'rPh' || reader.name === 'phoneticPr') reader.skip();
+    else if (reader.name === 't') text += reader.innerText();
+  }
+  return cellText(
+    text.replace(/_x([0-9A-F]{4})_/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+  );
+}
+
+/** For each cell style: whether its number format shows a date, a time or both. */
+type DateStyle = 'date' | 'time' | 'both' | null;
+
+function readDateStyles(archive: ZipArchive, part: string | null, limits: ParseLimits): DateStyle[] {
+  const styles: DateStyle[] = [];
+  if (part === null || !archive.has(part)) return styles;
+  const formats = new Map<number, DateStyle>();
+  const reader = openPart(archive, part, limits);
+  let inCellFormats = false;
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (reader.name === 'cellXfs') inCellFormats = token === 'open';
+    if (token !== 'open') continue;
+    if (reader.name === 'numFmt') {
+      formats.set(Number(reader.attribute('numFmtId')), dateStyleOf(reader.attribute('formatCode') ?? ''));
+    } else if (reader.name === 'xf' && inCellFormats) {
+      const id = Number(reader.attribute('numFmtId') ?? '0');
+      styles.push(formats.get(id) ?? builtInDateStyle(id));
+    }
+  }
+  return styles;
+}
+
+/** ECMA-376 part 1, 18.8.30: the formats that every program knows by number. */
+function builtInDateStyle(id: number): DateStyle {
+  if (id === 22) return 'both';
+  if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || (id >= 50 && id <= 58)) return 'date';
+  return (id >= 18 && id <= 21) || (id >= 32 && id <= 36) || (id >= 45 && id <= 47) ? 'time' : null;
+}
+
+function dateStyleOf(format: string): DateStyle {
+  const letters = format.replace(/"[^"]*"|\\.|\[[^\]hms]*\]|_.|\*./gi, '').split(';')[0]!;
+  const date = /[yd]/i.test(letters);
+  const time = /[hs]/i.test(letters);
+  if (date) return time ? 'both' : 'date';
+  return time ? 'time' : /^m+$/i.test(letters) ? 'date' : null;
+}
+
+interface CellContext {
+  readonly strings: readonly string[];
+  readonly dates: readonly DateStyle[];
+  readonly since1904: boolean;
+}
+
+function* sheetRows(reader: XmlReader, context: CellContext, budget: TextBudget): Generator<string, void> {
+  let row: string[] = [];
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (token === 'open' && reader.name === 'c') {
+      const value = readCell(reader, context);
+      if (value === '') continue;
+      budget.take(value.length + 1);
+      row.push(value);
+    } else if (token === 'close' && reader.name === 'row') {
+      if (row.length > 0) yield row.join('\t');
+      row = [];
+    }
+  }
+}
+
+/** After the `open` of a cell: what it shows, its `close` consumed. */
+function readCell(reader: XmlReader, context: CellContext): string {
+  const type = reader.attribute('t');
+  const style = reader.attribute('s');
+  const target = reader.depth - 1;
+  let value = '';
+  while (reader.depth > target) {
+    if (reader.next() !== 'open') continue;
+    if (reader.name === 'v') value = reader.innerText();
+    else if (reader.name === 'is') value = richText(reader);
+    else reader.skip();
+  }
+  if (type === 's') return context.strings[Number(value)] ?? '';
+  if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE';
+  if (type === 'str' || type === 'inlineStr' || type === 'e' || type === 'd') return cellText(value);
+  return value === ''
+    ? ''
+    : numberText(value, context.dates[Number(style ?? '0')] ?? null, context.since1904);
+}
+
+const dayMs = 86_400_000;
+/** Day 0 of the two calendars; in the first, 1900 counts as a leap year, so days before March 1900 are one off. */
+const epoch1900 = Date.UTC(1899, 11, 30);
+const epoch1904 = Date.UTC(1904, 0, 1);
+const lastDay = 2_958_465;
+
+function numberText(raw: string, style: DateStyle, since1904: boolean): string {
+  const value = Number(raw);
+  if (!Number.isFinite(value)) return cellText(raw);
+  if (style === null || value < 0 || value > lastDay) return String(Number(value.toPrecision(15)));
+  const shifted = !since1904 && value < 60 ? value + 1 : value;
+  const moment = new Date((since1904 ? epoch1904 : epoch1900) + Math.round(shifted * 86_400) * 1_000);
+  const iso = moment.toISOString();
+  if (style === 'time') return value >= 1 ? String(Number(value.toPrecision(15))) : iso.slice(11, 19);
+  return style === 'date' || moment.getTime() % dayMs === 0
+    ? iso.slice(0, 10)
+    : iso.slice(0, 19).replace('T', ' ');
+}

@@ -1,0 +1,205 @@
+import { decodeText } from './charset.ts';
+import { ParseFailure } from './parse-failure.ts';
+
+export type XmlToken = 'open' | 'close' | 'text' | 'end';
+
+const namedEntities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/**
+ * A pull reader for the XML of Office files: one pass, no tree. Names come without their namespace prefix, entities are
+ * decoded, an empty element is an `open` followed by a `close`. A document type is refused, so that no entity can be
+ * declared; every file of these formats does without.
+ */
+export class XmlReader {
+  /** Local name of the element that was opened or closed last. */
+  name = '';
+  /** Decoded character data of the last `text` token. */
+  text = '';
+  /** Open elements, the current one included. */
+  depth = 0;
+
+  private readonly source: string;
+  private readonly part: string;
+  private readonly depthMax: number;
+  private readonly open: string[] = [];
+  private position = 0;
+  private attributesStart = 0;
+  private attributesEnd = 0;
+  private pendingClose = false;
+
+  /** `part` names the piece in failure sentences. */
+  constructor(bytes: Uint8Array, part: string, depthMax: number) {
+    this.part = part;
+    this.depthMax = depthMax;
+    const head = new TextDecoder('latin1').decode(bytes.subarray(0, 200));
+    this.source = decodeText(bytes, /^<\?xml[^>]*encoding=["']([\w.:-]+)/.exec(head)?.[1] ?? null).text;
+  }
+
+  /** Advances to the next token. Throws `corrupt` on broken nesting or a cut, `too_large` on too deep nesting. */
+  next(): XmlToken {
+    if (this.pendingClose) return this.close();
+    while (this.position < this.source.length) {
+      const bracket = this.source.indexOf('<', this.position);
+      if (bracket !== this.position) {
+        const end = bracket === -1 ? this.source.length : bracket;
+        const raw = this.source.slice(this.position, end);
+        this.position = end;
+        if (this.depth === 0) continue;
+        this.text = decodeEntities(raw);
+        return 'text';
+      }
+      const token = this.markup();
+      if (token !== null) return token;
+    }
+    if (this.depth > 0) throw this.broken('it is cut off');
+    return 'end';
+  }
+
+  /** Value of an attribute of the element just opened, by local name; the first one wins. */
+  attribute(name: string): string | null {
+    const pattern = /([^\s=/>]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+    pattern.lastIndex = this.attributesStart;
+    for (;;) {
+      const found = pattern.exec(this.source);
+      if (found === null || found.index >= this.attributesEnd) return null;
+      if (localName(found[1]!) === name) return decodeEntities(found[2] ?? found[3] ?? '');
+    }
+  }
+
+  /** Same as `attribute`, by the name with its prefix, for elements that have both `id` and `r:id`. */
+  qualifiedAttribute(pattern: RegExp): string | null {
+    const attributes = /([^\s=/>]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+    attributes.lastIndex = this.attributesStart;
+    for (;;) {
+      const found = attributes.exec(this.source);
+      if (found === null || found.index >= this.attributesEnd) return null;
+      if (pattern.test(found[1]!)) return decodeEntities(found[2] ?? found[3] ?? '');
+    }
+  }
+
+  /** After an `open`: passes over everything up to and including its `close`. */
+  skip(): void {
+    const target = this.depth - 1;
+    while (this.depth > target) this.next();
+  }
+
+  /** After an `open`: all character data inside it, its `close` consumed. */
+  innerText(): string {
+    const target = this.depth - 1;
+    let inner = '';
+    while (this.depth > target) if (this.next() === 'text') inner += this.text;
+    return inner;
+  }
+
+  private markup(): XmlToken | null {
+    const { source, position } = this;
+    const second = source.charCodeAt(position + 1);
+    if (second === 0x21) return this.declaration();
+    if (second === 0x3f) {
+      this.position = this.after('?>', position);
+      return null;
+    }
+    const end = this.tagEnd(position);
+    this.position = end + 1;
+    if (second === 0x2f) {
+      const name = localName(source.slice(position + 2, end).trim());
+      if (this.open.at(-1) !== name) throw this.broken(`an element ${name} ends that was not open`);
+      return this.close();
+    }
+    const empty = source.charCodeAt(end - 1) === 0x2f;
+    this.openTag(position + 1, empty ? end - 1 : end);
+    this.pendingClose = empty;
+    return 'open';
+  }
+
+  private openTag(start: number, end: number): void {
+    let nameEnd = start;
+    while (nameEnd < end && !isSpace(this.source.charCodeAt(nameEnd))) nameEnd += 1;
+    this.name = localName(this.source.slice(start, nameEnd));
+    this.attributesStart = nameEnd;
+    this.attributesEnd = end;
+    this.open.push(this.name);
+    this.depth += 1;
+    if (this.depth > this.depthMax) {
+      throw new ParseFailure('too_large', `The part ${this.part} nests more than ${this.depthMax} elements.`);
+    }
+  }
+
+  private close(): XmlToken {
+    this.pendingClose = false;
+    this.name = this.open.pop() ?? '';
+    this.depth -= 1;
+    return 'close';
+  }
+
+  private declaration(): XmlToken | null {
+    const { source, position } = this;
+    if (source.startsWith('<!--', position)) {
+      this.position = this.after('-->', position + 4);
+      return null;
+    }
+    if (source.startsWith('<![CDATA[', position)) {
+      const end = this.after(']]>', position);
+      this.text = source.slice(position + 9, end - 3);
+      this.position = end;
+      return 'text';
+    }
+    throw this.broken('it declares a document type, which no file of this kind needs');
+  }
+
+  /** Index of the `>` that ends the tag, respecting quotes. */
+  private tagEnd(start: number): number {
+    const { source } = this;
+    let end = source.indexOf('>', start);
+    let quote = firstQuote(source, start, end);
+    while (end !== -1 && quote !== -1) {
+      const closing = source.indexOf(source.charAt(quote), quote + 1);
+      if (closing === -1) break;
+      if (closing > end) end = source.indexOf('>', closing);
+      quote = firstQuote(source, closing + 1, end);
+    }
+    if (end === -1) throw this.broken('it is cut off inside a tag');
+    return end;
+  }
+
+  private after(marker: string, from: number): number {
+    const found = this.source.indexOf(marker, from);
+    if (found === -1) throw this.broken('it is cut off');
+    return found + marker.length;
+  }
+
+  private broken(what: string): ParseFailure {
+    return new ParseFailure(
+      'corrupt',
+      `The file is damaged: its part ${this.part} is not sound XML; ${what}.`,
+    );
+  }
+}
+
+function firstQuote(source: string, from: number, end: number): number {
+  for (let i = from; i < end; i++) {
+    const code = source.charCodeAt(i);
+    if (code === 0x22 || code === 0x27) return i;
+  }
+  return -1;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+function localName(name: string): string {
+  const colon = name.indexOf(':');
+  return colon === -1 ? name : name.slice(colon + 1);
+}
+
+function decodeEntities(raw: string): string {
+  if (!raw.includes('&')) return raw;
+  return raw.replace(/&(#x[0-9a-fA-F]{1,6}|#[0-9]{1,7}|\w{2,4});/g, (whole, body: string) => {
+    if (body.startsWith('#')) {
+      const point = body[1] === 'x' ? Number.parseInt(body.slice(2), 16) : Number.parseInt(body.slice(1), 10);
+      return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : '\ufffd';
+    }
+    return namedEntities[body] ?? whole;
+  });
+}

@@ -1,0 +1,191 @@
+import { Inflate } from 'fflate';
+import type { ParseLimits } from './limits.ts';
+import { ParseFailure } from './parse-failure.ts';
+
+interface ZipEntry {
+  readonly method: number;
+  readonly flags: number;
+  readonly compressedBytes: number;
+  readonly headerOffset: number;
+}
+
+const stored = 0;
+const deflated = 8;
+const encryptedFlag = 1;
+const centralHeaderBytes = 46;
+const localHeaderBytes = 30;
+/** Compressed bytes inflated between two looks at the budget; deflate grows at most 1,032-fold, so by 16 MiB. */
+const sliceBytes = 16_384;
+
+/**
+ * A zip container read from memory by its central directory. Declared sizes are never believed: an entry is inflated in
+ * slices and counted while it grows. Source of the layout: PKWARE APPNOTE 6.3.
+ */
+export class ZipArchive {
+  private readonly bytes: Uint8Array;
+  private readonly view: DataView;
+  private readonly limits: ParseLimits;
+  private readonly entries = new Map<string, ZipEntry>();
+  private inflatedBytes = 0;
+
+  /** Throws `corrupt` when the bytes have no readable directory and `too_large` when it has too many entries. */
+  constructor(bytes: Uint8Array, limits: ParseLimits) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.limits = limits;
+    this.readDirectory();
+  }
+
+  /** Names of all entries as they are stored; a name that occurs twice counts once, the first wins. */
+  names(): string[] {
+    return [...this.entries.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.entries.has(name);
+  }
+
+  /** The inflated entry, or null when there is none of that name. */
+  read(name: string): Uint8Array | null {
+    const entry = this.entries.get(name);
+    if (entry === undefined) return null;
+    if ((entry.flags & encryptedFlag) !== 0) {
+      throw new ParseFailure('encrypted', `The part ${name} of the file is encrypted with a password.`);
+    }
+    const compressed = this.compressed(name, entry);
+    if (entry.method === stored) return this.counted(name, compressed);
+    if (entry.method !== deflated) {
+      throw new ParseFailure(
+        'unsupported',
+        `The part ${name} is packed with method ${entry.method}, not deflate.`,
+      );
+    }
+    return this.inflate(name, compressed);
+  }
+
+  private readDirectory(): void {
+    const end = this.endOfDirectory();
+    const count = this.view.getUint16(end + 10, true);
+    let offset = this.view.getUint32(end + 16, true);
+    if (count > this.limits.zipEntriesMax || count === 0xffff) {
+      throw new ParseFailure('too_large', `The file packs more than ${this.limits.zipEntriesMax} parts.`);
+    }
+    for (let index = 0; index < count; index++) offset = this.readEntry(offset);
+  }
+
+  private readEntry(offset: number): number {
+    const sound = offset + centralHeaderBytes <= this.bytes.length;
+    if (!sound || this.view.getUint32(offset, true) !== 0x02014b50) throw brokenArchive();
+    const nameBytes = this.view.getUint16(offset + 28, true);
+    const nameStart = offset + centralHeaderBytes;
+    const nameEnd = nameStart + nameBytes;
+    if (nameEnd > this.bytes.length) throw brokenArchive();
+    const name = new TextDecoder().decode(this.bytes.subarray(nameStart, nameEnd)).replaceAll('\\', '/');
+    if (!this.entries.has(name)) {
+      this.entries.set(name, {
+        flags: this.view.getUint16(offset + 8, true),
+        method: this.view.getUint16(offset + 10, true),
+        compressedBytes: this.view.getUint32(offset + 20, true),
+        headerOffset: this.view.getUint32(offset + 42, true),
+      });
+    }
+    return nameEnd + this.view.getUint16(offset + 30, true) + this.view.getUint16(offset + 32, true);
+  }
+
+  private endOfDirectory(): number {
+    const lowest = Math.max(0, this.bytes.length - 22 - 65_535);
+    for (let offset = this.bytes.length - 22; offset >= lowest; offset--) {
+      if (this.view.getUint32(offset, true) === 0x06054b50) return offset;
+    }
+    throw brokenArchive();
+  }
+
+  private compressed(name: string, entry: ZipEntry): Uint8Array {
+    const at = entry.headerOffset;
+    if (at + localHeaderBytes > this.bytes.length || this.view.getUint32(at, true) !== 0x04034b50) {
+      throw new ParseFailure(
+        'corrupt',
+        `The file is damaged: its part ${name} is not where the directory says.`,
+      );
+    }
+    const start =
+      at + localHeaderBytes + this.view.getUint16(at + 26, true) + this.view.getUint16(at + 28, true);
+    const end = start + entry.compressedBytes;
+    if (end > this.bytes.length) {
+      throw new ParseFailure('corrupt', `The file is cut off inside its part ${name}.`);
+    }
+    return this.bytes.subarray(start, end);
+  }
+
+  private inflate(name: string, compressed: Uint8Array): Uint8Array {
+    const parts: Uint8Array[] = [];
+    let total = 0;
+    let finished = false;
+    const inflate = new Inflate((part, final) => {
+      parts.push(part);
+      total += part.length;
+      finished = final;
+    });
+    try {
+      for (let start = 0; start < compressed.length; start += sliceBytes) {
+        const end = Math.min(start + sliceBytes, compressed.length);
+        inflate.push(compressed.subarray(start, end), end === compressed.length);
+        this.checkGrowth(name, total, end);
+      }
+    } catch (error) {
+      if (!isInflateError(error)) throw error;
+      throw new ParseFailure('corrupt', `The file is damaged: its part ${name} cannot be unpacked.`);
+    }
+    if (!finished) throw new ParseFailure('corrupt', `The file is damaged: its part ${name} ends too early.`);
+    return this.counted(name, concatenated(parts, total));
+  }
+
+  private checkGrowth(name: string, inflated: number, compressed: number): void {
+    const { zipEntryBytesMax, zipRatioFreeBytes, zipRatioMax } = this.limits;
+    const steep = inflated > zipRatioFreeBytes && inflated > compressed * zipRatioMax;
+    if (steep) {
+      throw new ParseFailure(
+        'too_large',
+        `The part ${name} unpacks to more than ${zipRatioMax} times its size.`,
+      );
+    }
+    if (inflated > zipEntryBytesMax) {
+      throw new ParseFailure('too_large', `The part ${name} unpacks to more than ${zipEntryBytesMax} bytes.`);
+    }
+  }
+
+  private counted(name: string, content: Uint8Array): Uint8Array {
+    this.checkGrowth(name, content.length, content.length);
+    this.inflatedBytes += content.length;
+    if (this.inflatedBytes > this.limits.zipTotalBytesMax) {
+      throw new ParseFailure(
+        'too_large',
+        `The file unpacks to more than ${this.limits.zipTotalBytesMax} bytes.`,
+      );
+    }
+    return content;
+  }
+}
+
+/** fflate marks its own errors with a number; an overlong distance surfaces as a RangeError of the output array. */
+function isInflateError(error: unknown): boolean {
+  if (error instanceof ParseFailure) return false;
+  return (
+    error instanceof RangeError ||
+    (error instanceof Error && 'code' in error && typeof error.code === 'number')
+  );
+}
+
+function concatenated(parts: readonly Uint8Array[], total: number): Uint8Array {
+  const whole = new Uint8Array(total);
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}
+
+function brokenArchive(): ParseFailure {
+  return new ParseFailure('corrupt', 'The file is a zip container whose directory is missing or damaged.');
+}
