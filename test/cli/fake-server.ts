@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a command really sent. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+interface StoredDocument {
+  bytes: Buffer;
+  metadata: Record<string, unknown>;
+  status: string;
+  error: string | null;
+}
+
+/**
+ * A server that keeps documents in a Map and answers the operations the command line uses, so that a test sees both
+ * the requests and their effect. `script` may answer a request first: that is how tests make it busy or broken.
+ */
+export class FakeServer {
+  readonly seen: SeenRequest[] = [];
+  readonly collections = new Map<string, Map<string, StoredDocument>>();
+  script: (request: SeenRequest) => Reply | null = () => null;
+  /** Answers of operations that keep nothing, by path. */
+  readonly fixed = new Map<string, unknown>();
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async listen(): Promise<FakeServer> {
+    const server = createServer();
+    const fake = new FakeServer(server);
+    server.on('request', (request, response) => void fake.#answer(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return fake;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** Bodies of the JSON requests to one operation. */
+  bodies(operation: string): unknown[] {
+    const url = `/v1/${operation}`;
+    return this.seen.filter((seen) => seen.url === url).map((seen) => JSON.parse(String(seen.body)));
+  }
+
+  uploads(): SeenRequest[] {
+    return this.seen.filter((seen) => seen.method === 'PUT' || seen.url === '/v1/documents/upload');
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const { method = '', url = '', headers } = request;
+    const seen = { method, url, headers, body: Buffer.concat(parts) };
+    this.seen.push(seen);
+    const reply = this.script(seen) ?? this.#serve(seen);
+    response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
+    response.end(reply.body instanceof Buffer ? reply.body : JSON.stringify(reply.body ?? {}));
+  }
+
+  #serve(seen: SeenRequest): Reply {
+    if (seen.method === 'PUT') return this.#put(seen);
+    if (seen.url === '/v1/documents/upload') return this.#form(seen);
+    if (seen.method === 'GET') return { status: 200, body: Buffer.from(`raw bytes of ${seen.url}`) };
+    const body = JSON.parse(String(seen.body)) as Record<string, unknown>;
+    const operation = seen.url.replace('/v1/', '');
+    if (this.fixed.has(operation)) return { status: 200, body: this.fixed.get(operation) };
+    const handler = this.#handlers[operation];
+    return handler === undefined ? { status: 404, body: { detail: `no ${operation}` } } : handler(body);
+  }
+
+  readonly #handlers: Record<string, (body: Record<string, unknown>) => Reply> = {
+    'collections/get-collection-list': () => ({
+      status: 200,
+      body: { collection_names: [...this.collections.keys()] },
+    }),
+    'collections/add-collection': (body) => {
+      this.collections.set(String(body.collection_name), new Map());
+      return { status: 201, body: { message: 'Success!' } };
+    },
+    'collections/delete-collection': (body) => {
+      const existed = this.collections.delete(String(body.collection_name));
+      return existed
+        ? { status: 200, body: { message: 'Success!' } }
+        : { status: 404, body: { detail: 'The collection "x" does not exist.' } };
+    },
+    'documents/get-document-info-list': (body) => {
+      const after = body.path_gt === undefined ? '' : String(body.path_gt);
+      const prefix = body.path_prefix === undefined ? '' : String(body.path_prefix);
+      const documents = this.#listed(String(body.collection_name)).filter(
+        (document) => document.path > after && document.path.startsWith(prefix),
+      );
+      return { status: 200, body: { documents: documents.slice(0, Number(body.limit)) } };
+    },
+    'documents/get-document-info': (body) => {
+      const document = this.#listed(String(body.collection_name)).find((entry) => entry.path === body.path);
+      if (document === undefined)
+        return { status: 404, body: { detail: `The document "${body.path}" does not exist.` } };
+      const content = body.include_content === true ? `text of ${document.path}` : null;
+      return { status: 200, body: { document: { ...document, content } } };
+    },
+    'documents/delete-document': (body) => {
+      const documents = this.collections.get(String(body.collection_name));
+      const deleted = (body.path as string[]).filter((path) => documents?.delete(path) === true);
+      return { status: 200, body: { deleted_paths: deleted } };
+    },
+    'documents/update-document': () => ({ status: 200, body: { message: 'Success!' } }),
+    'status/get-status': (body) => {
+      const documents = this.#listed(String(body.collection_name));
+      const count = (...statuses: string[]) =>
+        documents.filter((entry) => statuses.includes(entry.index_status)).length;
+      return {
+        status: 200,
+        body: {
+          num_documents: documents.length,
+          num_parsing_documents: count('not_parsed', 'parsing'),
+          num_indexing_documents: count('not_indexed', 'indexing'),
+          num_indexed_documents: count('indexed'),
+          num_failed_documents: count('parsing_failed', 'indexing_failed'),
+          num_indexed_bytes: 1234,
+        },
+      };
+    },
+  };
+
+  #put(seen: SeenRequest): Reply {
+    const [, , , collection = '', path = ''] = seen.url.split('?')[0]!.split('/').map(decodeURIComponent);
+    return this.#store(collection, path, seen.body, {});
+  }
+
+  #form(seen: SeenRequest): Reply {
+    const text = seen.body.toString('latin1');
+    const field = (name: string) => {
+      const value = new RegExp(
+        `name="${name}"(?:;[^\\r]*)?(?:\\r\\nContent-Type[^\\r]*)?\\r\\n\\r\\n([^]*?)\\r\\n--`,
+      ).exec(text);
+      return Buffer.from(value?.[1] ?? '', 'latin1');
+    };
+    const metadata = JSON.parse(String(field('metadata'))) as Record<string, unknown>;
+    return this.#store(String(field('collection_name')), String(field('path')), field('file'), metadata);
+  }
+
+  #store(collection: string, path: string, bytes: Buffer, metadata: Record<string, unknown>): Reply {
+    const documents = this.collections.get(collection);
+    if (documents === undefined) return { status: 404, body: { detail: 'no such collection' } };
+    const existed = documents.has(path);
+    const unsupported = path.endsWith('.bin');
+    documents.set(path, {
+      bytes,
+      metadata,
+      status: unsupported ? 'parsing_failed' : 'indexed',
+      error: unsupported ? 'unsupported: nobody knows this kind of file' : null,
+    });
+    return { status: existed ? 200 : 201, body: { message: 'Success!' } };
+  }
+
+  #listed(collection: string) {
+    const documents = [...(this.collections.get(collection) ?? new Map<string, StoredDocument>())];
+    return documents
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([path, document]) => ({
+        id: '00000000-0000-4000-8000-000000000000',
+        collection_name: collection,
+        path,
+        metadata: document.metadata,
+        index_status: document.status,
+        created_at: '2026-01-01T00:00:00.000Z',
+        size: document.bytes.length,
+        num_pages: 1,
+        file_url: `${this.url}/v1/documents/get-document?token=abc`,
+        error: document.error,
+        sha256: createHash('sha256').update(document.bytes).digest('hex'),
+      }));
+  }
+}

@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface QuarryOptions {
+  readonly variables?: Record<string, string>;
+  readonly folder?: string;
+  /** Called with the process as soon as it runs, to send signals. */
+  readonly started?: (kill: (signal: NodeJS.Signals) => void) => void;
+}
+
+/** Runs the command line as a process of its own, without any QUARRY_* variable but the given ones. */
+export async function quarry(words: readonly string[], options: QuarryOptions = {}): Promise<Ended> {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
+  const child = spawn(process.execPath, [join(compiledRoot, 'src', 'cli', 'main.js'), ...words], {
+    cwd: options.folder,
+    env: { ...Object.fromEntries(inherited), ...options.variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    out += part;
+  });
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    err += part;
+  });
+  options.started?.((signal) => void child.kill(signal));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, out, err };
+}
