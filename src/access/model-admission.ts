@@ -9,6 +9,7 @@ import {
   type ModelCharge,
   type ModelKind,
   RateLimiter,
+  type SlowReservation,
 } from './rate-limit.ts';
 import { SlowQueue } from './slow-queue.ts';
 import type { Timer } from './timer.ts';
@@ -108,17 +109,17 @@ export class ModelAdmission {
       });
       if (turn.outcome !== 'started') throw noTurn();
       started = true;
-      return { mode: 'slow', leave: turn.leave, firstPiece: (work) => this.#before(startBy, charge, work) };
+      return { mode: 'slow', leave: turn.leave, firstPiece: (work) => this.#before(startBy, reserved, work) };
     } finally {
-      if (!started) this.#limiter.giveBackSlow(charge);
+      if (!started) reserved.giveBack();
     }
   }
 
-  async #before<Piece>(startBy: number, charge: ModelCharge, work: Promise<Piece>): Promise<Piece> {
+  async #before<Piece>(startBy: number, reserved: SlowReservation, work: Promise<Piece>): Promise<Piece> {
     let cancel = (): void => {};
     const late = new Promise<never>((_resolve, reject) => {
       cancel = this.#timer.after(Math.max(0, startBy - this.#clock.monotonic()), () => {
-        this.#limiter.giveBackSlow(charge);
+        reserved.giveBack();
         reject(noTurn());
       });
     });

@@ -30,17 +30,31 @@ export interface LimitRefusal {
   readonly waitMs: number;
 }
 
+/** Room for a slow call `waitMs` from now. `giveBack` returns it when the call never runs; twice is once. */
+export interface SlowReservation {
+  readonly waitMs: number;
+  readonly giveBack: () => void;
+}
+
 /** Buckets kept before full ones, which say nothing that a new one would not, are forgotten. */
 const bucketsKeptMax = 30_000;
 
+/** What waiting calls will take when a quarter begins. */
+interface Reservation {
+  readonly quarter: number;
+  readonly cost: number;
+}
+
 /**
  * One allowance. It holds a full minute's worth, starts full, and gains a quarter at every quarter minute; the
- * quarters are the same instants for every bucket. Its balance falls below nothing while slow calls wait their turn.
+ * quarters are the same instants for every bucket. Calls that wait have their place: nobody is served before them.
  */
 class Bucket {
   #allowance: number;
   #balance: number;
   #quarter: number;
+  /** In order of time, one per quarter, all of them later than `#quarter`. */
+  #reservations: Reservation[] = [];
 
   constructor(allowance: number, quarter: number) {
     this.#allowance = allowance;
@@ -48,43 +62,68 @@ class Bucket {
     this.#quarter = quarter;
   }
 
-  /** True when the bucket holds all it can at `quarter`. */
+  /** True when the bucket holds all it can at `quarter` and owes nobody. */
   isFullAt(quarter: number): boolean {
-    this.#gain(quarter);
-    return this.#balance >= this.#allowance;
+    this.#advance(quarter);
+    return this.#balance >= this.#allowance && this.#reservations.length === 0;
   }
 
   /** Brings the bucket to `quarter`. A changed allowance keeps the share that is left, so a change resets nothing. */
   settle(allowance: number, quarter: number): void {
-    this.#gain(quarter);
+    this.#advance(quarter);
     if (allowance === this.#allowance) return;
     const share = this.#allowance === 0 ? 1 : this.#balance / this.#allowance;
     this.#allowance = allowance;
     this.#balance = allowance * share;
   }
 
-  /** Quarters until `cost` fits: 0 is now, Infinity is never. */
+  /** Quarters until `cost` fits behind all that wait: 0 is now, Infinity is never. */
   quartersUntil(cost: number): number {
     if (cost === 0) return 0;
     if (cost > this.#allowance) return Number.POSITIVE_INFINITY;
-    const missing = cost - this.#balance;
-    return missing <= 0 ? 0 : Math.ceil((missing * limits.bucketRefillsPerMinute) / this.#allowance);
+    let quarter = this.#quarter;
+    let balance = this.#balance;
+    for (const reservation of this.#reservations) {
+      balance = this.#grown(balance, reservation.quarter - quarter) - reservation.cost;
+      quarter = reservation.quarter;
+    }
+    const missing = Math.max(0, cost - balance);
+    const more = missing === 0 ? 0 : Math.ceil((missing * limits.bucketRefillsPerMinute) / this.#allowance);
+    return quarter + more - this.#quarter;
   }
 
-  take(cost: number): void {
-    this.#balance -= cost;
+  /** Takes `cost` so many quarters from now, as `quartersUntil` said. Returns how to give it back. */
+  take(cost: number, quarters: number): () => void {
+    const quarter = this.#quarter + quarters;
+    this.#change(quarter, cost);
+    return () => this.#change(quarter, -cost);
   }
 
-  giveBack(cost: number): void {
-    this.#balance = Math.min(this.#allowance, this.#balance + cost);
+  #change(quarter: number, cost: number): void {
+    if (quarter <= this.#quarter) {
+      this.#balance = Math.min(this.#allowance, this.#balance - cost);
+      return;
+    }
+    const known = this.#reservations.find((reservation) => reservation.quarter === quarter)?.cost ?? 0;
+    const others = this.#reservations.filter((reservation) => reservation.quarter !== quarter);
+    const changed = known + cost === 0 ? others : [...others, { quarter, cost: known + cost }];
+    this.#reservations = changed.sort((a, b) => a.quarter - b.quarter);
   }
 
-  #gain(quarter: number): void {
-    const passed = quarter - this.#quarter;
-    assert(passed >= 0, 'the clock of the buckets never goes backwards');
-    this.#quarter = quarter;
-    const gained = (passed * this.#allowance) / limits.bucketRefillsPerMinute;
-    this.#balance = Math.min(this.#allowance, this.#balance + gained);
+  #advance(to: number): void {
+    assert(to >= this.#quarter, 'the clock of the buckets never goes backwards');
+    for (const { quarter, cost } of this.#reservations) {
+      if (quarter > to) break;
+      this.#balance = this.#grown(this.#balance, quarter - this.#quarter) - cost;
+      this.#quarter = quarter;
+    }
+    this.#balance = this.#grown(this.#balance, to - this.#quarter);
+    this.#quarter = to;
+    this.#reservations = this.#reservations.filter(({ quarter }) => quarter > to);
+  }
+
+  #grown(balance: number, quarters: number): number {
+    return Math.min(this.#allowance, balance + (quarters * this.#allowance) / limits.bucketRefillsPerMinute);
   }
 }
 
@@ -116,7 +155,7 @@ export class RateLimiter {
   takeFast(charge: ModelCharge): LimitRefusal | null {
     const dues = this.#dues(charge, 'fast');
     const refusal = this.#refusal(dues, 0);
-    if (refusal === null) for (const due of dues) due.bucket.take(due.cost);
+    if (refusal === null) for (const due of dues) due.bucket.take(due.cost, 0);
     return refusal;
   }
 
@@ -124,18 +163,16 @@ export class RateLimiter {
    * Charges a slow call that may start after `waitMs`, in the order of asking; refuses, charging nothing, when that
    * is more than `waitMsMax`.
    */
-  reserveSlow(charge: ModelCharge, waitMsMax: number): { readonly waitMs: number } | LimitRefusal {
+  reserveSlow(charge: ModelCharge, waitMsMax: number): SlowReservation | LimitRefusal {
     const dues = this.#dues(charge, 'slow');
     const refusal = this.#refusal(dues, waitMsMax);
     if (refusal !== null) return refusal;
     const waitMs = Math.max(0, ...dues.map((due) => this.#waitMs(due)));
-    for (const due of dues) due.bucket.take(due.cost);
-    return { waitMs };
-  }
-
-  /** Returns what a slow call that never ran was charged. */
-  giveBackSlow(charge: ModelCharge): void {
-    for (const due of this.#dues(charge, 'slow')) due.bucket.giveBack(due.cost);
+    const takes = dues.map((due) => due.bucket.take(due.cost, due.bucket.quartersUntil(due.cost)));
+    const giveBack = once(() => {
+      for (const untake of takes) untake();
+    });
+    return { waitMs, giveBack };
   }
 
   /** The due that must wait longest, if that is longer than `waitMsMax`. */
@@ -186,4 +223,12 @@ export class RateLimiter {
     this.#sweptAtQuarter = quarter;
     for (const [key, bucket] of this.#buckets) if (bucket.isFullAt(quarter)) this.#buckets.delete(key);
   }
+}
+
+function once(run: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) run();
+    done = true;
+  };
 }

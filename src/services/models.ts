@@ -33,13 +33,13 @@ export interface ModelRuns {
   ): Promise<{ scores: Float32Array; tokens: number; inferenceMs: number }>;
 }
 
-/** Which models there are, by the ids that clients send. */
+/** Which models there are, by the ids that clients send; `models/registry` and `models/dimensions` know. */
 export interface ModelCatalogue {
-  readonly embedModels: readonly string[];
-  readonly rerankModels: readonly string[];
-  /** Lengths of vectors a client may ask for, the default first. */
-  readonly dimensions: readonly number[];
-  /** The vector in another length, unit length kept. The length is one of `dimensions`. */
+  /** Components of the vectors: `asked`, or the model's own default. 404 unknown model, 400 not offered. */
+  dimensionsOf(embeddingModel: string, asked: number | null): number;
+  /** 404 unknown model. */
+  checkReranker(model: string): void;
+  /** The vector with another number of components, still of length 1. A copy. */
   toDimensions(vector: Float32Array, dimensions: number): Float32Array;
 }
 
@@ -211,8 +211,7 @@ export class ModelService {
   }
 
   async #embed(call: ModelServiceCall, work: EmbedWork): Promise<Embedded> {
-    knownModel(work.model, this.#catalogue.embedModels, 'embedding');
-    const dimensions = this.#offered(work.dimensions);
+    const dimensions = this.#catalogue.dimensionsOf(work.model, work.dimensions ?? null);
     const chargedBytes = chargeOf(work.texts, 0);
     refuseLongReply(work.texts.length, dimensions);
     const { organizationId } = call.principal;
@@ -242,7 +241,7 @@ export class ModelService {
   }
 
   async #rerank(call: ModelServiceCall, work: RerankWork): Promise<Ranking> {
-    knownModel(work.model, this.#catalogue.rerankModels, 'reranking');
+    this.#catalogue.checkReranker(work.model);
     const { model, query, documents, topN, latency } = work;
     if (topN !== null && topN !== undefined && topN < 1) {
       throw new AppError('bad_request', `top_n must be at least 1; it is ${topN}.`);
@@ -287,18 +286,6 @@ export class ModelService {
       admitted.leave();
     }
   }
-
-  #offered(dimensions: number | null | undefined): number {
-    const offered = this.#catalogue.dimensions;
-    const wanted = dimensions ?? offered[0];
-    if (wanted !== undefined && offered.includes(wanted)) return wanted;
-    throw new AppError('bad_request', `dimensions must be one of ${offered.join(', ')}; it is ${wanted}.`);
-  }
-}
-
-function knownModel(model: string, known: readonly string[], what: string): void {
-  if (known.includes(model)) return;
-  throw new AppError('not_found', `There is no ${what} model "${model}"; the ids are ${known.join(', ')}.`);
 }
 
 function textsOf(input: string | readonly string[]): readonly string[] {
@@ -351,6 +338,6 @@ function encoder(format: 'float' | 'base64' | undefined): (vector: Float32Array)
 }
 
 function littleEndianBase64(vector: Float32Array): string {
-  const bytes = Buffer.from(Float32Array.from(vector).buffer);
+  const bytes = Buffer.from(vector.slice().buffer);
   return (endianness() === 'LE' ? bytes : bytes.swap32()).toString('base64');
 }

@@ -1,0 +1,72 @@
+import t from 'tap';
+import { authorise, type Operation, operationNeeds } from '../../src/access/authorise.ts';
+import type { Principal } from '../../src/schemas/principal.ts';
+
+const ids = { organizationId: 'o', keyId: 'k', zdr: false };
+const callers: Readonly<Record<string, Principal | null>> = {
+  nobody: null,
+  readOnly: { kind: 'organisation', permission: 'read_only', ...ids },
+  all: { kind: 'organisation', permission: 'all', ...ids },
+  administrator: { kind: 'administrator' },
+};
+
+// status per caller, 200 when it may go on:      nobody, read_only, all, administrator
+const expected: Readonly<Record<Operation, readonly [number, number, number, number]>> = {
+  'add-collection': [401, 403, 200, 403],
+  'delete-collection': [401, 403, 200, 403],
+  'get-collection-list': [401, 200, 200, 403],
+  'add-document': [401, 403, 200, 403],
+  'add-documents': [401, 403, 200, 403],
+  'put-document': [401, 403, 200, 403],
+  'upload-document': [401, 403, 200, 403],
+  'update-document': [401, 403, 200, 403],
+  'delete-document': [401, 403, 200, 403],
+  'get-document-info': [401, 200, 200, 403],
+  'get-document-info-list': [401, 200, 200, 403],
+  'get-page-info': [401, 200, 200, 403],
+  'get-document': [200, 200, 200, 200],
+  'get-page-image': [200, 200, 200, 200],
+  'get-status': [401, 200, 200, 403],
+  'top-documents': [401, 200, 200, 403],
+  'top-pages': [401, 200, 200, 403],
+  'top-snippets': [401, 200, 200, 403],
+  embed: [401, 200, 200, 403],
+  rerank: [401, 200, 200, 403],
+  embeddings: [401, 200, 200, 403],
+  'cohere-rerank': [401, 200, 200, 403],
+  'parse-document': [401, 200, 200, 403],
+  'usage-documents': [401, 200, 200, 403],
+  'usage-queries': [401, 200, 200, 403],
+  'usage-reranker': [401, 200, 200, 403],
+  'usage-embed': [401, 200, 200, 403],
+  'usage-models-counters': [401, 200, 200, 403],
+  'usage-counters': [401, 200, 200, 403],
+  'create-organization': [401, 403, 403, 200],
+  'get-organization': [401, 403, 403, 200],
+  'update-organization': [401, 403, 403, 200],
+  'add-api-key': [401, 403, 403, 200],
+  'list-api-keys': [401, 403, 403, 200],
+  'update-api-key': [401, 403, 403, 200],
+  'delete-api-key': [401, 403, 403, 200],
+  healthz: [200, 200, 200, 200],
+  readyz: [200, 200, 200, 200],
+  metrics: [401, 403, 403, 200],
+  openapi: [200, 200, 200, 200],
+  docs: [200, 200, 200, 200],
+};
+
+t.test('each caller may do exactly what its key allows', async (t) => {
+  t.same(Object.keys(operationNeeds).sort(), Object.keys(expected).sort(), 'no operation is missing here');
+  for (const operation of Object.keys(expected) as Operation[]) {
+    Object.entries(callers).forEach(([name, principal], i) => {
+      const refusal = authorise(principal, operation);
+      t.equal(refusal?.status ?? 200, expected[operation][i], `${name} calls ${operation}`);
+    });
+  }
+});
+
+t.test('a 401 carries WWW-Authenticate, a 403 says what would be needed', async (t) => {
+  t.match(authorise(null, 'embed')?.options.headers, { 'www-authenticate': 'Bearer' });
+  t.match(authorise(callers.readOnly ?? null, 'add-document')?.message, /read-only.*add-document/);
+  t.match(authorise(callers.all ?? null, 'add-api-key')?.message, /QUARRY_ADMIN_KEY/);
+});

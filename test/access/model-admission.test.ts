@@ -1,0 +1,202 @@
+import t from 'tap';
+import { ModelAdmission, type ModelCall } from '../../src/access/model-admission.ts';
+import type { OrganisationLimits } from '../../src/accounts/tiers.ts';
+import { AppError } from '../../src/base/app-error.ts';
+import { FakeTime, settled } from './fake-time.ts';
+
+const small: OrganisationLimits = {
+  bytesPerMinuteFast: 400,
+  bytesPerMinuteSlow: 4_000,
+  rerankRequestsPerMinute: 2,
+  bytesPerRequestMax: 5_000,
+};
+const unlimited: OrganisationLimits = {
+  bytesPerMinuteFast: null,
+  bytesPerMinuteSlow: null,
+  rerankRequestsPerMinute: null,
+  bytesPerRequestMax: 5_000_000,
+};
+
+function build(organisation: OrganisationLimits, options: { running?: number; waitingBytes?: number } = {}) {
+  const time = new FakeTime();
+  const admission = new ModelAdmission({
+    limitsOf: () => organisation,
+    clock: time,
+    timer: time,
+    slowCallsRunningMax: options.running ?? 2,
+    slowWaitingBytesMax: options.waitingBytes ?? 1_000_000,
+  });
+  const call = (chargedBytes: number, more: Partial<ModelCall> = {}): ModelCall => ({
+    organizationId: 'one',
+    kind: 'embed',
+    latency: null,
+    signal: new AbortController().signal,
+    chargedBytes,
+    ...more,
+  });
+  return { time, admission, call };
+}
+
+async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
+  const error = await promise.then(
+    () => new Error('it was admitted'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+/** What became of a promise so far, without waiting for it. */
+async function stateOf(promise: Promise<{ mode: string }>): Promise<string> {
+  await settled();
+  const state = promise.then(
+    (admitted) => admitted.mode,
+    (error: AppError) => String(error.status),
+  );
+  return Promise.race([state, settled().then(() => 'waiting')]);
+}
+
+t.test('without a latency a call runs fast while that fits, then slow, then gets 429', async (t) => {
+  const { admission, call } = build(small);
+  t.equal((await admission.admit(call(400))).mode, 'fast');
+  const slow = await admission.admit(call(4_000));
+  t.equal(slow.mode, 'slow');
+  const refusal = await refusalOf(admission.admit(call(3_001)));
+  t.equal(refusal.status, 429);
+  t.match(refusal.message, /4000 bytes per minute of embed calls with latency "slow"/);
+  t.match(refusal.options.headers, { 'x-quarry-limit': 'embed-bytes-slow' });
+  t.equal(refusal.options.retryAfterMs, 60_000);
+});
+
+t.test('fast that does not fit gets 429 with the time and the limit, and never runs slow', async (t) => {
+  const { time, admission, call } = build(small);
+  await admission.admit(call(400, { latency: 'fast' }));
+  await time.advance(4_000);
+  const refusal = await refusalOf(admission.admit(call(150, { latency: 'fast' })));
+  t.equal(refusal.status, 429);
+  t.match(refusal.message, /400 bytes per minute of embed calls with latency "fast"/);
+  t.equal(refusal.options.retryAfterMs, 26_000);
+  await time.advance(26_000);
+  t.equal((await admission.admit(call(150, { latency: 'fast' }))).mode, 'fast');
+});
+
+t.test('slow runs slow although fast would fit', async (t) => {
+  const { admission, call } = build(small);
+  t.equal((await admission.admit(call(10, { latency: 'slow' }))).mode, 'slow');
+  t.equal((await admission.admit(call(400, { latency: 'fast' }))).mode, 'fast');
+});
+
+t.test('rerank requests over the limit run slow', async (t) => {
+  const { admission, call } = build(small);
+  const rerank = () => admission.admit(call(10, { kind: 'rerank' }));
+  t.same([(await rerank()).mode, (await rerank()).mode, (await rerank()).mode], ['fast', 'fast', 'slow']);
+  const refusal = await refusalOf(admission.admit(call(10, { kind: 'rerank', latency: 'fast' })));
+  t.match(refusal.options.headers, { 'x-quarry-limit': 'rerank-requests' });
+});
+
+t.test('a slow call waits for the refill it needs and starts then', async (t) => {
+  const { time, admission, call } = build(small);
+  (await admission.admit(call(4_000, { latency: 'slow' }))).leave();
+  const waiting = admission.admit(call(1_500, { latency: 'slow' }));
+  t.equal(await stateOf(waiting), 'waiting');
+  t.equal(admission.slowDepth, 1);
+  await time.advance(29_999);
+  t.equal(await stateOf(waiting), 'waiting');
+  await time.advance(1);
+  t.equal(await stateOf(waiting), 'slow');
+  t.equal(admission.slowDepth, 0);
+  t.equal(time.timers, 0, 'no timer is left behind');
+});
+
+t.test('at most so many slow calls run at once; the next starts when one leaves', async (t) => {
+  const { admission, call } = build(unlimited, { running: 2 });
+  const slow = () => admission.admit(call(10, { latency: 'slow' }));
+  const first = await slow();
+  await slow();
+  const third = slow();
+  const fourth = slow();
+  t.equal(await stateOf(third), 'waiting');
+  first.leave();
+  first.leave();
+  t.equal(await stateOf(third), 'slow');
+  t.equal(await stateOf(fourth), 'waiting', 'leaving twice makes room once');
+  t.equal((await admission.admit(call(10))).mode, 'fast', 'fast calls pass them all');
+});
+
+t.test('whoever would wait more than 40 seconds for a turn gets 429 and is charged nothing', async (t) => {
+  const { time, admission, call } = build(small, { running: 1 });
+  const running = await admission.admit(call(1_000, { latency: 'slow' }));
+  const waiting = admission.admit(call(3_000, { latency: 'slow' }));
+  await time.advance(39_999);
+  t.equal(await stateOf(waiting), 'waiting');
+  await time.advance(1);
+  const refusal = await refusalOf(waiting);
+  t.equal(refusal.status, 429);
+  t.match(refusal.options, { headers: { 'x-quarry-limit': 'slow-queue' }, retryAfterMs: 15_000 });
+  running.leave();
+  t.equal((await admission.admit(call(4_000, { latency: 'slow' }))).mode, 'slow');
+});
+
+t.test(
+  'a started slow call that sees no thread for 40 seconds gets 429; one that does goes on',
+  async (t) => {
+    const { time, admission, call } = build(small);
+    const starved = await admission.admit(call(4_000, { latency: 'slow' }));
+    const refused = refusalOf(starved.firstPiece(new Promise(() => {})));
+    await time.advance(40_000);
+    t.equal((await refused).status, 429);
+    starved.leave();
+    const served = await admission.admit(call(4_000, { latency: 'slow' }));
+    t.equal(await served.firstPiece(Promise.resolve(7)), 7, 'and the starved one was charged nothing');
+    t.equal(time.timers, 0);
+  },
+);
+
+t.test('the memory of those who wait is bounded', async (t) => {
+  const { admission, call } = build(unlimited, { running: 1, waitingBytes: 100 });
+  const slow = (bytes: number) => admission.admit(call(bytes, { latency: 'slow' }));
+  const running = await slow(1_000_000);
+  const waiting = slow(60);
+  t.match(await refusalOf(slow(41)), { status: 429 });
+  const other = slow(40);
+  running.leave();
+  t.equal(await stateOf(waiting), 'slow');
+  t.equal(await stateOf(other), 'waiting');
+});
+
+t.test('a caller who leaves while waiting frees the place and the bytes', async (t) => {
+  const { time, admission, call } = build(small);
+  (await admission.admit(call(4_000, { latency: 'slow' }))).leave();
+  const gone = new AbortController();
+  const waiting = admission.admit(call(3_000 - 1_000, { latency: 'slow', signal: gone.signal }));
+  await settled();
+  gone.abort(new AppError('unavailable', 'The client went away.'));
+  t.equal((await refusalOf(waiting)).message, 'The client went away.');
+  t.equal(admission.slowDepth, 0);
+  t.equal(time.timers, 0);
+  const next = admission.admit(call(1_000, { latency: 'slow' }));
+  await time.advance(15_000);
+  t.equal(await stateOf(next), 'slow');
+});
+
+t.test('a call over the bytes of one request gets 413, before any limit is charged', async (t) => {
+  const { admission, call } = build({ ...small, bytesPerRequestMax: 300 });
+  const refusal = await refusalOf(admission.admit(call(301)));
+  t.equal(refusal.status, 413);
+  t.match(refusal.message, /counts 301 bytes.*at most 300/);
+  t.equal((await admission.admit(call(300, { latency: 'fast' }))).mode, 'fast');
+  t.equal((await admission.admit(call(100, { latency: 'fast' }))).mode, 'fast');
+});
+
+t.test('a call that fits into no bucket says so and asks clients not to retry', async (t) => {
+  const { admission, call } = build(small);
+  const refusal = await refusalOf(admission.admit(call(4_500)));
+  t.equal(refusal.status, 429);
+  t.equal(refusal.options.shouldRetry, false);
+  t.match(refusal.message, /4500 bytes, more than a whole minute/);
+});
+
+t.test('an organisation without limits is never refused for its rate', async (t) => {
+  const { admission, call } = build(unlimited);
+  for (let i = 0; i < 50; i += 1) t.equal((await admission.admit(call(5_000_000))).mode, 'fast');
+});

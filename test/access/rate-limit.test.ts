@@ -1,0 +1,249 @@
+import t from 'tap';
+import {
+  type LimitRefusal,
+  type ModelCharge,
+  type ModelKind,
+  RateLimiter,
+  type SlowReservation,
+} from '../../src/access/rate-limit.ts';
+import type { ModelLimits } from '../../src/accounts/tiers.ts';
+import { FakeTime } from './fake-time.ts';
+
+const small: ModelLimits = { bytesPerMinuteFast: 400, bytesPerMinuteSlow: 4_000, rerankRequestsPerMinute: 8 };
+const unlimited: ModelLimits = {
+  bytesPerMinuteFast: null,
+  bytesPerMinuteSlow: null,
+  rerankRequestsPerMinute: null,
+};
+
+function charge(chargedBytes: number, more: Partial<ModelCharge> = {}): ModelCharge {
+  return { organizationId: 'one', kind: 'embed', chargedBytes, limits: small, ...more };
+}
+
+function isRefusal(answer: SlowReservation | LimitRefusal): answer is LimitRefusal {
+  return 'limit' in answer;
+}
+
+t.test('a bucket holds a full minute and nothing more', async (t) => {
+  const time = new FakeTime();
+  const limiter = new RateLimiter(time);
+  await time.advance(600_000);
+  t.equal(limiter.takeFast(charge(400)), null);
+  t.match(limiter.takeFast(charge(1)), {
+    limit: 'embed-bytes-fast',
+    allowancePerMinute: 400,
+    waitMs: 15_000,
+  });
+});
+
+t.test('a quarter of a minute’s allowance comes back every 15 seconds, not before', async (t) => {
+  const time = new FakeTime();
+  const limiter = new RateLimiter(time);
+  limiter.takeFast(charge(400));
+  await time.advance(14_999);
+  t.match(limiter.takeFast(charge(1)), { waitMs: 1 });
+  await time.advance(1);
+  t.equal(limiter.takeFast(charge(100)), null);
+  t.match(limiter.takeFast(charge(1)), { waitMs: 15_000 });
+  await time.advance(45_000);
+  t.match(limiter.takeFast(charge(301)), { waitMs: 15_000 });
+  t.equal(limiter.takeFast(charge(300)), null);
+});
+
+t.test('every bucket refills at the same instants, whenever it was first used', async (t) => {
+  const time = new FakeTime({ elapsed: 14_000 });
+  const limiter = new RateLimiter(time);
+  limiter.takeFast(charge(400));
+  t.match(limiter.takeFast(charge(100)), { waitMs: 1_000 });
+  await time.advance(1_000);
+  t.equal(limiter.takeFast(charge(100)), null);
+});
+
+t.test('the wait that is told is the wait that is needed', async (t) => {
+  for (const bytes of [1, 99, 100, 101, 200, 201, 399, 400]) {
+    const time = new FakeTime({ elapsed: 7_000 });
+    const limiter = new RateLimiter(time);
+    limiter.takeFast(charge(400));
+    const refusal = limiter.takeFast(charge(bytes));
+    t.equal(refusal?.waitMs, Math.ceil(bytes / 100) * 15_000 - 7_000, `${bytes} bytes`);
+    await time.advance((refusal?.waitMs ?? 0) - 1);
+    t.not(limiter.takeFast(charge(bytes)), null, `${bytes} bytes do not fit a moment earlier`);
+    await time.advance(1);
+    t.equal(limiter.takeFast(charge(bytes)), null, `${bytes} bytes fit then`);
+  }
+});
+
+t.test('a call larger than a full bucket never fits, fast or slow', async (t) => {
+  const limiter = new RateLimiter(new FakeTime());
+  t.equal(limiter.takeFast(charge(401))?.waitMs, Number.POSITIVE_INFINITY);
+  t.match(limiter.reserveSlow(charge(4_001), 40_000), {
+    limit: 'embed-bytes-slow',
+    waitMs: Number.POSITIVE_INFINITY,
+  });
+});
+
+t.test('a refused call is charged nothing', async (t) => {
+  const limiter = new RateLimiter(new FakeTime());
+  t.not(limiter.takeFast(charge(401)), null);
+  t.equal(limiter.takeFast(charge(400)), null);
+});
+
+t.test('embedding, reranking, fast, slow and each organisation have buckets of their own', async (t) => {
+  const limiter = new RateLimiter(new FakeTime());
+  for (const organizationId of ['one', 'two']) {
+    for (const kind of ['embed', 'rerank'] satisfies ModelKind[]) {
+      t.equal(
+        limiter.takeFast(charge(400, { organizationId, kind })),
+        null,
+        `${organizationId} ${kind} fast`,
+      );
+      const slow = limiter.reserveSlow(charge(4_000, { organizationId, kind }), 0);
+      t.match(slow, { waitMs: 0 }, `${organizationId} ${kind} slow`);
+      t.not(limiter.takeFast(charge(1, { organizationId, kind })), null);
+    }
+  }
+});
+
+t.test('only rerank counts requests, and a fast call needs both of its buckets', async (t) => {
+  const limiter = new RateLimiter(new FakeTime());
+  for (let i = 0; i < 20; i += 1) t.equal(limiter.takeFast(charge(1)), null);
+  const rerank = (bytes: number) => limiter.takeFast(charge(bytes, { kind: 'rerank' }));
+  for (let i = 0; i < 7; i += 1) t.equal(rerank(1), null);
+  t.match(rerank(394), { limit: 'rerank-bytes-fast' });
+  t.equal(rerank(1), null, 'the refused call took no request');
+  t.match(rerank(1), { limit: 'rerank-requests', allowancePerMinute: 8, waitMs: 15_000 });
+  t.match(limiter.reserveSlow(charge(1, { kind: 'rerank' }), 0), { waitMs: 0 }, 'slow counts bytes only');
+});
+
+t.test(
+  'slow calls are reserved in the order of asking and refused when they would wait too long',
+  async (t) => {
+    const time = new FakeTime();
+    const limiter = new RateLimiter(time);
+    const reserve = (bytes: number) => limiter.reserveSlow(charge(bytes), 40_000);
+    t.match(reserve(4_000), { waitMs: 0 });
+    t.match(reserve(600), { waitMs: 15_000 });
+    t.match(reserve(600), { waitMs: 30_000 });
+    t.match(reserve(800), { waitMs: 30_000 });
+    t.match(reserve(1), { limit: 'embed-bytes-slow', waitMs: 45_000 });
+    await time.advance(5_000);
+    t.match(reserve(1), { waitMs: 40_000 }, 'forty seconds are not too long');
+  },
+);
+
+t.test('what a slow call that never ran gives back can be used again, once', async (t) => {
+  const limiter = new RateLimiter(new FakeTime());
+  const reserve = (bytes: number, waitMsMax = 40_000) => limiter.reserveSlow(charge(bytes), waitMsMax);
+  const giveBack = (answer: SlowReservation | LimitRefusal) => {
+    if (!isRefusal(answer)) answer.giveBack();
+    else t.fail('it was reserved');
+  };
+  const started = reserve(4_000);
+  const waiting = reserve(1_000);
+  t.match(waiting, { waitMs: 15_000 });
+  giveBack(waiting);
+  giveBack(waiting);
+  t.match(reserve(1_000), { waitMs: 15_000 }, 'the place of the one that left is free, once');
+  t.match(reserve(1), { waitMs: 30_000 });
+  giveBack(started);
+  t.match(reserve(4_000), { limit: 'embed-bytes-slow' }, 'those that wait are still served first');
+  t.match(reserve(1_999), { waitMs: 30_000 });
+});
+
+t.test('a call of nothing always fits', async (t) => {
+  const limiter = new RateLimiter(new FakeTime());
+  limiter.takeFast(charge(400));
+  limiter.reserveSlow(charge(4_000), 0);
+  limiter.reserveSlow(charge(900), 40_000);
+  t.equal(limiter.takeFast(charge(0)), null);
+  t.match(limiter.reserveSlow(charge(0), 0), { waitMs: 0 });
+});
+
+t.test('no limit is no limit', async (t) => {
+  const limiter = new RateLimiter(new FakeTime());
+  for (let i = 0; i < 100; i += 1) {
+    t.equal(limiter.takeFast(charge(5_000_000, { limits: unlimited, kind: 'rerank' })), null);
+    t.match(limiter.reserveSlow(charge(5_000_000, { limits: unlimited }), 0), { waitMs: 0 });
+  }
+  t.equal(limiter.size, 0, 'and costs no memory');
+});
+
+t.test(
+  'a changed allowance keeps the share that is left, so changing it back and forth gains nothing',
+  async (t) => {
+    const limiter = new RateLimiter(new FakeTime());
+    const large = { ...small, bytesPerMinuteFast: 4_000 };
+    limiter.takeFast(charge(300));
+    t.not(limiter.takeFast(charge(1_001, { limits: large })), null);
+    t.equal(limiter.takeFast(charge(600, { limits: large })), null);
+    t.not(limiter.takeFast(charge(41)), null);
+    t.equal(limiter.takeFast(charge(40)), null);
+  },
+);
+
+t.test('full buckets are forgotten when there are many, owing ones are not', async (t) => {
+  const time = new FakeTime();
+  const limiter = new RateLimiter(time, 10);
+  for (let i = 0; i < 9; i += 1) limiter.takeFast(charge(1, { organizationId: `idle ${i}` }));
+  limiter.takeFast(charge(400, { organizationId: 'busy' }));
+  await time.advance(15_000);
+  limiter.takeFast(charge(1, { organizationId: 'new' }));
+  t.equal(limiter.size, 2);
+  t.not(limiter.takeFast(charge(101, { organizationId: 'busy' })), null);
+});
+
+/** A small generator with a seed (mulberry32), so that a failure can be repeated. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+t.test('no stretch of time sees more than a full bucket and its refills, whatever is asked', async (t) => {
+  const seed = Number(process.env.QUARRY_TEST_SEED ?? Date.now() % 2 ** 31);
+  t.comment(`seed ${seed} (repeat with QUARRY_TEST_SEED=${seed})`);
+  const next = random(seed);
+  for (let round = 0; round < 40; round += 1) {
+    const time = new FakeTime({ elapsed: Math.floor(next() * 60_000) });
+    const limiter = new RateLimiter(time);
+    const started: { at: number; bytes: number; mode: 'fast' | 'slow' }[] = [];
+    for (let i = 0; i < 150; i += 1) {
+      await time.advance(Math.floor(next() ** 3 * 20_000));
+      const bytes = Math.ceil(next() ** 2 * 450);
+      const at = time.monotonic();
+      if (next() < 0.5) {
+        const refusal = limiter.takeFast(charge(bytes));
+        if (refusal === null) started.push({ at, bytes, mode: 'fast' });
+        else if (bytes <= 400) t.ok(refusal.waitMs > 0 && refusal.waitMs <= 60_000);
+        else t.equal(refusal.waitMs, Number.POSITIVE_INFINITY);
+      } else {
+        const slow = limiter.reserveSlow(charge(bytes * 9), 40_000);
+        if (!isRefusal(slow)) {
+          t.ok(slow.waitMs <= 40_000);
+          started.push({ at: at + slow.waitMs, bytes: bytes * 9, mode: 'slow' });
+        }
+      }
+    }
+    for (const mode of ['fast', 'slow'] as const) {
+      const allowance = mode === 'fast' ? 400 : 4_000;
+      const calls = started.filter((call) => call.mode === mode).sort((a, b) => a.at - b.at);
+      t.ok(withinAllowance(calls, allowance), `round ${round}: ${calls.length} ${mode} calls`);
+    }
+  }
+});
+
+/** The law, checked for every pair of calls: bytes started in between <= one bucket + the refills in between. */
+function withinAllowance(calls: readonly { at: number; bytes: number }[], allowance: number): boolean {
+  return calls.every((first, i) => {
+    let bytes = 0;
+    return calls.slice(i).every((last) => {
+      bytes += last.bytes;
+      const refills = Math.floor(last.at / 15_000) - Math.floor(first.at / 15_000);
+      return bytes <= allowance + (refills * allowance) / 4 + 1e-6;
+    });
+  });
+}
