@@ -101,10 +101,10 @@ type Result = SnippetResponse | PageRetrievalResponse | DocumentRetrievalRespons
 function shownResult(result: Result): Shown {
   const common = { score: result.score, explain: result.explain };
   if ('page_span' in result) {
-    return { ...common, place: `${result.path}  ${pageWords(result.page_span)}`, content: result.content };
+    return { ...common, place: `${result.path} ${pageWords(result.page_span)}`, content: result.content };
   }
   if ('page_index' in result) {
-    return { ...common, place: `${result.path}  ${pageWords([result.page_index])}`, content: result.content };
+    return { ...common, place: `${result.path} ${pageWords([result.page_index])}`, content: result.content };
   }
   return { ...common, place: result.path, content: null };
 }

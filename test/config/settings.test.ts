@@ -1,0 +1,227 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
+import { describeSettings } from '../../src/config/describe.ts';
+import { machineDefaults } from '../../src/config/machine.ts';
+import { nearestName } from '../../src/config/nearest.ts';
+import { flagName, settingNames, settingSchema, variableName } from '../../src/config/schema.ts';
+import { loadSettings, type SettingSources } from '../../src/config/settings.ts';
+import { allowedValues, readValue } from '../../src/config/value.ts';
+
+const machine = { cores: 8, memoryBytes: 16e9 };
+
+function sources(given: Partial<SettingSources> = {}): SettingSources {
+  return { flags: {}, variables: {}, workingFolder: '/start', machine, ...given };
+}
+
+/** The sentences of a refusal. */
+function problems(given: Partial<SettingSources>): string[] {
+  try {
+    loadSettings(sources(given));
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid') return error.message.split('\n');
+    throw error;
+  }
+  return [];
+}
+
+t.test('without any setting the documented defaults hold', async (t) => {
+  const { settings, origins, file } = loadSettings(sources());
+  t.match(settings, {
+    port: 8720,
+    host: '127.0.0.1',
+    data: '/start/data',
+    baseUrl: null,
+    trustProxy: false,
+    http: 'auto',
+    apiKey: null,
+    adminKey: null,
+    logLevel: 'info',
+    uploadBytesMax: 200_000_000,
+    reranker: null,
+    freeBytesPerMinuteFast: 500_000,
+    freeBytesPerMinuteSlow: 5_000_000,
+    freeRerankRequestsPerMinute: 1_000,
+    starterBytesPerMinuteFast: 2_500_000,
+    teamsBytesPerMinuteSlow: 100_000_000,
+    url: 'http://127.0.0.1:8720',
+  });
+  t.ok(Object.isFrozen(settings));
+  t.same(new Set(Object.values(origins)), new Set(['default']));
+  t.equal(file, null);
+});
+
+t.test('flags win over variables, variables over the file, the file over defaults', async (t) => {
+  const folder = t.testdir({
+    'quarry.json': JSON.stringify({ port: 1, host: 'file', http: 'node', trustProxy: true }),
+  });
+  const { settings, origins, file } = loadSettings(
+    sources({
+      flags: { port: '3' },
+      variables: { QUARRY_PORT: '2', QUARRY_HOST: 'variable', QUARRY_CONFIG: 'quarry.json' },
+      workingFolder: folder,
+    }),
+  );
+  t.match(settings, { port: 3, host: 'variable', http: 'node', trustProxy: true });
+  t.match(origins, { port: 'flag', host: 'variable', http: 'file', trustProxy: 'file', data: 'default' });
+  t.equal(file, join(folder, 'quarry.json'));
+});
+
+t.test('every default is a value that its own schema allows, on machines of any size', async (t) => {
+  for (const size of [{ cores: 1, memoryBytes: 1 }, machine, { cores: 4096, memoryBytes: 4e12 }]) {
+    const defaults: Record<string, unknown> = machineDefaults(size);
+    for (const name of settingNames) {
+      const value = name in defaults ? defaults[name] : settingSchema(name).default;
+      t.ok(readValue(name, value).ok, `${name} = ${value}`);
+    }
+  }
+});
+
+t.test('every setting says what it means and what is allowed, and secrets are marked', async (t) => {
+  for (const described of describeSettings(loadSettings(sources()))) {
+    t.ok(described.meaning.length > 10, described.name);
+    t.ok(described.allowed.length > 5, described.name);
+    t.ok(/^QUARRY_[A-Z_]+$/.test(described.variable));
+  }
+  t.equal(variableName('uploadBytesMax'), 'QUARRY_UPLOAD_BYTES_MAX');
+  t.equal(flagName('uploadBytesMax'), '--upload-bytes-max');
+  for (const name of ['apiKey', 'adminKey'] as const) t.equal(settingSchema(name).secret, true);
+});
+
+/** One wrong value per kind of setting, and the sentence that refuses it. */
+const wrongValues: readonly (readonly [string, string, string])[] = [
+  ['QUARRY_PORT', '70000', 'QUARRY_PORT is "70000"; allowed is a whole number from 0 to 65535.'],
+  ['QUARRY_PORT', '-1', 'QUARRY_PORT is "-1"; allowed is a whole number from 0 to 65535.'],
+  ['QUARRY_PORT', '80.5', 'QUARRY_PORT is "80.5"; allowed is a whole number from 0 to 65535.'],
+  ['QUARRY_PORT', '0x50', 'QUARRY_PORT is "0x50"; allowed is a whole number from 0 to 65535.'],
+  ['QUARRY_PORT', '1MB', 'QUARRY_PORT is "1MB"; allowed is a whole number from 0 to 65535.'],
+  ['QUARRY_HTTP', 'express', 'QUARRY_HTTP is "express"; allowed is auto, uws or node.'],
+  ['QUARRY_LOG_LEVEL', 'loud', 'QUARRY_LOG_LEVEL is "loud"; allowed is debug, info, warn, error or silent.'],
+  ['QUARRY_TRUST_PROXY', 'yes', 'QUARRY_TRUST_PROXY is "yes"; allowed is true or false.'],
+  [
+    'QUARRY_BASE_URL',
+    'example.com',
+    'QUARRY_BASE_URL is "example.com"; allowed is an http:// or https:// address without query or fragment.',
+  ],
+  [
+    'QUARRY_BASE_URL',
+    'https://a/?b',
+    'QUARRY_BASE_URL is "https://a/?b"; allowed is an http:// or https:// address without query or fragment.',
+  ],
+  [
+    'QUARRY_API_KEY',
+    'short',
+    'QUARRY_API_KEY is a value of 5 characters (not shown); allowed is 16 to 256 printable ASCII characters without spaces.',
+  ],
+  [
+    'QUARRY_ADMIN_KEY',
+    'with a space in the middle',
+    'QUARRY_ADMIN_KEY is a value of 26 characters (not shown); allowed is 16 to 256 printable ASCII characters without spaces.',
+  ],
+  [
+    'QUARRY_UPLOAD_BYTES_MAX',
+    '1XB',
+    'QUARRY_UPLOAD_BYTES_MAX is "1XB"; allowed is a whole number from 1000 to 100000000000 (bytes), also as 200MB or 200MiB.',
+  ],
+  [
+    'QUARRY_PARSE_SECONDS_MAX',
+    '0',
+    'QUARRY_PARSE_SECONDS_MAX is "0"; allowed is a whole number from 1 to 86400 (seconds).',
+  ],
+  [
+    'QUARRY_RERANKER',
+    'zerank-9',
+    'QUARRY_RERANKER is "zerank-9"; allowed is zerank-2, zerank-1 or zerank-1-small.',
+  ],
+  [
+    'QUARRY_EMBED_THREADS',
+    '0',
+    'QUARRY_EMBED_THREADS is "0"; allowed is a whole number from 1 to 256 (threads).',
+  ],
+  ['QUARRY_ORGANIZATION', 'first', 'QUARRY_ORGANIZATION is "first"; allowed is a UUID.'],
+];
+
+for (const [variable, value, sentence] of wrongValues) {
+  t.test(`${variable}=${value} stops the start with a sentence that says what is allowed`, async (t) => {
+    t.same(problems({ variables: { [variable]: value } }), [sentence]);
+  });
+}
+
+t.test('a secret that is wrong never appears in the sentence', async (t) => {
+  t.notOk(
+    problems({ variables: { QUARRY_API_KEY: 'pässword-pässword' } })
+      .join()
+      .includes('ssword'),
+  );
+});
+
+t.test('all faults are told at once, each with the name the operator used', async (t) => {
+  const folder = t.testdir({ 'q.json': '{"port": "x", "prot": 1, "http": 7}' });
+  const found = problems({
+    flags: { host: '', config: 'q.json' },
+    variables: { QUARRY_UPLOADS_BYTES_MAX: '1' },
+    workingFolder: folder,
+  });
+  const file = join(folder, 'q.json');
+  t.same(found, [
+    'QUARRY_UPLOADS_BYTES_MAX is not a setting. Did you mean QUARRY_UPLOAD_BYTES_MAX? `quarry config` lists them all.',
+    `"prot" in ${file} is not a setting. Did you mean "port"? \`quarry config\` lists them all.`,
+    `"port" in ${file} is "x"; allowed is a whole number from 0 to 65535.`,
+    '--host is ""; allowed is a text that is not empty.',
+    `"http" in ${file} is 7; allowed is auto, uws or node.`,
+  ]);
+});
+
+t.test('a settings file that is missing, no JSON or no object is refused by name', async (t) => {
+  const folder = t.testdir({ 'text.json': 'port = 1', 'list.json': '[]' });
+  const load = (config: string) => problems({ flags: { config }, workingFolder: folder });
+  t.match(load('none.json'), [/^The settings file .*none\.json cannot be read: ENOENT/]);
+  t.match(load('text.json'), [/^The settings file .*text\.json is not JSON: /]);
+  t.match(load('list.json'), [/^The settings file .*list\.json must hold one JSON object/]);
+});
+
+t.test('settings that do not go together are refused', async (t) => {
+  t.same(problems({ variables: { QUARRY_PARSE_SECONDS_MAX: '10' } }), [
+    'QUARRY_PARSE_STALL_SECONDS is 20; allowed is at most QUARRY_PARSE_SECONDS_MAX, which is 10.',
+  ]);
+  t.same(problems({ variables: { QUARRY_FREE_BYTES_PER_MINUTE_SLOW: '10' } }), [
+    'QUARRY_FREE_BYTES_PER_MINUTE_SLOW is 10; allowed is at least QUARRY_FREE_BYTES_PER_MINUTE_FAST, which is 500000.',
+  ]);
+});
+
+t.test(
+  'an empty variable counts as absent, and variables of other programs are nobody’s business',
+  async (t) => {
+    const { settings, origins } = loadSettings(
+      sources({ variables: { QUARRY_API_KEY: '', QUARRY_PORT: '', PATH: 'x', QUARRYMAN: 'y' } }),
+    );
+    t.equal(settings.port, 8720);
+    t.equal(origins.apiKey, 'default');
+  },
+);
+
+t.test('bytes may carry a unit, switches may stand alone, addresses lose their last slash', async (t) => {
+  const { settings } = loadSettings(
+    sources({
+      flags: { trustProxy: true, uploadBytesMax: '1.5 GB' },
+      variables: {
+        QUARRY_DISK_RESERVE_BYTES: '2GiB',
+        QUARRY_BASE_URL: 'https://search.example.com/q/',
+        QUARRY_DATA: '/srv/q',
+      },
+    }),
+  );
+  t.match(settings, {
+    trustProxy: true,
+    uploadBytesMax: 1_500_000_000,
+    diskReserveBytes: 2 ** 31,
+    baseUrl: 'https://search.example.com/q',
+    data: '/srv/q',
+  });
+});
+
+t.test('the nearest name is offered only when it is near', async (t) => {
+  t.equal(nearestName('prot', ['port', 'host']), 'port');
+  t.equal(nearestName('something-else', ['port', 'host']), null);
+  t.equal(allowedValues('port'), 'a whole number from 0 to 65535');
+});
