@@ -1,0 +1,129 @@
+import { AppError } from '../base/app-error.ts';
+import { assert } from '../base/assert.ts';
+import { limits } from '../base/limits.ts';
+import { ClientGone } from './exchange.ts';
+
+/** What a queue needs of its server. None of them is called after `finish` or `fail`. */
+export interface BodySource {
+  pause(): void;
+  resume(): void;
+  /** The body is wanted: answer `Expect: 100-continue`. Called at most once. */
+  wanted(): void;
+}
+
+/**
+ * The body of one request between its server, which pushes, and the corridor, which takes. It holds at most
+ * `limits.bodyQueueBytesMax` plus one chunk: a full queue pauses the socket, so that a fast client and a slow disk
+ * meet in the kernel and not in our memory.
+ */
+export class BodyQueue {
+  readonly declaredBytes: number | null;
+  readonly #source: BodySource;
+  #chunks: Uint8Array[] = [];
+  #queuedBytes = 0;
+  #paused = false;
+  #asked = false;
+  #discarding = false;
+  #end: 'open' | 'finished' | 'gone' = 'open';
+  #waiting: (() => void) | null = null;
+  #onFinished: (() => void) | null = null;
+
+  /** `declaredBytes` is the content-length, null for a chunked body. */
+  constructor(declaredBytes: number | null, source: BodySource) {
+    this.declaredBytes = declaredBytes;
+    this.#source = source;
+    if (declaredBytes === 0) this.#end = 'finished';
+  }
+
+  /** True when the client has sent everything. */
+  get finished(): boolean {
+    return this.#end === 'finished';
+  }
+
+  /** The server hands in bytes; they become the queue's own. */
+  push(chunk: Uint8Array): void {
+    if (this.#end !== 'open' || this.#discarding || chunk.byteLength === 0) return;
+    this.#chunks.push(chunk);
+    this.#queuedBytes += chunk.byteLength;
+    if (this.#queuedBytes >= limits.bodyQueueBytesMax && !this.#paused) {
+      this.#paused = true;
+      this.#source.pause();
+    }
+    this.#wake();
+  }
+
+  /** The server saw the end of the body. */
+  finish(): void {
+    if (this.#end !== 'open') return;
+    this.#resume();
+    this.#end = 'finished';
+    this.#wake();
+    this.#onFinished?.();
+  }
+
+  /** The server lost the client. */
+  fail(): void {
+    if (this.#end === 'gone') return;
+    this.#end = 'gone';
+    this.#chunks = [];
+    this.#wake();
+    this.#onFinished?.();
+  }
+
+  /**
+   * The next bytes, or null at the end. Errors: `request_timeout` when none comes within `idleMsMax`; ClientGone.
+   * One caller at a time.
+   */
+  async take(idleMsMax: number): Promise<Uint8Array | null> {
+    assert(this.#waiting === null, 'one reader takes from a body');
+    this.#ask();
+    if (this.#chunks.length === 0 && this.#end === 'open') await this.#wait(idleMsMax);
+    if (this.#end === 'gone') throw new ClientGone();
+    const chunk = this.#chunks.shift();
+    if (!chunk) return null;
+    this.#queuedBytes -= chunk.byteLength;
+    if (this.#queuedBytes <= limits.bodyQueueBytesMax / 2) this.#resume();
+    return chunk;
+  }
+
+  /** Drops what is there and what still comes; `finished` is called at the end of the body or of the connection. */
+  discard(finished: (() => void) | null = null): void {
+    this.#discarding = true;
+    this.#chunks = [];
+    this.#queuedBytes = 0;
+    this.#onFinished = finished;
+    if (this.#end === 'open') this.#resume();
+    else finished?.();
+  }
+
+  #ask(): void {
+    if (this.#asked || this.#end !== 'open') return;
+    this.#asked = true;
+    this.#source.wanted();
+  }
+
+  #resume(): void {
+    if (!this.#paused || this.#end !== 'open') return;
+    this.#paused = false;
+    this.#source.resume();
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    waiting?.();
+  }
+
+  #wait(idleMsMax: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting = null;
+        reject(new AppError('request_timeout', `No byte of the request body arrived for ${idleMsMax} ms.`));
+      }, idleMsMax);
+      this.#waiting = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,97 @@
+import type { Exchange, Reply } from './exchange.ts';
+import type { FileSource, ImageSource } from './services.ts';
+
+const forever = 'private, max-age=31536000, immutable';
+
+/** Kinds that a browser shows without running anything of the file in our origin; all others are saved. */
+const shown = new Set([
+  'application/pdf',
+  'image/jpeg',
+  'image/png',
+  'image/gif',
+  'image/webp',
+  'text/plain',
+]);
+
+/** `[start, end)`, `whole` when no range (or one we need not honour) was asked for, or `none` when it lies outside. */
+type Range = { readonly start: number; readonly end: number } | 'whole' | 'none';
+
+/** A raw document with ranges and validators, and with headers that keep a stored HTML or SVG harmless. */
+export function fileReply(exchange: Exchange, file: FileSource): Reply {
+  const headers = fileHeaders(file);
+  if (file.etag !== null && matches(exchange.header('if-none-match'), file.etag)) {
+    return { status: 304, headers, body: new Uint8Array(0), headersOnly: true };
+  }
+  const unchanged = exchange.header('if-range') === undefined || exchange.header('if-range') === headers.etag;
+  const range = unchanged ? parseRange(exchange.header('range'), file.size) : 'whole';
+  if (range === 'none') {
+    return {
+      status: 416,
+      headers: { 'content-range': `bytes */${file.size}`, 'content-type': 'application/json' },
+      body: Buffer.from(`${JSON.stringify({ detail: `The document has only ${file.size} bytes.` })}\n`),
+    };
+  }
+  const { start, end } = range === 'whole' ? { start: 0, end: file.size } : range;
+  return {
+    status: range === 'whole' ? 200 : 206,
+    headers:
+      range === 'whole' ? headers : { ...headers, 'content-range': `bytes ${start}-${end - 1}/${file.size}` },
+    body: { size: end - start, open: () => file.open({ start, end }) },
+  };
+}
+
+export function imageReply(image: ImageSource): Reply {
+  return {
+    status: 200,
+    headers: { 'content-type': image.contentType, 'cache-control': forever },
+    body: image.bytes,
+  };
+}
+
+function fileHeaders(file: FileSource): Record<string, string> {
+  const kind = file.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  const disposition = shown.has(kind) ? 'inline' : 'attachment';
+  return {
+    'content-type': file.contentType,
+    'cache-control': forever,
+    'accept-ranges': 'bytes',
+    'content-disposition': `${disposition}; ${filenameParameters(file.filename)}`,
+    // `sandbox` gives the file an origin of its own; browsers refuse to show a PDF in one, and a PDF runs nothing here.
+    'content-security-policy':
+      kind === 'application/pdf'
+        ? "script-src 'none'; frame-ancestors 'self'"
+        : "default-src 'none'; sandbox",
+    ...(file.etag === null ? {} : { etag: `"${file.etag}"` }),
+  };
+}
+
+/** Both forms of RFC 6266: what every client reads, and the true name for those that read UTF-8. */
+function filenameParameters(filename: string): string {
+  const ascii = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(filename).replace(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+function matches(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header
+    .split(',')
+    .some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === `"${etag}"`);
+}
+
+/** RFC 9110 section 14: one range of bytes; several, or another unit, may be ignored and are. */
+export function parseRange(header: string | undefined, size: number): Range {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
+  if (!match || (match[1] === '' && match[2] === '')) return 'whole';
+  if (match[1] === '') {
+    const length = Math.min(Number(match[2]), size);
+    return length === 0 ? 'none' : { start: size - length, end: size };
+  }
+  const start = Number(match[1]);
+  const last = match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1);
+  if (match[2] !== '' && Number(match[2]) < start) return 'whole';
+  return start >= size ? 'none' : { start, end: last + 1 };
+}

@@ -1,0 +1,447 @@
+import type { Registry } from 'prom-client';
+import { authorise, type Operation } from '../access/authorise.ts';
+import { AppError, invalidField } from '../base/app-error.ts';
+import { assert, unreachable } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
+import { compileValidator, type Validate } from '../schemas/validate.ts';
+import type { Call } from '../services/call.ts';
+import { Deadline } from './deadline.ts';
+import { DoorMetrics } from './door-metrics.ts';
+import { bodySize, ClientGone, type Exchange, type Reply } from './exchange.ts';
+import { fileReply, imageReply } from './file-reply.ts';
+import { parseJson } from './json-body.ts';
+import { baseUrlOf, isLocal, type OriginSettings } from './origin.ts';
+import { Pages, type Readiness } from './pages.ts';
+import { BodyBudget, boundedBody, checkDeclaredBody, WholeBody } from './read-body.ts';
+import { clientGoneStatus, failureReply, jsonReply, refusalReply } from './replies.ts';
+import { type Match, Router } from './router.ts';
+import {
+  type JsonRoute,
+  organisationCall,
+  type PageRoute,
+  type Route,
+  type TokenRoute,
+  type UploadRoute,
+} from './routes.ts';
+import type { OpenCall, Services } from './services.ts';
+import { multipartUpload, putUpload } from './uploads.ts';
+
+/** Who is calling; `access/authenticate` is one. */
+export interface Identifies {
+  /** Null for an operation that asks nobody. Errors: 401; 503 for administration that is off. */
+  authenticate(authorization: string | undefined, operation: Operation): Principal | null;
+}
+
+/** Hooks of the corridor, for whoever guards load and counts use. Each may be absent. */
+export interface Guards {
+  /** Before the body is read: a full queue or a reached reserve refuses here, and nothing is uploaded for nothing. */
+  readonly admit?: (principal: Principal | null, operation: Operation) => void;
+  /** After the request is known and allowed, before it is served. */
+  readonly limit?: (call: Call, operation: Operation, request: unknown) => Promise<void>;
+  /** After the reply. */
+  readonly count?: (fact: CallFact) => void;
+}
+
+export interface CallFact {
+  readonly principal: Principal | null;
+  readonly operation: string;
+  /** 499 when the client left before the reply. */
+  readonly status: number;
+  readonly milliseconds: number;
+  readonly replyBytes: number;
+}
+
+export interface DoorSettings extends OriginSettings {
+  /** Largest JSON body, in bytes. */
+  readonly jsonBytesMax: number;
+  /** Bytes of all JSON bodies in memory at one time. */
+  readonly jsonBytesHeldMax: number;
+  /** Largest uploaded file with its form, in bytes. */
+  readonly uploadBytesMax: number;
+  /** Milliseconds without a byte after which a body is given up. */
+  readonly bodyIdleMsMax: number;
+  /** Milliseconds for a call; an upload has them after its last byte. */
+  readonly requestMsMax: number;
+  /** Where `/` leads. */
+  readonly home: string;
+}
+
+export interface DoorOptions {
+  readonly routes: readonly Route[];
+  readonly services: Services;
+  readonly identity: Identifies;
+  readonly guards?: Guards;
+  /** Metadata limit of an organisation, in bytes. */
+  readonly metadataBytesMax: (principal: OrganisationPrincipal) => number;
+  /** Null when the server can serve; else a sentence that says why not yet. */
+  readonly notReady: () => string | null;
+  readonly readiness: () => Readiness;
+  readonly registry: Registry;
+  readonly settings: DoorSettings;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Version of the API. */
+  readonly version: string;
+  /** Tests turn this on: a reply that does not have its documented shape becomes a failure. */
+  readonly checkReplies?: boolean;
+}
+
+/** What is known of one exchange on its way through the corridor. */
+interface Visit {
+  readonly exchange: Exchange;
+  readonly requestId: string;
+  /** Milliseconds of `Clock.monotonic()`. */
+  readonly receivedAt: number;
+  readonly deadline: Deadline;
+  route: Route | null;
+  principal: Principal | null;
+}
+
+/**
+ * The corridor: every exchange of both servers walks it, in this order: identify, admit, read body, validate,
+ * authorise and limit, serve, reply, count. The first two come before the body is read, so that whoever may not call
+ * an operation uploads nothing.
+ */
+export class Door {
+  readonly #options: DoorOptions;
+  readonly #router: Router;
+  readonly #pages: Pages;
+  readonly #metrics: DoorMetrics;
+  readonly #budget: BodyBudget;
+  readonly #requests = new Map<Route, Validate<unknown>>();
+  readonly #replies = new Map<Route, Validate<unknown>>();
+  /** Running exchanges with the promises of their ends, which never reject. */
+  readonly #visits = new Map<Visit, Promise<void>>();
+  readonly #idle: (() => void)[] = [];
+  #draining = false;
+
+  constructor(options: DoorOptions) {
+    this.#options = options;
+    this.#router = new Router(options.routes);
+    this.#budget = new BodyBudget(options.settings.jsonBytesHeldMax);
+    this.#pages = new Pages({ ...options, home: options.settings.home });
+    this.#metrics = new DoorMetrics(options.registry, {
+      running: () => this.#visits.size,
+      bodyBytes: () => this.#budget.bytes,
+    });
+    for (const route of options.routes) {
+      if (route.kind !== 'json') continue;
+      this.#requests.set(route, compileValidator(route.request));
+      if (options.checkReplies) this.#replies.set(route, compileValidator(route.reply, ['reply']));
+    }
+  }
+
+  /** Owns an exchange from here on; never throws. */
+  readonly handle = (exchange: Exchange): void => {
+    const deadline = new Deadline();
+    const visit: Visit = {
+      exchange,
+      requestId: this.#options.chance.uuid(),
+      receivedAt: this.#options.clock.monotonic(),
+      deadline,
+      route: null,
+      principal: null,
+    };
+    exchange.onGone(() => deadline.gone());
+    this.#visits.set(visit, this.#walk(visit));
+  };
+
+  /**
+   * Refuses new requests with 503 and waits for those that run. Those that still run after `graceMs` get 503 too and
+   * have a second to be told. The server may be closed then. Harmless twice.
+   */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining = true;
+    if (await this.#becomesIdle(graceMs)) return;
+    for (const visit of this.#visits.keys()) visit.deadline.cut(stopping());
+    await this.#becomesIdle(1_000);
+  }
+
+  #becomesIdle(msMax: number): Promise<boolean> {
+    if (this.#visits.size === 0) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), msMax);
+      this.#idle.push(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  }
+
+  /** Never rejects: whatever goes wrong becomes a reply, or a line in the log when none can be sent. */
+  async #walk(visit: Visit): Promise<void> {
+    try {
+      const reply = await this.#replyTo(visit);
+      visit.deadline.met();
+      const sent = reply !== null && (await this.#send(visit, reply));
+      this.#count(visit, sent ? reply : null);
+    } catch (error) {
+      this.#logFailure(visit, error);
+    }
+    this.#visits.delete(visit);
+    if (this.#visits.size === 0) for (const idle of this.#idle.splice(0)) idle();
+  }
+
+  /** Null when nobody is left to answer. */
+  async #replyTo(visit: Visit): Promise<Reply | null> {
+    const served = this.#serve(visit);
+    try {
+      return await Promise.race([served, visit.deadline.passed]);
+    } catch (error) {
+      if (visit.deadline.signal.aborted) served.catch((late) => this.#logLate(visit, late));
+      if (error instanceof ClientGone) return null;
+      if (error instanceof AppError) return this.#refusal(visit, error);
+      this.#logFailure(visit, error);
+      return failureReply(visit.requestId);
+    }
+  }
+
+  /** The call was given up already; only what is neither a refusal nor the giving up itself is news. */
+  #logLate(visit: Visit, error: unknown): void {
+    const expected = error instanceof AppError || error instanceof ClientGone;
+    if (!expected && error !== visit.deadline.signal.reason) this.#logFailure(visit, error);
+  }
+
+  async #send({ exchange, requestId, route }: Visit, reply: Reply): Promise<boolean> {
+    const headersOnly = exchange.method === 'HEAD' || reply.headersOnly === true;
+    const close = this.#draining || reply.close === true;
+    const headers = {
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...reply.headers,
+      'x-request-id': requestId,
+    };
+    try {
+      return await exchange.reply({ ...reply, headers, headersOnly, close });
+    } catch (error) {
+      const operation = route?.operation ?? 'none';
+      this.#options.logger.error({ requestId, operation, error: describe(error, false) }, 'reply broken off');
+      return false;
+    }
+  }
+
+  async #serve(visit: Visit): Promise<Reply> {
+    const { exchange } = visit;
+    const match = this.#router.find(exchange.method, exchange.path);
+    visit.route = match.route;
+    refuseExpectation(exchange);
+    if (match.route.kind === 'page') return this.#servePage(visit, match.route);
+    this.#refuseWhenBusy();
+    this.#admit(visit, match.route.operation);
+    switch (match.route.kind) {
+      case 'json':
+        return this.#serveJson(visit, match.route);
+      case 'put':
+      case 'multipart':
+        return this.#serveUpload(visit, match.route, match);
+      case 'file':
+      case 'image':
+        return this.#serveToken(visit, match.route);
+      default:
+        return unreachable(match.route);
+    }
+  }
+
+  #refuseWhenBusy(): void {
+    if (this.#draining) throw stopping();
+    const reason = this.#options.notReady();
+    if (reason !== null) throw new AppError('unavailable', reason, { retryAfterMs: 2_000 });
+    if (this.#visits.size > limits.requestsRunningMax) {
+      throw new AppError(
+        'unavailable',
+        'The server is serving as many requests as it can; try again shortly.',
+      );
+    }
+  }
+
+  /** Steps 1 and 2: who is it, and may they call this? Both before the body. */
+  #admit(visit: Visit, operation: Operation): void {
+    visit.principal = this.#options.identity.authenticate(visit.exchange.header('authorization'), operation);
+    const refusal = authorise(visit.principal, operation);
+    if (refusal) throw refusal;
+    this.#options.guards?.admit?.(visit.principal, operation);
+  }
+
+  async #servePage(visit: Visit, route: PageRoute): Promise<Reply> {
+    visit.deadline.start(this.#options.settings.requestMsMax);
+    if (route.page === 'metrics' && !isLocal(visit.exchange)) this.#admit(visit, route.operation);
+    return this.#pages.reply(route.page, this.#draining);
+  }
+
+  async #serveJson(visit: Visit, route: JsonRoute): Promise<Reply> {
+    const { settings, services, guards } = this.#options;
+    visit.deadline.start(settings.requestMsMax);
+    const body = new WholeBody(this.#budget);
+    try {
+      const request = await this.#readRequest(visit, { route, body });
+      const call = this.#callOf(visit);
+      route.check(request, { metadataBytesMax: this.#metadataBytesMax(call.principal) });
+      await guards?.limit?.(call, route.operation, request);
+      const answer = await route.serve(services, call, request);
+      this.#replies.get(route)?.(answer.body);
+      return jsonReply(answer.status, answer.body);
+    } finally {
+      body.release();
+    }
+  }
+
+  async #readRequest(
+    { exchange }: Visit,
+    { route, body }: { route: JsonRoute; body: WholeBody },
+  ): Promise<unknown> {
+    const { settings, clock } = this.#options;
+    const bounds = {
+      bytesMax: settings.jsonBytesMax,
+      idleMsMax: settings.bodyIdleMsMax,
+      msMax: settings.requestMsMax,
+    };
+    const given = parseJson(await body.read(boundedBody(exchange, bounds, clock)));
+    const validate = this.#requests.get(route);
+    assert(validate, 'every JSON route has its compiled schema');
+    return validate(withQueryFields(given, route.queryFields, exchange));
+  }
+
+  async #serveUpload(visit: Visit, route: UploadRoute, { params }: Match): Promise<Reply> {
+    const { exchange } = visit;
+    const { services, guards } = this.#options;
+    const call = organisationCall(this.#callOf(visit));
+    const input = {
+      exchange,
+      chunks: this.#uploadedChunks(visit),
+      metadataBytesMax: this.#metadataBytesMax(call.principal),
+    };
+    checkDeclaredBody(exchange, this.#options.settings.uploadBytesMax);
+    const upload =
+      route.kind === 'put' ? putUpload(params, parseQuery(exchange), input) : await multipartUpload(input);
+    await guards?.limit?.(call, route.operation, upload.parameters);
+    const answer = await services.uploadDocument(call, upload.parameters, upload.body);
+    return jsonReply(answer.status, answer.body);
+  }
+
+  /** The body of an upload; the call's time starts when it is there. */
+  async *#uploadedChunks({ exchange, deadline }: Visit): AsyncGenerator<Uint8Array, void, undefined> {
+    const { settings, clock } = this.#options;
+    const bounds = {
+      bytesMax: settings.uploadBytesMax,
+      idleMsMax: settings.bodyIdleMsMax,
+      msMax: limits.uploadMsMax,
+    };
+    yield* boundedBody(exchange, bounds, clock);
+    deadline.start(settings.requestMsMax);
+  }
+
+  async #serveToken(visit: Visit, route: TokenRoute): Promise<Reply> {
+    const { services, settings } = this.#options;
+    visit.deadline.start(settings.requestMsMax);
+    const token = parseQuery(visit.exchange).get('token');
+    if (token === null || token === '') throw invalidField(['query', 'token'], 'is missing', 'missing');
+    const call = this.#openCallOf(visit);
+    if (route.kind === 'image') return imageReply(await services.getPageImage(call, token));
+    return fileReply(visit.exchange, await services.getDocumentFile(call, token));
+  }
+
+  #callOf(visit: Visit): Call {
+    assert(visit.principal, 'a call that needs a key has a caller');
+    return { ...this.#openCallOf(visit), principal: visit.principal };
+  }
+
+  #openCallOf({ exchange, requestId, receivedAt, deadline }: Visit): OpenCall {
+    return {
+      requestId,
+      baseUrl: baseUrlOf(exchange, this.#options.settings),
+      receivedAt,
+      signal: deadline.signal,
+    };
+  }
+
+  #metadataBytesMax(principal: Principal): number {
+    return principal.kind === 'organisation'
+      ? this.#options.metadataBytesMax(principal)
+      : limits.metadataBytesMax;
+  }
+
+  #refusal(visit: Visit, error: AppError): Reply {
+    const { requestId, route } = visit;
+    const { privateDetails, cause } = error.options;
+    if (privateDetails || error.status >= 500) {
+      const fields = {
+        requestId,
+        operation: route?.operation ?? 'none',
+        code: error.code,
+        ...privateDetails,
+      };
+      this.#options.logger.warn(
+        cause === undefined ? fields : { ...fields, cause: describe(cause, isZdr(visit)) },
+        'refused',
+      );
+    }
+    return refusalReply(error);
+  }
+
+  #logFailure(visit: Visit, error: unknown): void {
+    const { requestId, route } = visit;
+    const fields = { requestId, operation: route?.operation ?? 'none', error: describe(error, isZdr(visit)) };
+    this.#options.logger.error(fields, 'request failed');
+  }
+
+  #count(visit: Visit, sent: Reply | null): void {
+    const { logger, clock, guards } = this.#options;
+    const status = sent?.status ?? clientGoneStatus;
+    const replyBytes = sent ? bodySize(sent.body) : 0;
+    const operation = visit.route?.operation ?? 'none';
+    const milliseconds = clock.monotonic() - visit.receivedAt;
+    this.#metrics.count({ operation, status, seconds: milliseconds / 1_000, replyBytes });
+    guards?.count?.({ principal: visit.principal, operation, status, milliseconds, replyBytes });
+    logger.debug({ requestId: visit.requestId, operation, status, milliseconds, replyBytes }, 'request');
+  }
+}
+
+function stopping(): AppError {
+  return new AppError('unavailable', 'The server is stopping; try again shortly.', { retryAfterMs: 1_000 });
+}
+
+/** The only expectation there is (RFC 9110 section 10.1.1); the servers themselves meet it. */
+function refuseExpectation(exchange: Exchange): void {
+  const expectation = exchange.header('expect');
+  if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
+    throw new AppError('expectation_failed', 'The only expectation that can be met is "100-continue".');
+  }
+}
+
+function parseQuery(exchange: Exchange): URLSearchParams {
+  try {
+    decodeURIComponent(exchange.query);
+  } catch {
+    throw invalidField(['query'], 'is not percent-encoded UTF-8'); // all that decodeURIComponent ever throws for
+  }
+  return new URLSearchParams(exchange.query);
+}
+
+/** The request with the fields that its query string gives; those beat the body. */
+function withQueryFields(request: unknown, names: readonly string[], exchange: Exchange): unknown {
+  if (names.length === 0 || exchange.query === '') return request;
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
+  const query = parseQuery(exchange);
+  const given = names.flatMap((name) => {
+    const value = query.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { ...request, ...Object.fromEntries(given) };
+}
+
+function isZdr({ principal }: Visit): boolean {
+  return principal?.kind === 'organisation' && principal.zdr;
+}
+
+/** For the log. Messages can quote what a caller sent; with zero data retention only the place in the code stays. */
+function describe(error: unknown, zdr: boolean): Readonly<Record<string, unknown>> {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const places = error.stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? [];
+  const message = zdr ? {} : { message: error.message };
+  return { name: error.name, ...message, stack: places.map((line) => line.trim()) };
+}

@@ -1,0 +1,60 @@
+import type { Logger } from '../base/logger.ts';
+import type { HttpServer, ServerBounds, ServerOptions } from './exchange.ts';
+import type { Door } from './handle.ts';
+import { startNodeServer } from './server-node.ts';
+import { startUwsServer, UwsMissing } from './server-uws.ts';
+
+export const serverKinds = ['auto', 'uws', 'node'] as const;
+export type ServerKind = (typeof serverKinds)[number];
+
+/** Starts the server that `kind` names; `auto` takes uWebSockets.js where it loads, else `node:http`, and logs why. */
+async function startServer(kind: ServerKind, options: ServerOptions, logger: Logger): Promise<HttpServer> {
+  if (kind === 'node') return startNodeServer(options);
+  try {
+    return await startUwsServer(options);
+  } catch (error) {
+    if (kind === 'uws' || !(error instanceof UwsMissing)) throw error;
+    logger.info({ reason: error.message }, 'serving with node:http');
+    return startNodeServer(options);
+  }
+}
+
+export interface OpenDoorOptions {
+  readonly door: Door;
+  readonly kind: ServerKind;
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly bounds: ServerBounds;
+  readonly logger: Logger;
+}
+
+export interface OpenDoor {
+  readonly kind: 'uws' | 'node';
+  readonly port: number;
+  /**
+   * Answers new requests with 503 while those that run finish, at most `graceMs`; then stops listening and ends every
+   * connection. Harmless twice.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Opens the door to the network. Rejects when the address is taken. */
+export async function openDoor({
+  door,
+  kind,
+  host,
+  port,
+  bounds,
+  logger,
+}: OpenDoorOptions): Promise<OpenDoor> {
+  const server = await startServer(kind, { host, port, bounds, handle: door.handle }, logger);
+  return {
+    kind: server.kind,
+    port: server.port,
+    close: async (graceMs) => {
+      await door.drain(graceMs);
+      await server.close();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { isIPv4 } from 'node:net';
+import { AppError } from '../base/app-error.ts';
+import type { Exchange } from './exchange.ts';
+
+export interface OriginSettings {
+  /** `https://host`, without a trailing slash; null takes what the request says. */
+  readonly baseUrl: string | null;
+  /** Believe `x-forwarded-*`: only behind a proxy that sets them itself. */
+  readonly trustProxy: boolean;
+}
+
+const hostPattern = /^[A-Za-z0-9._\-:[\]]{1,255}$/;
+
+/** What addresses in replies start with. Errors: `bad_request` when it depends on a Host header that is none. */
+export function baseUrlOf(exchange: Exchange, settings: OriginSettings): string {
+  if (settings.baseUrl !== null) return settings.baseUrl;
+  const forwardedHost = settings.trustProxy ? last(exchange.header('x-forwarded-host')) : undefined;
+  const forwardedProtocol = settings.trustProxy ? last(exchange.header('x-forwarded-proto')) : undefined;
+  const host = forwardedHost ?? exchange.header('host') ?? '';
+  if (!hostPattern.test(host)) {
+    throw new AppError('bad_request', 'The Host header of the request is missing or not a host name.');
+  }
+  return `${forwardedProtocol === 'https' ? 'https' : 'http'}://${host}`;
+}
+
+/** Address of the client: the last one that a trusted proxy added, else the other end of the socket. */
+export function clientAddressOf(exchange: Exchange, settings: OriginSettings): string {
+  const forwarded = settings.trustProxy ? last(exchange.header('x-forwarded-for')) : undefined;
+  return forwarded ?? exchange.clientAddress;
+}
+
+/**
+ * True when the request comes from a program on this machine. One that passed a proxy does not: the proxy may stand
+ * on this machine and speak for the whole world.
+ */
+export function isLocal(exchange: Exchange): boolean {
+  const forwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
+  if (forwarded.some((name) => exchange.header(name) !== undefined)) return false;
+  return isLoopback(exchange.clientAddress);
+}
+
+/** 127.0.0.0/8, ::1, and the first mapped into IPv6, short or written out. */
+export function isLoopback(address: string): boolean {
+  const v4 = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)?(.*)$/i.exec(address)?.[1] ?? '';
+  if (isIPv4(v4)) return v4.startsWith('127.');
+  if (/^7f[0-9a-f]{2}:[0-9a-f]{1,4}$/i.test(v4)) return true;
+  return address === '::1' || address === '0000:0000:0000:0000:0000:0000:0000:0001';
+}
+
+/** A proxy appends: the last entry is the one that the nearest, trusted proxy wrote. */
+function last(list: string | undefined): string | undefined {
+  const entry = list?.split(',').at(-1)?.trim();
+  return entry === '' ? undefined : entry;
+}

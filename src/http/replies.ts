@@ -1,0 +1,56 @@
+import type { AppError } from '../base/app-error.ts';
+import type { Reply } from './exchange.ts';
+
+/** 499 stands in figures and logs for a client that left; it is never sent. */
+export const clientGoneStatus = 499;
+const retryAfterMsDefault = 1_000;
+
+export function jsonReply(status: number, body: unknown, headers: Reply['headers'] = {}): Reply {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: Buffer.from(JSON.stringify(body)),
+  };
+}
+
+export function textReply(
+  status: number,
+  contentType: string,
+  text: string,
+  headers: Reply['headers'] = {},
+): Reply {
+  return { status, headers: { 'content-type': contentType, ...headers }, body: Buffer.from(text) };
+}
+
+/** The one place where an AppError becomes status, headers and body. The line break ends the body for terminals. */
+export function refusalReply(error: AppError): Reply {
+  const detail = error.options.issues ?? error.message;
+  return {
+    status: error.status,
+    headers: { 'content-type': 'application/json', ...refusalHeaders(error) },
+    body: Buffer.from(`${JSON.stringify({ detail })}\n`),
+    close: error.code === 'request_timeout',
+  };
+}
+
+function refusalHeaders(error: AppError): Record<string, string> {
+  const { retryAfterMs = retryAfterMsDefault, shouldRetry, headers } = error.options;
+  const waits = error.status === 429 || error.status === 503;
+  return {
+    ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(error.status === 409 || shouldRetry === false ? { 'x-should-retry': 'false' } : {}),
+    ...(waits ? { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) } : {}),
+    ...(waits ? { 'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))) } : {}),
+    ...headers,
+  };
+}
+
+/** Our own mistake: the user learns only under which number we find it. */
+export function failureReply(requestId: string): Reply {
+  const detail = `The server made a mistake; its log has the details under request ${requestId}.`;
+  return {
+    status: 500,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(`${JSON.stringify({ detail })}\n`),
+  };
+}

@@ -1,0 +1,804 @@
+import type { Static, TSchema } from 'typebox';
+import type { Operation } from '../access/authorise.ts';
+import { assert } from '../base/assert.ts';
+import { limits } from '../base/limits.ts';
+import * as admin from '../schemas/admin.ts';
+import * as checks from '../schemas/checks.ts';
+import * as collections from '../schemas/collections.ts';
+import * as documents from '../schemas/documents.ts';
+import * as models from '../schemas/models.ts';
+import * as parsers from '../schemas/parsers.ts';
+import * as queries from '../schemas/queries.ts';
+import * as status from '../schemas/status.ts';
+import * as usage from '../schemas/usage.ts';
+import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
+import type { Call } from '../services/call.ts';
+import type { AdministratorCall, Answer, OrganisationCall, Services } from './services.ts';
+
+/**
+ * The one route table. The router, the corridor, the API description and the documentation page are all made from
+ * it, so that an operation is described, checked and served by the same line. Who may call an operation stands in
+ * the permission table of `access/authorise.ts`, under the same id.
+ */
+
+export type Method = 'GET' | 'POST' | 'PUT';
+
+interface RouteWords {
+  readonly method: Method;
+  /** In the syntax of find-my-way. */
+  readonly path: string;
+  readonly operation: Operation;
+  /** Served under `/v1` and at the root; others at the root only. */
+  readonly versioned: boolean;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Refusals that this operation adds to the common ones, and when. */
+  readonly refusals: Readonly<Partial<Record<number, string>>>;
+}
+
+/** What the checks of a request must know besides the request. */
+export interface CheckBounds {
+  /** Bytes of the compact JSON of metadata; an organisation may have more than the default. */
+  readonly metadataBytesMax: number;
+}
+
+export interface JsonRoute extends RouteWords {
+  readonly kind: 'json';
+  readonly request: TSchema;
+  readonly reply: TSchema;
+  /** Statuses of success, the usual one first. */
+  readonly successes: readonly number[];
+  /** A request body that works, for the documentation. */
+  readonly example: unknown;
+  /** Fields that the query string may give too; there they beat the body. */
+  readonly queryFields: readonly string[];
+  /** Rules that answer 400. `request` has the shape of the schema. */
+  readonly check: (request: unknown, bounds: CheckBounds) => void;
+  readonly serve: (services: Services, call: Call, request: unknown) => Promise<Answer<unknown>>;
+}
+
+/** A document whose bytes are the body (`put`) or a part of a form (`multipart`); it streams to the service. */
+export interface UploadRoute extends RouteWords {
+  readonly kind: 'put' | 'multipart';
+}
+
+/** Bytes behind a token that is the only credential. */
+export interface TokenRoute extends RouteWords {
+  readonly kind: 'file' | 'image';
+}
+
+/** What the server says about itself. */
+export interface PageRoute extends RouteWords {
+  readonly kind: 'page';
+  readonly page: 'home' | 'healthz' | 'readyz' | 'metrics' | 'openapi' | 'docs';
+}
+
+export type Route = JsonRoute | UploadRoute | TokenRoute | PageRoute;
+
+interface OperationWords<Q extends TSchema, R extends TSchema> {
+  readonly operation: Operation;
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly request: Q;
+  readonly reply: R;
+  readonly example: Static<Q>;
+  readonly successes?: readonly number[];
+  readonly refusals?: RouteWords['refusals'];
+  readonly queryFields?: readonly string[];
+  readonly check?: (request: Static<Q>, bounds: CheckBounds) => void;
+}
+
+type Served<Q extends TSchema, R extends TSchema, C> = OperationWords<Q, R> & {
+  readonly serve: (services: Services, call: C, request: Static<Q>) => Promise<Static<R>>;
+};
+type Answered<Q extends TSchema, R extends TSchema> = OperationWords<Q, R> & {
+  readonly answer: (
+    services: Services,
+    call: OrganisationCall,
+    request: Static<Q>,
+  ) => Promise<Answer<Static<R>>>;
+};
+
+/** Erases the types of one operation; the corridor hands `check` and `serve` only what the schema has passed. */
+function jsonRoute<Q extends TSchema, R extends TSchema>(
+  words: OperationWords<Q, R>,
+  serve: (services: Services, call: Call, request: Static<Q>) => Promise<Answer<unknown>>,
+): JsonRoute {
+  const tag = words.path.split('/')[1] ?? '';
+  return {
+    kind: 'json',
+    method: 'POST',
+    versioned: true,
+    tag,
+    path: words.path,
+    operation: words.operation,
+    summary: words.summary,
+    description: words.description,
+    request: words.request,
+    reply: words.reply,
+    example: words.example,
+    successes: words.successes ?? [200],
+    refusals: words.refusals ?? {},
+    queryFields: words.queryFields ?? [],
+    check: (request, bounds) => words.check?.(request as Static<Q>, bounds),
+    serve: (services, call, request) => serve(services, call, request as Static<Q>),
+  };
+}
+
+/** An operation of an organisation that has one status of success. */
+function serves<Q extends TSchema, R extends TSchema>(words: Served<Q, R, OrganisationCall>): JsonRoute {
+  const success = words.successes?.[0] ?? 200;
+  return jsonRoute(words, async (services, call, request) => ({
+    status: success,
+    body: await words.serve(services, organisationCall(call), request),
+  }));
+}
+
+/** An operation of an organisation that chooses between statuses. */
+function answers<Q extends TSchema, R extends TSchema>(words: Answered<Q, R>): JsonRoute {
+  return jsonRoute(words, (services, call, request) =>
+    words.answer(services, organisationCall(call), request),
+  );
+}
+
+/** An operation of the administrator. */
+function administers<Q extends TSchema, R extends TSchema>(
+  words: Served<Q, R, AdministratorCall>,
+): JsonRoute {
+  const success = words.successes?.[0] ?? 200;
+  return jsonRoute(words, async (services, call, request) => ({
+    status: success,
+    body: await words.serve(services, administratorCall(call), request),
+  }));
+}
+
+/** The corridor has authorised the caller before anything is served. */
+export function organisationCall(call: Call): OrganisationCall {
+  assert(
+    call.principal.kind === 'organisation',
+    'the permission table lets only organisations call this operation',
+  );
+  return call as OrganisationCall;
+}
+
+function administratorCall(call: Call): AdministratorCall {
+  assert(
+    call.principal.kind === 'administrator',
+    'the permission table lets only the administrator call this operation',
+  );
+  return call as AdministratorCall;
+}
+
+const noCollection = 'The collection does not exist.';
+const noDocument = 'The collection or the document does not exist.';
+const noOrganisation = 'The organisation does not exist.';
+const noModel = 'The model does not exist; the detail lists those that do.';
+const overLimit = 'Over a rate limit; the detail says which, `retry-after` for how long.';
+const tooManyBytes = 'The charged bytes of the call are over the limit of one call.';
+
+function checkCollection(request: { readonly collection_name: string }): void {
+  checks.checkCollectionName(request.collection_name);
+}
+
+function checkDocument(request: { readonly collection_name: string; readonly path: string }): void {
+  checkCollection(request);
+  checks.checkPath(request.path);
+}
+
+const collectionRoutes: readonly Route[] = [
+  serves({
+    operation: 'add-collection',
+    path: '/collections/add-collection',
+    summary: 'Create a collection',
+    description: 'Creates an empty collection. Its number of shards is fixed from then on.',
+    request: collections.AddCollectionRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook', num_shards: 1 },
+    successes: [201],
+    refusals: { 409: 'A collection of this name exists.' },
+    check: (request) => {
+      checkCollection(request);
+      if (request.num_shards !== undefined) checks.checkShardCount(request.num_shards);
+    },
+    serve: (services, call, request) => services.addCollection(call, request),
+  }),
+  serves({
+    operation: 'delete-collection',
+    path: '/collections/delete-collection',
+    summary: 'Delete a collection',
+    description:
+      'Deletes a collection with all its documents. It answers at once; the space is freed in the background.',
+    request: collections.DeleteCollectionRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook' },
+    refusals: { 404: noCollection },
+    check: checkCollection,
+    serve: (services, call, request) => services.deleteCollection(call, request),
+  }),
+  serves({
+    operation: 'get-collection-list',
+    path: '/collections/get-collection-list',
+    summary: 'List the collections',
+    description: 'Lists the names of all collections of the caller. The body may be empty.',
+    request: EmptyRequest,
+    reply: collections.GetCollectionListResponse,
+    example: {},
+    serve: (services, call, request) => services.getCollectionList(call, request),
+  }),
+];
+
+const documentWrites: readonly Route[] = [
+  answers({
+    operation: 'add-document',
+    path: '/documents/add-document',
+    summary: 'Add a document',
+    description:
+      'Adds a document, or replaces one in a single step with `overwrite`. The reply says that it is safe on disk; it turns up in search when its `index_status` is `indexed`, which `wait` waits for. Queries answer from the old version until the new one is indexed.',
+    request: documents.AddDocumentRequest,
+    reply: documents.AddDocumentResponse,
+    example: {
+      collection_name: 'handbook',
+      path: 'refunds.txt',
+      content: { type: 'text', text: 'Refunds are paid within 14 days.' },
+      metadata: { author: 'Ada', 'list:topics': ['billing', 'refunds'] },
+      wait: true,
+    },
+    successes: [201, 200],
+    refusals: {
+      404: noCollection,
+      409: 'The path exists and `overwrite` is false.',
+      429: 'The queue is full, or memory or disk are nearly used up; the detail says which.',
+    },
+    check: (request, bounds) => {
+      checkDocument(request);
+      if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax);
+    },
+    answer: (services, call, request) => services.addDocument(call, request),
+  }),
+  serves({
+    operation: 'add-documents',
+    path: '/documents/add-documents',
+    summary: 'Add several documents',
+    description:
+      'Adds up to 256 documents of one collection. Each is added or refused on its own: look at the status of each result, which is what add-document would have answered.',
+    request: documents.AddDocumentsRequest,
+    reply: documents.AddDocumentsResponse,
+    example: {
+      collection_name: 'handbook',
+      documents: [
+        { path: 'a.txt', content: { type: 'text', text: 'First.' } },
+        {
+          path: 'b.txt',
+          content: { type: 'text-pages', pages: ['Page one.', 'Page two.'] },
+          overwrite: true,
+        },
+      ],
+    },
+    refusals: { 404: noCollection, 429: 'The queue is full, or memory or disk are nearly used up.' },
+    check: (request) => {
+      checkCollection(request);
+      checks.checkBatchSize(request.documents.length);
+    },
+    serve: (services, call, request) => services.addDocuments(call, request),
+  }),
+  {
+    kind: 'put',
+    method: 'PUT',
+    path: '/documents/:collection/*',
+    operation: 'put-document',
+    versioned: true,
+    tag: 'documents',
+    summary: 'Upload a document as it is',
+    description:
+      'The body is the file, of any size up to the upload limit; it goes straight to disk. Collection and path are percent-encoded, and the path may hold `%2F`. Metadata goes as base64url of its JSON into the header `x-quarry-metadata`; `?overwrite=true` and `?wait=true` mean what they mean in add-document. Example: `curl -T report.pdf -H "Authorization: Bearer $KEY" "$URL/v1/documents/handbook/reports%2F2026.pdf?wait=true"`.',
+    refusals: {
+      404: noCollection,
+      409: 'The path exists and `overwrite` is not true.',
+      429: 'The queue is full, or memory or disk are nearly used up.',
+    },
+  },
+  {
+    kind: 'multipart',
+    method: 'POST',
+    path: '/documents/upload',
+    operation: 'upload-document',
+    versioned: true,
+    tag: 'documents',
+    summary: 'Upload a document as a form',
+    description:
+      'A `multipart/form-data` form: the fields `collection_name` and `path`, then, if wanted, `metadata` (JSON), `overwrite` and `wait` (`true` or `false`), and the field `file` last. The file goes straight to disk. Example: `curl -H "Authorization: Bearer $KEY" -F collection_name=handbook -F path=report.pdf -F file=@report.pdf "$URL/v1/documents/upload"`.',
+    refusals: {
+      404: noCollection,
+      409: 'The path exists and `overwrite` is not true.',
+      429: 'The queue is full, or memory or disk are nearly used up.',
+    },
+  },
+  serves({
+    operation: 'update-document',
+    path: '/documents/update-document',
+    summary: 'Change metadata, or try again after a failure',
+    description:
+      'With `metadata`: replaces the metadata of an `indexed` document; it stays searchable under the old metadata until the new are indexed. With `index_status`: tries a failed document again. Both together are refused, neither changes nothing.',
+    request: documents.UpdateDocumentRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook', path: 'refunds.txt', metadata: { author: 'Grace' } },
+    refusals: { 404: noDocument },
+    check: (request, bounds) => {
+      checkDocument(request);
+      if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax);
+    },
+    serve: (services, call, request) => services.updateDocument(call, request),
+  }),
+  serves({
+    operation: 'delete-document',
+    path: '/documents/delete-document',
+    summary: 'Delete documents',
+    description:
+      'Deletes one document or up to 64, at once also from search, and says which of them existed.',
+    request: documents.DeleteDocumentRequest,
+    reply: documents.DeleteDocumentResponse,
+    example: { collection_name: 'handbook', path: ['refunds.txt', 'old.txt'] },
+    refusals: { 404: 'The collection or every one of the documents does not exist.' },
+    check: (request) => {
+      checkCollection(request);
+      checks.checkPaths(request.path);
+    },
+    serve: (services, call, request) => services.deleteDocument(call, request),
+  }),
+];
+
+const documentReads: readonly Route[] = [
+  serves({
+    operation: 'get-document-info',
+    path: '/documents/get-document-info',
+    summary: 'Describe a document',
+    description:
+      'Says how far a document is, how large it is and where its raw bytes are; on request also its whole text.',
+    request: documents.GetDocumentInfoRequest,
+    reply: documents.GetDocumentInfoResponse,
+    example: { collection_name: 'handbook', path: 'refunds.txt', include_content: true },
+    refusals: { 404: noDocument },
+    check: checkDocument,
+    serve: (services, call, request) => services.getDocumentInfo(call, request),
+  }),
+  serves({
+    operation: 'get-document-info-list',
+    path: '/documents/get-document-info-list',
+    summary: 'List documents',
+    description:
+      'Lists documents in ascending order of their paths (by UTF-8 bytes), up to 1,024 at a time. For the next ones send the last path as `path_gt`, until the list is empty.',
+    request: documents.GetDocumentInfoListRequest,
+    reply: documents.GetDocumentInfoListResponse,
+    example: { collection_name: 'handbook', limit: 100, path_prefix: 'guides/' },
+    refusals: { 404: noCollection },
+    queryFields: ['path_gt'],
+    check: (request) => {
+      checkCollection(request);
+      if (request.limit !== undefined) checks.checkListLimit(request.limit);
+      checks.checkPathBound('path_prefix', request.path_prefix ?? '');
+      checks.checkPathBound('path_gt', request.path_gt ?? '');
+    },
+    serve: (services, call, request) => services.getDocumentInfoList(call, request),
+  }),
+  serves({
+    operation: 'get-page-info',
+    path: '/documents/get-page-info',
+    summary: 'Describe a page',
+    description: 'Gives the text of a page and the address of its image, if it has one.',
+    request: documents.GetPageInfoRequest,
+    reply: documents.GetPageInfoResponse,
+    example: { collection_name: 'handbook', path: 'guides/setup.pdf', page_index: 0, include_content: true },
+    refusals: { 404: 'The collection, the document or the page does not exist.' },
+    check: checkDocument,
+    serve: (services, call, request) => services.getPageInfo(call, request),
+  }),
+  {
+    kind: 'file',
+    method: 'GET',
+    path: '/documents/get-document',
+    operation: 'get-document',
+    versioned: true,
+    tag: 'documents',
+    summary: 'Download a raw document',
+    description:
+      'The address that replies carry as `file_url`; its token is the only credential and ends with the document. Answers the bytes as they were added (the UTF-8 text of a text document), with ranges, cacheable for ever.',
+    refusals: { 404: 'The token is unknown, or its document is gone or replaced.' },
+  },
+  {
+    kind: 'image',
+    method: 'GET',
+    path: '/documents/get-page-image',
+    operation: 'get-page-image',
+    versioned: true,
+    tag: 'documents',
+    summary: 'Download the image of a page',
+    description:
+      'The address that replies carry as `image_url`: a JPEG of one page, made at the first request.',
+    refusals: { 404: 'The token is unknown, its document is gone or replaced, or the page has no image.' },
+  },
+];
+
+const queryRefusals = { 404: 'The collection or the reranker does not exist.' } as const;
+
+const queryRoutes: readonly Route[] = [
+  serves({
+    operation: 'top-documents',
+    path: '/queries/top-documents',
+    summary: 'Find documents',
+    description:
+      'The best documents for a question, one entry each. Without a question (`null`) it lists what the filter matches.',
+    request: queries.TopDocumentsRequest,
+    reply: queries.TopDocumentsResponse,
+    example: {
+      collection_name: 'handbook',
+      query: 'How long do refunds take?',
+      k: 10,
+      include_metadata: true,
+    },
+    refusals: queryRefusals,
+    check: (request) => {
+      checkCollection(request);
+      checks.checkK(request.k, limits.topDocumentsMax);
+      if (request.query !== null) checks.checkQuery(request.query);
+    },
+    serve: (services, call, request) => services.topDocuments(call, request),
+  }),
+  serves({
+    operation: 'top-pages',
+    path: '/queries/top-pages',
+    summary: 'Find pages',
+    description: 'The best pages for a question, and each document they come from once.',
+    request: queries.TopPagesRequest,
+    reply: queries.TopPagesResponse,
+    example: { collection_name: 'handbook', query: 'How long do refunds take?', k: 5, include_content: true },
+    refusals: queryRefusals,
+    check: (request) => {
+      checkCollection(request);
+      checks.checkK(request.k, limits.topPagesMax);
+      checks.checkQuery(request.query);
+    },
+    serve: (services, call, request) => services.topPages(call, request),
+  }),
+  serves({
+    operation: 'top-snippets',
+    path: '/queries/top-snippets',
+    summary: 'Find snippets',
+    description:
+      'The best passages for a question, each with its exact place in the text of its document, and each document they come from once.',
+    request: queries.TopSnippetsRequest,
+    reply: queries.TopSnippetsResponse,
+    example: {
+      collection_name: 'handbook',
+      query: 'How long do refunds take?',
+      k: 5,
+      filter: { 'list:topics': { $in: ['refunds'] } },
+      precise_responses: true,
+    },
+    refusals: queryRefusals,
+    check: (request) => {
+      checkCollection(request);
+      checks.checkK(request.k, limits.topSnippetsMax);
+      checks.checkQuery(request.query);
+    },
+    serve: (services, call, request) => services.topSnippets(call, request),
+  }),
+  serves({
+    operation: 'get-status',
+    path: '/status/get-status',
+    summary: 'Count documents by status',
+    description: 'Says how many documents are on their way, indexed or failed, in one collection or in all.',
+    request: status.StatusRequest,
+    reply: status.StatusResponse,
+    example: { collection_name: 'handbook' },
+    refusals: { 404: noCollection },
+    check: (request) => {
+      if (typeof request.collection_name === 'string') checks.checkCollectionName(request.collection_name);
+    },
+    serve: (services, call, request) => services.getStatus(call, request),
+  }),
+  serves({
+    operation: 'parse-document',
+    path: '/parsers/parse-document',
+    summary: 'Read a file without storing it',
+    description:
+      'Gives the text of a file, page by page, and keeps nothing. A file that cannot be read answers 400 with the reason.',
+    request: parsers.ParseDocumentRequest,
+    reply: parsers.ParseDocumentResponse,
+    example: { base64_data: 'UmVmdW5kcyBhcmUgcGFpZCB3aXRoaW4gMTQgZGF5cy4=' },
+    serve: (services, call, request) => services.parseDocument(call, request),
+  }),
+];
+
+const modelRoutes: readonly Route[] = [
+  serves({
+    operation: 'embed',
+    path: '/models/embed',
+    summary: 'Embed texts',
+    description:
+      'Turns texts into vectors of unit length, in their order. A query lies close to the documents that answer it. The first numbers of a long vector make a shorter one.',
+    request: models.EmbedRequest,
+    reply: models.EmbedResponse,
+    example: { model: 'zembed-1', input_type: 'query', input: 'How long do refunds take?', dimensions: 640 },
+    refusals: { 404: noModel, 413: tooManyBytes, 429: overLimit },
+    serve: (services, call, request) => services.embed(call, request),
+  }),
+  serves({
+    operation: 'rerank',
+    path: '/models/rerank',
+    summary: 'Order texts by relevance',
+    description: 'Scores each text against a query, from 0 to 1, and answers them best first.',
+    request: models.RerankRequest,
+    reply: models.RerankResponse,
+    example: {
+      model: 'zerank-2',
+      query: 'How long do refunds take?',
+      documents: ['Refunds are paid within 14 days.', 'Our office is in Oslo.'],
+    },
+    refusals: { 404: noModel, 413: tooManyBytes, 429: overLimit },
+    check: (request) => {
+      if (typeof request.top_n === 'number') checks.checkTopN(request.top_n);
+    },
+    serve: (services, call, request) => services.rerank(call, request),
+  }),
+  serves({
+    operation: 'embeddings',
+    path: '/embeddings',
+    summary: 'Embed texts for OpenAI clients',
+    description: 'The same models as `/models/embed`, in the shape that OpenAI clients send and expect.',
+    request: models.OpenAiEmbeddingsRequest,
+    reply: models.OpenAiEmbeddingsResponse,
+    example: { model: 'zembed-1', input: ['Refunds are paid within 14 days.'] },
+    refusals: { 404: noModel, 413: tooManyBytes, 429: overLimit },
+    serve: (services, call, request) => services.openAiEmbeddings(call, request),
+  }),
+  serves({
+    operation: 'cohere-rerank',
+    path: '/rerank',
+    summary: 'Order texts for Cohere clients',
+    description: 'The same models as `/models/rerank`, in the shape that Cohere clients send and expect.',
+    request: models.CohereRerankRequest,
+    reply: models.CohereRerankResponse,
+    example: {
+      model: 'zerank-2',
+      query: 'refunds',
+      documents: ['Refunds take 14 days.', { text: 'Oslo' }],
+      top_n: 1,
+    },
+    refusals: { 404: noModel, 413: tooManyBytes, 429: overLimit },
+    check: (request) => {
+      if (typeof request.top_n === 'number') checks.checkTopN(request.top_n);
+    },
+    serve: (services, call, request) => services.cohereRerank(call, request),
+  }),
+];
+
+const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
+const keyExample = { ...organizationExample, api_key_id: '7c0d7a35-2f4e-4b57-8a3e-0f6f3f3f5a21' } as const;
+
+const adminRoutes: readonly Route[] = [
+  administers({
+    operation: 'create-organization',
+    path: '/admin/create-organization',
+    summary: 'Create an organisation',
+    description: 'Creates an organisation with an id of your choice. It starts on the tier `free`.',
+    request: admin.CreateOrganizationRequest,
+    reply: DefaultResponse,
+    example: organizationExample,
+    successes: [201],
+    refusals: { 409: 'An organisation of this id exists.' },
+    serve: (services, call, request) => services.createOrganization(call, request),
+  }),
+  administers({
+    operation: 'get-organization',
+    path: '/admin/get-organization',
+    summary: 'Describe an organisation',
+    description: 'Gives tier, overrides of the rate limits, and data retention.',
+    request: admin.GetOrganizationRequest,
+    reply: admin.GetOrganizationResponse,
+    example: organizationExample,
+    refusals: { 404: noOrganisation },
+    serve: (services, call, request) => services.getOrganization(call, request),
+  }),
+  administers({
+    operation: 'update-organization',
+    path: '/admin/update-organization',
+    summary: 'Change an organisation',
+    description: 'Changes what is given and leaves the rest. An override of 0 is removed.',
+    request: admin.UpdateOrganizationRequest,
+    reply: DefaultResponse,
+    example: { ...organizationExample, subscription_tier: 'teams', override_bpm_fast: 1_000_000 },
+    refusals: { 404: noOrganisation },
+    serve: (services, call, request) => services.updateOrganization(call, request),
+  }),
+  administers({
+    operation: 'add-api-key',
+    path: '/admin/add-api-key',
+    summary: 'Issue an API key',
+    description: 'Issues a key of an organisation. The reply is the only place where it is ever shown.',
+    request: admin.AddAPIKeyRequest,
+    reply: admin.AddAPIKeyResponse,
+    example: { ...organizationExample, name: 'Website', permission: 'read_only' },
+    successes: [201],
+    refusals: { 404: noOrganisation },
+    check: (request) => checks.checkKeyName(request.name),
+    serve: (services, call, request) => services.addApiKey(call, request),
+  }),
+  administers({
+    operation: 'list-api-keys',
+    path: '/admin/list-api-keys',
+    summary: 'List API keys',
+    description: 'Lists the keys of an organisation, masked.',
+    request: admin.ListAPIKeysRequest,
+    reply: admin.ListAPIKeysResponse,
+    example: organizationExample,
+    refusals: { 404: noOrganisation },
+    serve: (services, call, request) => services.listApiKeys(call, request),
+  }),
+  administers({
+    operation: 'update-api-key',
+    path: '/admin/update-api-key',
+    summary: 'Change an API key',
+    description: 'Changes the name or the permission of a key, at once.',
+    request: admin.UpdateAPIKeyRequest,
+    reply: DefaultResponse,
+    example: { ...keyExample, permission: 'all' },
+    refusals: { 404: 'The organisation or the key does not exist.' },
+    check: (request) => {
+      if (typeof request.name === 'string') checks.checkKeyName(request.name);
+    },
+    serve: (services, call, request) => services.updateApiKey(call, request),
+  }),
+  administers({
+    operation: 'delete-api-key',
+    path: '/admin/delete-api-key',
+    summary: 'Revoke an API key',
+    description: 'Ends a key at once.',
+    request: admin.DeleteAPIKeyRequest,
+    reply: DefaultResponse,
+    example: keyExample,
+    refusals: { 404: 'The organisation or the key does not exist.' },
+    serve: (services, call, request) => services.deleteApiKey(call, request),
+  }),
+];
+
+const usageExample: usage.UsageRequest = {
+  start_time: 1_790_000_000,
+  end_time: 1_790_086_400,
+  aggregation_window: 'hourly',
+};
+
+function checkUsage(request: usage.UsageRequest): void {
+  checks.checkUsageTimes(request.start_time, request.end_time);
+  for (const name of request.collection_names ?? []) checks.checkCollectionName(name);
+}
+
+const usageRoutes: readonly Route[] = [
+  serves({
+    operation: 'usage-documents',
+    path: '/usage/documents',
+    summary: 'Use of documents over time',
+    description: 'One row for each stretch of time, collection and event: added, deleted, parsed, indexed.',
+    request: usage.UsageRequest,
+    reply: usage.DocumentUsageList,
+    example: usageExample,
+    refusals: { 404: noCollection },
+    check: checkUsage,
+    serve: (services, call, request) => services.usageDocuments(call, request),
+  }),
+  serves({
+    operation: 'usage-queries',
+    path: '/usage/queries',
+    summary: 'Use of queries over time',
+    description: 'One row for each stretch of time, collection and kind of query.',
+    request: usage.UsageRequest,
+    reply: usage.QueryUsageList,
+    example: usageExample,
+    refusals: { 404: noCollection },
+    check: checkUsage,
+    serve: (services, call, request) => services.usageQueries(call, request),
+  }),
+  serves({
+    operation: 'usage-reranker',
+    path: '/usage/models/reranker',
+    summary: 'Use of rerankers over time',
+    description: 'One row for each stretch of time and model; collections do not matter here.',
+    request: usage.UsageRequest,
+    reply: usage.RerankUsageList,
+    example: usageExample,
+    check: checkUsage,
+    serve: (services, call, request) => services.usageReranker(call, request),
+  }),
+  serves({
+    operation: 'usage-embed',
+    path: '/usage/models/embed',
+    summary: 'Use of embedding models over time',
+    description: 'One row for each stretch of time and model; collections do not matter here.',
+    request: usage.UsageRequest,
+    reply: usage.EmbedUsageList,
+    example: usageExample,
+    check: checkUsage,
+    serve: (services, call, request) => services.usageEmbed(call, request),
+  }),
+  serves({
+    operation: 'usage-models-counters',
+    path: '/usage/models/counters',
+    summary: 'Use of models so far',
+    description:
+      'Counters of the models since the beginning and in this billing cycle. The body may be empty.',
+    request: EmptyRequest,
+    reply: usage.ModelsUsageCountersResponse,
+    example: {},
+    serve: (services, call, request) => services.usageModelsCounters(call, request),
+  }),
+  serves({
+    operation: 'usage-counters',
+    path: '/usage/counters',
+    summary: 'Use of documents and queries so far',
+    description:
+      'Counters of documents and queries since the beginning and in this billing cycle. The body may be empty.',
+    request: EmptyRequest,
+    reply: usage.UsageCountersResponse,
+    example: {},
+    serve: (services, call, request) => services.usageCounters(call, request),
+  }),
+];
+
+function page(
+  name: PageRoute['page'],
+  words: Pick<PageRoute, 'path' | 'operation' | 'summary' | 'description'>,
+): PageRoute {
+  return { kind: 'page', page: name, method: 'GET', versioned: false, tag: 'server', refusals: {}, ...words };
+}
+
+const pageRoutes: readonly Route[] = [
+  page('home', {
+    path: '/',
+    operation: 'docs',
+    summary: 'Start page',
+    description: 'Leads to the first page for people.',
+  }),
+  page('healthz', {
+    path: '/healthz',
+    operation: 'healthz',
+    summary: 'Is the process alive?',
+    description: 'Always 200 while the process answers.',
+  }),
+  page('readyz', {
+    path: '/readyz',
+    operation: 'readyz',
+    summary: 'Can it serve?',
+    description:
+      '200 when every component is ready, else 503; the body names the components and the optional tools found.',
+  }),
+  page('metrics', {
+    path: '/metrics',
+    operation: 'metrics',
+    summary: 'Figures for Prometheus',
+    description: 'Open to the machine itself; from elsewhere it takes the administrator key.',
+  }),
+  page('openapi', {
+    path: '/openapi.json',
+    operation: 'openapi',
+    summary: 'This description',
+    description: 'OpenAPI 3.1, made from the table that serves the requests.',
+  }),
+  page('docs', {
+    path: '/docs',
+    operation: 'docs',
+    summary: 'This description for people',
+    description: 'A page that needs no script and nothing from elsewhere.',
+  }),
+];
+
+export const routes: readonly Route[] = [
+  ...collectionRoutes,
+  ...documentWrites,
+  ...documentReads,
+  ...queryRoutes,
+  ...modelRoutes,
+  ...adminRoutes,
+  ...usageRoutes,
+  ...pageRoutes,
+];

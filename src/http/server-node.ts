@@ -1,0 +1,238 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { limits } from '../base/limits.ts';
+import { BodyQueue } from './body-queue.ts';
+import {
+  bodySize,
+  type Exchange,
+  type HttpServer,
+  isStreamed,
+  type Reply,
+  type ServerBounds,
+  type ServerOptions,
+} from './exchange.ts';
+import { lingers } from './linger.ts';
+
+/** The door on `node:http`, for platforms where uWebSockets.js does not load. */
+export async function startNodeServer(options: ServerOptions): Promise<HttpServer> {
+  const server = createServer({
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: options.bounds.headerMsMax,
+    requestTimeout: 0, // bodies are bounded by the corridor, per operation
+    connectionsCheckingInterval: Math.max(50, Math.floor(options.bounds.headerMsMax / 4)),
+    keepAliveTimeout: limits.keepAliveMsMax,
+    noDelay: true,
+  });
+  const onRequest = pipelineBounded((request, response, expects) =>
+    options.handle(new NodeExchange({ request, response, expects }, options.bounds)),
+  );
+  server.on('request', (request, response) => onRequest(request, response, false));
+  server.on('checkContinue', (request, response) => onRequest(request, response, true));
+  server.on('checkExpectation', (request, response) => onRequest(request, response, false));
+  server.on('clientError', answerClientError);
+  await listen(server, options);
+  let closing: Promise<void> | null = null;
+  return {
+    kind: 'node',
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      closing ??= closeServer(server);
+      return closing;
+    },
+  };
+}
+
+function listen(server: Server, { host, port }: ServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+type OnRequest = (request: IncomingMessage, response: ServerResponse, expects: boolean) => void;
+
+/** Node runs pipelined requests of one socket side by side; beyond a few, the connection is not a client's. */
+function pipelineBounded(next: OnRequest): OnRequest {
+  const running = new WeakMap<Socket, number>();
+  return (request, response, expects) => {
+    const { socket } = request;
+    const count = (running.get(socket) ?? 0) + 1;
+    if (count > limits.pipelinedRequestsMax) {
+      socket.destroy();
+      return;
+    }
+    running.set(socket, count);
+    response.once('close', () => running.set(socket, (running.get(socket) ?? 1) - 1));
+    next(request, response, expects);
+  };
+}
+
+/** Bytes that are no HTTP request, or headers too long or too slow: answered without the corridor, like uWS does. */
+function answerClientError(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request';
+  const detail = JSON.stringify({ detail: `The request could not be read: ${status.slice(4)}.` });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nconnection: close\r\ncache-control: no-store\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(detail)}\r\n\r\n${detail}`,
+  );
+}
+
+interface NodePair {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The client waits for `100 Continue`, and it is ours to send. */
+  readonly expects: boolean;
+}
+
+class NodeExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly clientAddress: string;
+  readonly body: BodyQueue;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #bounds: ServerBounds;
+  readonly #goneListeners: (() => void)[] = [];
+  #awaitsContinue: boolean;
+  #gone = false;
+
+  constructor({ request, response, expects }: NodePair, bounds: ServerBounds) {
+    this.#request = request;
+    this.#response = response;
+    this.#bounds = bounds;
+    this.#awaitsContinue = expects;
+    const url = request.url ?? '/';
+    const mark = url.indexOf('?');
+    this.method = request.method ?? 'GET';
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.query = mark < 0 ? '' : url.slice(mark + 1);
+    this.clientAddress = request.socket.remoteAddress ?? '';
+    this.body = new BodyQueue(declaredBytes(request), {
+      pause: () => request.pause(),
+      resume: () => request.resume(),
+      wanted: () => this.#sendContinue(),
+    });
+    request.on('data', (chunk: Buffer) => this.body.push(chunk));
+    request.on('end', () => this.body.finish());
+    request.on('error', () => this.#leave());
+    response.on('close', () => {
+      if (!response.writableFinished) this.#leave();
+    });
+    response.on('error', () => this.#leave());
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#gone) listener();
+    else this.#goneListeners.push(listener);
+  }
+
+  async reply(reply: Reply): Promise<boolean> {
+    if (this.#gone) return false;
+    const lingering = !this.#awaitsContinue && lingers(this.body);
+    const close = reply.close === true || lingering || (this.#awaitsContinue && !this.body.finished);
+    this.#response.writeHead(reply.status, {
+      ...reply.headers,
+      'content-length': String(bodySize(reply.body)),
+      ...(close ? { connection: 'close' } : {}),
+    });
+    if (!reply.headersOnly && !(await this.#sendBody(reply.body))) return false;
+    if (lingering) await this.#linger();
+    else this.body.discard();
+    return this.#finish();
+  }
+
+  /** False when the client is gone. */
+  async #sendBody(body: Reply['body']): Promise<boolean> {
+    if (!isStreamed(body)) return this.#write(body);
+    try {
+      for await (const chunk of body.open()) {
+        if (!(await this.#write(chunk))) return false;
+      }
+      return true;
+    } catch (error) {
+      this.#response.destroy();
+      throw error;
+    }
+  }
+
+  async #write(chunk: Uint8Array): Promise<boolean> {
+    if (this.#gone) return false;
+    if (chunk.byteLength === 0 || this.#response.write(chunk)) return true;
+    return this.#until('drain');
+  }
+
+  #finish(): Promise<boolean> {
+    if (this.#gone) return Promise.resolve(false);
+    this.#response.end();
+    return this.#response.writableFinished ? Promise.resolve(true) : this.#until('finish');
+  }
+
+  /** True when the event comes; false when the client leaves or does not read for too long. */
+  #until(event: 'drain' | 'finish'): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#response.destroy(), this.#bounds.replyIdleMsMax);
+      const settle = (arrived: boolean) => {
+        clearTimeout(timer);
+        this.#response.off(event, onEvent);
+        resolve(arrived);
+      };
+      const onEvent = () => settle(true);
+      this.#response.once(event, onEvent);
+      this.onGone(() => settle(false));
+    });
+  }
+
+  /** The reply is out; what the client still sends is thrown away for a while, so that it gets to read the reply. */
+  #linger(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#bounds.lingerMsMax);
+      this.body.discard(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #sendContinue(): void {
+    if (!this.#awaitsContinue) return;
+    this.#awaitsContinue = false;
+    this.#response.writeContinue();
+  }
+
+  #leave(): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.body.fail();
+    for (const listener of this.#goneListeners) listener();
+  }
+}
+
+function declaredBytes(request: IncomingMessage): number | null {
+  if (request.headers['transfer-encoding'] !== undefined) return null;
+  return Number(request.headers['content-length'] ?? 0);
+}

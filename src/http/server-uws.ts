@@ -1,0 +1,326 @@
+import { STATUS_CODES } from 'node:http';
+import { createRequire } from 'node:module';
+import { assert } from '../base/assert.ts';
+import { limits } from '../base/limits.ts';
+import { BodyQueue } from './body-queue.ts';
+import {
+  bodySize,
+  type Exchange,
+  type HttpServer,
+  isStreamed,
+  type Reply,
+  type ServerBounds,
+  type ServerOptions,
+  type StreamedBody,
+} from './exchange.ts';
+import { lingers } from './linger.ts';
+
+/**
+ * The part of uWebSockets.js that we use; its packages carry no types. Laws of the library: a request lives only
+ * during its handler; a response is dead after an abort and after its end; chunks of `onData` are reused; every write
+ * outside the handler wants a cork; a second request on a connection whose first is unanswered ends the connection.
+ */
+interface UwsResponse {
+  writeStatus(status: string): UwsResponse;
+  writeHeader(name: string, value: string): UwsResponse;
+  end(body: Uint8Array | string, close?: boolean): UwsResponse;
+  endWithoutBody(size?: number, close?: boolean): UwsResponse;
+  tryEnd(chunk: Uint8Array, totalSize: number, close?: boolean): [ok: boolean, done: boolean];
+  getWriteOffset(): number;
+  onWritable(listener: (offset: number) => boolean): UwsResponse;
+  onAborted(listener: () => void): UwsResponse;
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): UwsResponse;
+  getRemoteAddressAsText(): ArrayBuffer;
+  cork(write: () => void): UwsResponse;
+  pause(): void;
+  resume(): void;
+  close(): UwsResponse;
+}
+
+interface UwsRequest {
+  getUrl(): string;
+  getQuery(): string | undefined;
+  getCaseSensitiveMethod(): string;
+  forEach(visit: (name: string, value: string) => void): void;
+}
+
+interface UwsApp {
+  any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
+  listen(host: string, port: number, options: number, listening: (socket: unknown) => void): UwsApp;
+  close(): UwsApp;
+}
+
+interface UwsLibrary {
+  App(): UwsApp;
+  us_socket_local_port(socket: unknown): number;
+  LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+}
+
+/** Why the library could not be loaded, as a sentence for the operator. */
+export class UwsMissing extends Error {
+  override readonly name = 'UwsMissing';
+}
+
+/** Upstream's package when somebody installed it, else the republished one for this Node. Throws UwsMissing. */
+function loadLibrary(): UwsLibrary {
+  // The library reads its header bound from the environment when it is loaded, and from nowhere else.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(limits.headerBytesMax);
+  const require = createRequire(import.meta.url);
+  const major = process.versions.node.split('.')[0];
+  const names = ['uWebSockets.js', `@uwsjs/${process.platform}-${process.arch}-${major}`];
+  const reasons: string[] = [];
+  for (const name of names) {
+    try {
+      return require(name) as UwsLibrary;
+    } catch (error) {
+      reasons.push(
+        `${name}: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`,
+      );
+    }
+  }
+  throw new UwsMissing(`uWebSockets.js does not load on this machine (${reasons.join('; ')})`);
+}
+
+/** The door on uWebSockets.js. Throws UwsMissing where the library does not load. */
+export async function startUwsServer(options: ServerOptions): Promise<HttpServer> {
+  const library = loadLibrary();
+  const app = library.App();
+  app.any('/*', (response, request) => options.handle(new UwsExchange(response, request, options.bounds)));
+  const socket = await new Promise<unknown>((resolve) => {
+    app.listen(options.host, options.port, library.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve);
+  });
+  if (!socket) {
+    app.close();
+    throw Object.assign(new Error(`cannot listen on ${options.host}:${options.port}`), {
+      code: 'EADDRINUSE',
+    });
+  }
+  let open = true;
+  return {
+    kind: 'uws',
+    port: library.us_socket_local_port(socket),
+    close: async () => {
+      if (open) app.close();
+      open = false;
+    },
+  };
+}
+
+/** Headers of which only the first counts when a client repeats them. */
+const single = new Set([
+  'authorization',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'if-none-match',
+  'range',
+]);
+
+class UwsExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly clientAddress: string;
+  readonly body: BodyQueue;
+  readonly #headers = new Map<string, string>();
+  readonly #bounds: ServerBounds;
+  readonly #goneListeners: (() => void)[] = [];
+  /** Null when the response is dead: aborted or ended. */
+  #response: UwsResponse | null;
+  #gone = false;
+
+  constructor(response: UwsResponse, request: UwsRequest, bounds: ServerBounds) {
+    this.#response = response;
+    this.#bounds = bounds;
+    this.method = request.getCaseSensitiveMethod();
+    this.path = request.getUrl();
+    this.query = request.getQuery() ?? '';
+    this.clientAddress = Buffer.from(response.getRemoteAddressAsText()).toString();
+    request.forEach((name, value) => {
+      this.#addHeader(name, value);
+    });
+    this.body = new BodyQueue(this.#declaredBytes(), {
+      pause: () => this.#response?.pause(),
+      resume: () => this.#response?.resume(),
+      wanted: () => {}, // uWebSockets.js has sent `100 Continue` before it called us
+    });
+    response.onAborted(() => this.#leave());
+    response.onData((chunk, isLast) => {
+      this.body.push(new Uint8Array(chunk.slice(0)));
+      if (isLast) this.body.finish();
+    });
+  }
+
+  header(name: string): string | undefined {
+    return this.#headers.get(name);
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#gone) listener();
+    else this.#goneListeners.push(listener);
+  }
+
+  async reply(reply: Reply): Promise<boolean> {
+    const response = this.#response;
+    if (!response) return false;
+    const lingering = lingers(this.body);
+    if (!lingering) this.body.discard();
+    const close = reply.close === true || lingering;
+    if (reply.headersOnly || bodySize(reply.body) === 0) return this.#endEmpty(response, reply, close);
+    if (lingering && !isStreamed(reply.body)) return this.#endLingering(response, reply, reply.body);
+    if (isStreamed(reply.body)) return this.#stream(response, reply, reply.body);
+    if (reply.body.byteLength >= limits.bufferedReplyBytesMax) {
+      return this.#stream(response, reply, whole(reply.body));
+    }
+    return this.#endWhole(response, reply, { body: reply.body, close });
+  }
+
+  #endEmpty(response: UwsResponse, reply: Reply, close: boolean): boolean {
+    this.#response = null;
+    response.cork(() => {
+      writeHead(response, reply);
+      // A 304 has no length of its own; HEAD says the length that GET would have.
+      if (reply.status === 304) response.endWithoutBody(undefined, close);
+      else response.endWithoutBody(bodySize(reply.body), close);
+    });
+    return true;
+  }
+
+  #endWhole(
+    response: UwsResponse,
+    reply: Reply,
+    { body, close }: { body: Uint8Array; close: boolean },
+  ): boolean {
+    this.#response = null;
+    response.cork(() => {
+      writeHead(response, reply);
+      response.end(body, close);
+    });
+    return true;
+  }
+
+  /** Sends all but the last byte, throws away what the client still sends, and ends with the last byte. */
+  async #endLingering(response: UwsResponse, reply: Reply, body: Uint8Array): Promise<boolean> {
+    const split = body.byteLength - 1;
+    response.cork(() => {
+      writeHead(response, reply);
+      response.tryEnd(body.subarray(0, split), body.byteLength);
+    });
+    await this.#linger();
+    const alive = this.#response;
+    if (!alive) return false;
+    this.#response = null;
+    alive.cork(() => {
+      const [, done] = alive.tryEnd(body.subarray(split), body.byteLength, true);
+      if (!done) alive.close();
+    });
+    return true;
+  }
+
+  #linger(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#bounds.lingerMsMax);
+      this.body.discard(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  async #stream(response: UwsResponse, reply: Reply, body: StreamedBody): Promise<boolean> {
+    response.cork(() => writeHead(response, reply));
+    try {
+      for await (const chunk of body.open()) {
+        const sent = await this.#send(chunk, body.size);
+        if (sent === 'gone') return false;
+        if (sent === 'done') {
+          this.#response = null;
+          return true;
+        }
+      }
+      assert(this.#response === null, 'a streamed body yields as many bytes as it said');
+      return false;
+    } catch (error) {
+      this.#abandon();
+      throw error;
+    }
+  }
+
+  /** Hands one chunk to the socket and waits until it takes more. */
+  async #send(chunk: Uint8Array, size: number): Promise<'more' | 'done' | 'gone'> {
+    let rest = chunk;
+    while (rest.byteLength > 0) {
+      const response = this.#response;
+      if (!response) return 'gone';
+      const before = response.getWriteOffset();
+      let ok = true;
+      let done = false;
+      response.cork(() => {
+        [ok, done] = response.tryEnd(rest, size);
+      });
+      if (done) return 'done';
+      if (ok) return 'more';
+      const offset = await this.#writable(response);
+      if (offset === null) return 'gone';
+      rest = rest.subarray(offset - before);
+    }
+    return 'more';
+  }
+
+  /** The write offset when the socket takes more; null when the client is gone or does not read for too long. */
+  #writable(response: UwsResponse): Promise<number | null> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#abandon(), this.#bounds.replyIdleMsMax);
+      const settle = (offset: number | null) => {
+        clearTimeout(timer);
+        resolve(offset);
+      };
+      response.onWritable((offset) => {
+        settle(offset);
+        return true;
+      });
+      this.onGone(() => settle(null));
+    });
+  }
+
+  /** Breaks the connection; its abort tells everybody who waits. */
+  #abandon(): void {
+    this.#response?.close();
+    this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#response = null;
+    this.body.fail();
+    for (const listener of this.#goneListeners) listener();
+  }
+
+  #addHeader(name: string, value: string): void {
+    const before = this.#headers.get(name);
+    if (before === undefined) this.#headers.set(name, value);
+    else if (!single.has(name)) this.#headers.set(name, `${before}, ${value}`);
+  }
+
+  #declaredBytes(): number | null {
+    if (this.#headers.has('transfer-encoding')) return null;
+    return Number(this.#headers.get('content-length') ?? 0);
+  }
+}
+
+/** A long body in memory, sent as the client reads it. */
+function whole(body: Uint8Array): StreamedBody {
+  return {
+    size: body.byteLength,
+    open: async function* () {
+      yield body;
+    },
+  };
+}
+
+function writeHead(response: UwsResponse, reply: Reply): void {
+  response.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
+  for (const [name, value] of Object.entries(reply.headers)) response.writeHeader(name, value);
+}

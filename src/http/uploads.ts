@@ -1,0 +1,230 @@
+import type { Readable, Writable } from 'node:stream';
+import { Busboy } from '@fastify/busboy';
+import { AppError, invalidField } from '../base/app-error.ts';
+import { limits } from '../base/limits.ts';
+import { checkCollectionName, checkMetadata, checkPath } from '../schemas/checks.ts';
+import type { UploadParameters } from '../schemas/documents.ts';
+import { issuesOf } from '../schemas/issues.ts';
+import { DocumentMetadataJson } from '../schemas/wire.ts';
+import type { Exchange } from './exchange.ts';
+
+export interface Upload {
+  readonly parameters: UploadParameters;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+interface UploadInput {
+  readonly exchange: Exchange;
+  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly metadataBytesMax: number;
+}
+
+function checked(parameters: UploadParameters, metadataBytesMax: number): UploadParameters {
+  checkCollectionName(parameters.collection_name);
+  checkPath(parameters.path);
+  checkMetadata(parameters.metadata, metadataBytesMax);
+  return parameters;
+}
+
+/** `true` or `false`, absent means false. */
+function flag(value: string | null, loc: readonly string[]): boolean {
+  if (value === null || value === 'false') return false;
+  if (value === 'true') return true;
+  throw invalidField(loc, 'must be true or false', 'boolean_type');
+}
+
+/** Metadata that travel outside a JSON body, so a wrong shape is a 400 that says where they came from. */
+function parseMetadata(source: string, json: string): DocumentMetadataJson {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw new AppError('bad_request', `${source} is not valid JSON.`);
+  }
+  const issue = issuesOf(DocumentMetadataJson, value, [])[0];
+  if (issue) {
+    const place = issue.loc.length > 0 ? ` at ${JSON.stringify(issue.loc.join('.'))}` : '';
+    throw new AppError(
+      'bad_request',
+      `${source} is not an object of strings and lists of strings:${place} it ${issue.msg}.`,
+    );
+  }
+  return value as DocumentMetadataJson;
+}
+
+function headerMetadata(header: string | undefined): DocumentMetadataJson {
+  if (header === undefined) return {};
+  const source = 'The header x-quarry-metadata';
+  const bytes = Buffer.from(header, 'base64url');
+  if (bytes.toString('base64url') !== header.replace(/=+$/, '')) {
+    throw new AppError('bad_request', `${source} is not base64url.`);
+  }
+  return parseMetadata(source, bytes.toString('utf8'));
+}
+
+/** `PUT /documents/{collection}/{path}`: the address and headers say what the body is. */
+export function putUpload(
+  params: Readonly<Record<string, string>>,
+  query: URLSearchParams,
+  input: UploadInput,
+): Upload {
+  const parameters = {
+    collection_name: params.collection ?? '',
+    path: params['*'] ?? '',
+    metadata: headerMetadata(input.exchange.header('x-quarry-metadata')),
+    overwrite: flag(query.get('overwrite'), ['query', 'overwrite']),
+    wait: flag(query.get('wait'), ['query', 'wait']),
+  };
+  return { parameters: checked(parameters, input.metadataBytesMax), body: input.chunks };
+}
+
+function formParameters(fields: ReadonlyMap<string, string>): UploadParameters {
+  const required = (name: string): string => {
+    const value = fields.get(name);
+    if (value === undefined)
+      throw invalidField(['body', name], 'is missing; it must come before the file', 'missing');
+    return value;
+  };
+  const metadata = fields.get('metadata');
+  return {
+    collection_name: required('collection_name'),
+    path: required('path'),
+    metadata: metadata === undefined ? {} : parseMetadata('The field metadata', metadata),
+    overwrite: flag(fields.get('overwrite') ?? null, ['body', 'overwrite']),
+    wait: flag(fields.get('wait') ?? null, ['body', 'wait']),
+  };
+}
+
+/**
+ * `POST /documents/upload`: reads the form up to the file, which then streams. The body of the upload ends only when
+ * the form is complete; whatever is wrong after the file makes it throw, so that nothing broken is acknowledged.
+ */
+export async function multipartUpload(input: UploadInput): Promise<Upload> {
+  const form = new MultipartForm(input);
+  const file = await form.file;
+  try {
+    const parameters = checked(formParameters(form.fields), input.metadataBytesMax);
+    return { parameters, body: form.stream(file) };
+  } catch (error) {
+    form.leave();
+    throw error;
+  }
+}
+
+function malformed(msg: string): AppError {
+  return invalidField(['body'], msg, 'multipart_invalid');
+}
+
+class MultipartForm {
+  readonly fields = new Map<string, string>();
+  /** The file part, once the fields before it are read. */
+  readonly file: Promise<Readable>;
+  readonly #parser: Busboy;
+  /** Settles when the parser has taken the whole form, or when something was wrong with it. */
+  readonly #fed: Promise<void>;
+  readonly #failed: Promise<void>;
+  #settleFailed: () => void = () => {};
+  #rejectFile: (fault: Error) => void = () => {};
+  #openFile: Readable | null = null;
+  #fault: Error | null = null;
+
+  constructor(input: UploadInput) {
+    this.#parser = openParser(input.exchange.header('content-type'));
+    this.#failed = new Promise((resolve) => {
+      this.#settleFailed = resolve;
+    });
+    this.file = new Promise((resolve, reject) => {
+      this.#parser.on('file', (_name, stream) => this.#file(stream, resolve));
+      this.#parser.once('finish', () => reject(malformed('The form has no field "file".')));
+      this.#rejectFile = reject;
+    });
+    this.#parser.on('field', (name, value, nameCut, valueCut) =>
+      this.#field(name, { value, cut: nameCut || valueCut }),
+    );
+    this.#parser.on('fieldsLimit', () => {
+      this.#fail(malformed(`The form has more than ${limits.multipartFieldsMax} fields.`));
+    });
+    this.#parser.on('error', () => this.#fail(malformed('The form is broken or ends too early.')));
+    this.#fed = feed(input.chunks, this.#parser).catch((error: Error) => this.#fail(error));
+  }
+
+  /** Yields the file, then throws whatever was wrong with the rest of the form. */
+  async *stream(file: Readable): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for await (const chunk of file) yield chunk as Uint8Array;
+    } catch {
+      throw this.#fault ?? malformed('The form ends inside the file.');
+    } finally {
+      if (!file.readableEnded) this.leave();
+    }
+    await Promise.race([this.#fed, this.#failed]);
+    if (this.#fault) throw this.#fault;
+  }
+
+  /** Nobody wants the rest. */
+  leave(): void {
+    this.#fail(malformed('The upload was left early.'));
+  }
+
+  #field(name: string, { value, cut }: { value: string; cut: boolean }): void {
+    const shown = JSON.stringify(String(name).slice(0, 64));
+    if (this.#openFile) this.#fail(malformed(`The field ${shown} comes after the file; fields come first.`));
+    else if (cut) this.#fail(malformed(`The field ${shown} is too long.`));
+    else if (this.fields.has(name)) this.#fail(malformed(`The field ${shown} comes twice.`));
+    else this.fields.set(name, value);
+  }
+
+  #file(stream: Readable, resolve: (file: Readable) => void): void {
+    stream.on('error', () => {}); // whoever reads the stream meets the fault; without a listener it would end the process
+    if (this.#openFile) {
+      stream.resume();
+      this.#fail(malformed('The form has more than one file.'));
+      return;
+    }
+    this.#openFile = stream;
+    resolve(stream);
+  }
+
+  #fail(fault: Error): void {
+    if (this.#fault !== null) return;
+    this.#fault = fault;
+    this.#openFile?.destroy(fault);
+    this.#parser.destroy(fault);
+    this.#rejectFile(fault);
+    this.#settleFailed();
+  }
+}
+
+function openParser(contentType: string | undefined): Busboy {
+  if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) {
+    throw malformed('The content-type must be multipart/form-data with a boundary.');
+  }
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType ?? '' },
+      isPartAFile: (name) => name === 'file',
+      limits: {
+        fieldSize: limits.multipartFieldBytesMax,
+        fields: limits.multipartFieldsMax,
+        headerPairs: 32,
+        headerSize: 16_384,
+      },
+    });
+  } catch {
+    throw malformed('The content-type must be multipart/form-data with a boundary.');
+  }
+}
+
+/** Writes the chunks into the parser as fast as it takes them, and ends it. */
+async function feed(chunks: AsyncIterable<Uint8Array>, parser: Writable): Promise<void> {
+  for await (const chunk of chunks) {
+    await new Promise<void>((resolve, reject) => {
+      parser.write(chunk, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+  await new Promise<void>((resolve, reject) => {
+    parser.once('finish', resolve);
+    parser.once('error', reject);
+    parser.end();
+  });
+}
