@@ -31,7 +31,7 @@ type Fields<K extends readonly unknown[]> = { readonly [I in keyof K]: KeyField<
 
 /** Leading fields of a key: none, some or all of them. */
 type Leading<K extends readonly unknown[]> = K extends readonly [...infer Start, unknown]
-  ? K | Leading<Start>
+  ? K | Leading<readonly [...Start]>
   : readonly [];
 
 export interface TableEntry<K, V> {

@@ -12,6 +12,8 @@ export interface VersionRecord {
   readonly metadata: Metadata;
   readonly shard: number;
   readonly contentType: string;
+  /** SHA-256 of the raw bytes: what file_url serves while search answers from this version. */
+  readonly rawHash: string;
   /** Pages of this document can be rendered as images. */
   readonly hasImages: boolean;
 }

@@ -1,0 +1,260 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../base/app-error.ts';
+import { assert } from '../base/assert.ts';
+import type { Chance } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import { Blobs } from './blobs.ts';
+import { replaceFile } from './durable-files.ts';
+import { RocksStore } from './rocks-store.ts';
+import { StoreLocked } from './rocksdb.ts';
+import { SpaceWatch } from './space-watch.ts';
+import type { Store } from './store.ts';
+
+/** The layout of the data directory and of everything in the store. */
+export const currentFormat = 1;
+
+/** Brings a directory from format `from` to `from + 1`. Must be repeatable: a crash may stop it anywhere. */
+export interface Migration {
+  readonly from: number;
+  readonly migrate: (parts: { readonly store: Store; readonly path: string }) => Promise<void>;
+}
+
+/** Nothing older than format 1 exists. */
+const migrations: readonly Migration[] = [];
+
+export interface DataDirectoryOptions {
+  readonly path: string;
+  /** Free bytes below which writes are refused. */
+  readonly reserveBytes: number;
+  readonly logger: Logger;
+  readonly chance: Chance;
+  readonly cacheBytes?: number;
+  /** For tests of migrations. */
+  readonly format?: { readonly current: number; readonly migrations: readonly Migration[] };
+}
+
+/**
+ * Everything that lasts, in one folder that only its owner can read:
+ *
+ *   format.json    format version, written first
+ *   quarry.pid     process id of the server that has it open
+ *   secrets.json   the installation's secret
+ *   store/         RocksDB, whose own lock keeps a second server out
+ *   blobs/         raw bytes by hash
+ *   index/         snapshots of the engine; can be rebuilt from the store
+ *   cache/         what can be made again, such as page images
+ */
+export class DataDirectory {
+  readonly path: string;
+  readonly store: Store;
+  readonly blobs: Blobs;
+  readonly space: SpaceWatch;
+  /** 32 random bytes that stay the same for ever: keys the tokens of file addresses. */
+  readonly secret: Uint8Array;
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secret'>) {
+    this.path = parts.path;
+    this.store = parts.store;
+    this.blobs = parts.blobs;
+    this.space = parts.space;
+    this.secret = parts.secret;
+  }
+
+  get indexPath(): string {
+    return join(this.path, 'index');
+  }
+
+  get cachePath(): string {
+    return join(this.path, 'cache');
+  }
+
+  /** Idempotent. Afterwards another server may open the folder. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.space.close();
+    await rm(pidPath(this.path), { force: true });
+    await this.store.close();
+  }
+}
+
+/** Opens or creates a data directory. Throws `AppError` unavailable with a sentence for the operator when it cannot. */
+export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
+  const { path, logger } = options;
+  await createFolder(path);
+  const { current = currentFormat, migrations: steps = migrations } = options.format ?? {};
+  const found = await readFormat(path, current);
+  const space = await SpaceWatch.start({ path, reserveBytes: options.reserveBytes, logger });
+  try {
+    const store = await openStore(options, space);
+    try {
+      await writePid(path);
+      await migrate({ store, path }, { found, current, steps });
+      const secret = await readSecret(path, options.chance);
+      for (const folder of ['index', 'cache'])
+        await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
+      const blobs = await Blobs.open({
+        directory: join(path, 'blobs'),
+        store,
+        chance: options.chance,
+        space,
+      });
+      return new DataDirectory({ path, store, blobs, space, secret });
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  } catch (error) {
+    space.close();
+    throw error;
+  }
+}
+
+async function createFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await readdir(path);
+  } catch (cause) {
+    throw refusal(`The data directory ${path} cannot be used: ${(cause as Error).message}.`, cause);
+  }
+}
+
+/** The format of an existing directory; a new, empty folder gets the current one. */
+async function readFormat(path: string, current: number): Promise<number> {
+  const file = join(path, 'format.json');
+  const text = await readIfThere(file);
+  if (text === null) {
+    const strangers = (await readdir(path)).filter((name) => !ownOrHarmless(name));
+    if (strangers.length > 0) {
+      throw refusal(
+        `The folder ${path} is not empty and is no data directory of Quarry (it has ${strangers[0]} and no format.json). Choose an empty folder.`,
+      );
+    }
+    await replaceFile(file, formatText(current));
+    return current;
+  }
+  const format = parsedFormat(text);
+  if (format === null) throw refusal(`The file ${file} is damaged: it names no format version.`);
+  if (format > current) {
+    throw refusal(
+      `The data directory ${path} has format ${format}, which a newer Quarry wrote; this one reads format ${current}. Run the newer version.`,
+    );
+  }
+  return format;
+}
+
+/** What a crash during creation or the file system itself leaves in a new folder. */
+function ownOrHarmless(name: string): boolean {
+  return name === 'format.json.new' || name === 'lost+found' || name.startsWith('.');
+}
+
+function formatText(format: number): string {
+  return `${JSON.stringify({ format })}\n`;
+}
+
+function parsedFormat(text: string): number | null {
+  try {
+    const { format } = JSON.parse(text) as { format?: unknown };
+    return typeof format === 'number' && Number.isSafeInteger(format) && format > 0 ? format : null;
+  } catch {
+    return null;
+  }
+}
+
+async function openStore(options: DataDirectoryOptions, space: SpaceWatch): Promise<Store> {
+  const { path, logger, cacheBytes } = options;
+  const location = join(path, 'store');
+  await mkdir(location, { recursive: true, mode: 0o700 });
+  try {
+    return await RocksStore.open({
+      location,
+      logger,
+      space,
+      ...(cacheBytes === undefined ? {} : { cacheBytes }),
+    });
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    if (cause instanceof StoreLocked) throw refusal(await lockedSentence(path), cause);
+    throw refusal(`The database in ${location} cannot be opened: ${(cause as Error).message}.`, cause);
+  }
+}
+
+async function lockedSentence(path: string): Promise<string> {
+  const pid = (await readIfThere(pidPath(path)))?.trim() ?? '';
+  const owner = /^\d+$/.test(pid) ? `the server with process id ${pid}` : 'another server';
+  return `The data directory ${path} is in use by ${owner}. Stop that server, or give this one another folder (QUARRY_DATA).`;
+}
+
+function pidPath(path: string): string {
+  return join(path, 'quarry.pid');
+}
+
+/** Only for the message above: the lock itself is RocksDB's, which ends with its process. */
+function writePid(path: string): Promise<void> {
+  return replaceFile(pidPath(path), `${process.pid}\n`);
+}
+
+interface MigrationPlan {
+  readonly found: number;
+  readonly current: number;
+  readonly steps: readonly Migration[];
+}
+
+async function migrate(parts: { store: Store; path: string }, plan: MigrationPlan): Promise<void> {
+  for (let format = plan.found; format < plan.current; format += 1) {
+    const step = plan.steps.find(({ from }) => from === format);
+    if (step === undefined) {
+      throw refusal(
+        `The data directory ${parts.path} has format ${plan.found}, which this Quarry (format ${plan.current}) cannot bring up to date. Use an older version to export the documents.`,
+      );
+    }
+    await step.migrate(parts);
+    await replaceFile(join(parts.path, 'format.json'), formatText(format + 1));
+  }
+}
+
+async function readSecret(path: string, chance: Chance): Promise<Uint8Array> {
+  const file = join(path, 'secrets.json');
+  const text = await readIfThere(file);
+  if (text === null) {
+    const secret = Buffer.from(chance.bytes(32));
+    assert(secret.byteLength === 32, 'the secret has 256 bits');
+    await replaceFile(file, `${JSON.stringify({ secret: secret.toString('base64url') })}\n`);
+    return secret;
+  }
+  const secret = parsedSecret(text);
+  if (secret === null)
+    throw refusal(
+      `The file ${file} is damaged. Restore it, or delete it: old file addresses then stop working.`,
+    );
+  return secret;
+}
+
+function parsedSecret(text: string): Uint8Array | null {
+  try {
+    const { secret } = JSON.parse(text) as { secret?: unknown };
+    if (typeof secret !== 'string') return null;
+    const bytes = Buffer.from(secret, 'base64url');
+    return bytes.byteLength === 32 ? bytes : null;
+  } catch {
+    return null;
+  }
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function refusal(sentence: string, cause?: unknown): AppError {
+  return new AppError('unavailable', sentence, cause === undefined ? {} : { cause });
+}

@@ -1,0 +1,118 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
+import { systemChance } from '../../src/base/ids.ts';
+import { deleteBlobReference, putBlobReference } from '../../src/store/blob-references.ts';
+import { Blobs } from '../../src/store/blobs.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import type { SpaceGuard, Store } from '../../src/store/store.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quarry-blobs-'));
+t.after(() => rmSync(folder, { recursive: true, force: true }));
+
+async function fresh(space?: SpaceGuard): Promise<{ blobs: Blobs; store: Store; directory: string }> {
+  const directory = join(folder, randomUUID());
+  const store = new MemoryStore();
+  const guard = space === undefined ? {} : { space };
+  return { directory, store, blobs: await Blobs.open({ directory, store, chance: systemChance, ...guard }) };
+}
+
+const sha = (bytes: string) => createHash('sha256').update(bytes).digest('hex');
+
+t.test('bytes that arrive in pieces become one file named by their hash', async (t) => {
+  const { blobs, directory } = await fresh();
+  const writer = await blobs.receive();
+  await writer.write(Buffer.from('hello '));
+  await writer.write(Buffer.from('world'));
+  const held = await writer.finish();
+  await writer.abort();
+  t.same([held.hash, held.size, writer.size], [sha('hello world'), 11, 11]);
+  t.equal(blobs.path(held.hash), join(directory, held.hash.slice(0, 2), held.hash.slice(2, 4), held.hash));
+  t.equal(await readFile(blobs.path(held.hash), 'utf8'), 'hello world');
+  t.equal(await blobs.size(held.hash), 11);
+  const file = await blobs.open(held.hash);
+  const { buffer } = (await file?.read(Buffer.alloc(5), 0, 5, 6)) ?? {};
+  t.equal(buffer?.toString(), 'world');
+  await file?.close();
+  t.same(readdirSync(join(directory, 'incoming')), []);
+});
+
+t.test('an unknown blob has no size and cannot be opened; a name that is no hash is refused', async (t) => {
+  const { blobs } = await fresh();
+  t.equal(await blobs.size(sha('nothing')), null);
+  t.equal(await blobs.open(sha('nothing')), null);
+  t.throws(() => blobs.path('../../etc/passwd'), { name: 'AssertionFailure' });
+});
+
+t.test('zero bytes are a blob too, equal bytes are one file, aborted bytes are none', async (t) => {
+  const { blobs, directory } = await fresh();
+  const empty = await blobs.put(new Uint8Array(0));
+  t.equal(await blobs.size(empty.hash), 0);
+  const both = await Promise.all([blobs.put(Buffer.from('same')), blobs.put(Buffer.from('same'))]);
+  t.equal(both[0].hash, both[1].hash);
+  const writer = await blobs.receive();
+  await writer.write(Buffer.from('never'));
+  await writer.abort();
+  t.equal(await blobs.size(sha('never')), null);
+  t.same(readdirSync(join(directory, 'incoming')), []);
+});
+
+t.test('a blob is collected only when nobody refers to it and nobody holds it', async (t) => {
+  const { blobs, store } = await fresh();
+  const held = await blobs.put(Buffer.from('bytes'));
+  const [first, second] = [randomUUID(), randomUUID()];
+  t.equal(await blobs.collect(held.hash), false, 'held');
+  await store.write([putBlobReference(held.hash, first), putBlobReference(held.hash, second)]);
+  held.release();
+  held.release();
+  t.equal(await blobs.collect(held.hash), false, 'two references');
+  await store.write([deleteBlobReference(held.hash, first)]);
+  t.equal(await blobs.collect(held.hash), false, 'one reference');
+  await store.write([deleteBlobReference(held.hash, second)]);
+  t.same(await Promise.all([blobs.collect(held.hash), blobs.collect(held.hash)]), [true, true]);
+  t.equal(await blobs.size(held.hash), null);
+});
+
+t.test('collecting never takes a file whose reference is just being written', async (t) => {
+  const { blobs, store } = await fresh();
+  const bytes = Buffer.from('contested');
+  for (let round = 0; round < 50; round += 1) {
+    const documentId = randomUUID();
+    (await blobs.put(bytes)).release();
+    const add = async () => {
+      const held = await blobs.put(bytes);
+      await store.write([putBlobReference(held.hash, documentId)]);
+      held.release();
+    };
+    await Promise.all([blobs.collect(sha('contested')), add(), blobs.collectOrphans()]);
+    if ((await blobs.size(sha('contested'))) === null)
+      t.fail(`round ${round}: the file of a reference is gone`);
+    await store.write([deleteBlobReference(sha('contested'), documentId)]);
+  }
+  t.pass('all rounds');
+});
+
+t.test('what a crash leaves is cleaned up, what is referenced stays', async (t) => {
+  const { blobs, store, directory } = await fresh();
+  const kept = await blobs.put(Buffer.from('kept'));
+  await store.write([putBlobReference(kept.hash, randomUUID())]);
+  const orphan = await blobs.put(Buffer.from('orphan'));
+  writeFileSync(join(directory, 'incoming', 'half'), 'hal');
+  const again = await Blobs.open({ directory, store, chance: systemChance });
+  t.notOk(existsSync(join(directory, 'incoming', 'half')));
+  t.equal(await again.collectOrphans(), 1);
+  t.equal(await again.size(orphan.hash), null);
+  t.equal(await again.size(kept.hash), 4);
+});
+
+t.test('below the free-space reserve no bytes are taken', async (t) => {
+  const check = () => {
+    throw new AppError('reserve_reached', 'The disk is nearly full.');
+  };
+  const { blobs } = await fresh({ check });
+  await t.rejects(blobs.put(Buffer.from('x')), { code: 'reserve_reached' });
+});

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { Contents, type Layout, type StoredChunk } from '../../src/store/content.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { seeded } from './seeded.ts';
+
+const chance = seeded();
+const separator = '\n\n';
+
+/** A document of random pages, cut into random chunks, with what its reader must find. */
+function randomDocument(): { pages: string[]; points: string[]; chunks: StoredChunk[]; layout: Layout } {
+  const letters = ['a', 'b ', 'é', '中', '😀', '\n'];
+  const page = () =>
+    Array.from({ length: chance.below(40) }, () => letters[chance.below(letters.length)]).join('');
+  const pages = Array.from({ length: 1 + chance.below(5) }, page);
+  const points = [...pages.join(separator)];
+  const chunks: StoredChunk[] = [];
+  for (let start = 0; start < points.length; ) {
+    const end = Math.min(points.length, start + 1 + chance.below(12));
+    chunks.push(chunkOf(points, start, end));
+    start = end;
+  }
+  const lengths = pages.map((text) => [...text].length);
+  const starts = lengths.map((_, index) =>
+    lengths.slice(0, index).reduce((sum, length) => sum + length + 2, 0),
+  );
+  const layout: Layout = {
+    length: points.length,
+    textBytes: Buffer.byteLength(points.join('')),
+    unordered: false,
+    title: 'T',
+    language: null,
+    pageStarts: Uint32Array.from(starts),
+    pageLengths: Uint32Array.from(lengths),
+    chunkStarts: Uint32Array.from(chunks.map(({ start }) => start)),
+  };
+  return { pages, points, chunks, layout };
+}
+
+function chunkOf(points: readonly string[], start: number, end: number): StoredChunk {
+  const text = points.slice(start, end).join('');
+  const child = { start: 0, end: text.length, startCodePoint: start, endCodePoint: end };
+  return {
+    text,
+    start,
+    end,
+    pageStart: 0,
+    pageEnd: 1,
+    prefix: 'T > H',
+    blank: text.trim() === '',
+    children: [child],
+  };
+}
+
+t.test(`text, slices and pages read back exactly, in code points (seed ${chance.seed})`, async (t) => {
+  for (let round = 0; round < 60; round += 1) {
+    const contents = await filled(randomUUID(), randomDocument());
+    const { documentId, pages, points } = contents;
+    if ((await contents.contents.readText(documentId)) !== points.join('')) t.fail('the text differs');
+    pages.forEach((page, index) => {
+      if (contents.contents.readPage(documentId, index) !== page) t.fail(`page ${index} differs`);
+    });
+    for (let slice = 0; slice < 20; slice += 1) {
+      const start = chance.below(points.length + 2);
+      const end = start + chance.below(points.length + 2 - start);
+      const expected = points.slice(start, end).join('');
+      if (contents.contents.readSlice(documentId, start, end) !== expected)
+        t.fail(`[${start}, ${end}) differs`);
+    }
+  }
+  t.pass('all rounds');
+});
+
+async function filled(documentId: string, made: ReturnType<typeof randomDocument>) {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const chunks = made.chunks.map((chunk, index) => contents.putChunk(documentId, index, chunk));
+  await store.write([...chunks, contents.putLayout(documentId, made.layout)]);
+  return { ...made, store, contents, documentId };
+}
+
+t.test('chunks, layout, codes and index block come back as they were', async (t) => {
+  const { store, contents, documentId, chunks, layout } = await filled(randomUUID(), randomDocument());
+  t.same(contents.layout(documentId), layout);
+  t.same(contents.chunks(chunks.map((_, chunk) => ({ documentId, chunk }))), chunks);
+  t.same(contents.chunks([{ documentId, chunk: 999 }]), [undefined]);
+  const block = {
+    rowCount: 2,
+    dimensions: 3,
+    model: 'm',
+    vectors: Float32Array.of(0, 1, 0, 0.6, 0.8, 0),
+    terms: Uint8Array.of(1, 2, 3),
+    chunkOfRow: Uint32Array.of(0, 5),
+  };
+  await store.write([
+    ...contents.putIndexBlock(documentId, block),
+    contents.putCodes(documentId, 5, Uint8Array.of(7)),
+  ]);
+  t.same({ ...contents.indexBlock(documentId), terms: null }, { ...block, terms: null });
+  t.same([...(contents.indexBlock(documentId)?.terms ?? [])], [1, 2, 3]);
+  t.same(contents.chunkOfRow(documentId), block.chunkOfRow);
+  t.same(
+    contents.codes([5, 6].map((chunk) => ({ documentId, chunk }))).map((codes) => codes?.[0]),
+    [7, undefined],
+  );
+});
+
+t.test('a document without text has empty text and no page; one without chunks has none', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  t.equal(await contents.readText(documentId), undefined);
+  t.equal(contents.readSlice(documentId, 0, 1), undefined);
+  t.equal(contents.readPage(documentId, 0), undefined);
+  t.equal(contents.indexBlock(documentId), undefined);
+  t.equal(contents.chunkOfRow(documentId), undefined);
+  const none = new Uint32Array(0);
+  const empty = { length: 0, textBytes: 0, unordered: false, title: null, language: null };
+  const layout = { ...empty, pageStarts: none, pageLengths: none, chunkStarts: none };
+  await store.write([contents.putLayout(documentId, layout)]);
+  t.equal(await contents.readText(documentId), '');
+  t.equal(contents.readSlice(documentId, 0, 5), '');
+  t.equal(contents.readPage(documentId, 0), undefined);
+});
+
+t.test('parsed pages wait for chunking and are then deleted with one write', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const [documentId, other] = [randomUUID(), randomUUID()];
+  const pages = Array.from({ length: 300 }, (_, index) => `page ${index} é`);
+  const head = {
+    kind: 'text',
+    contentType: 'text/plain',
+    pageCount: 300,
+    unordered: false,
+    title: null,
+    language: 'de',
+    warnings: ['w'],
+  };
+  await store.write(pages.map((page, index) => contents.putParsedPage(documentId, index, page)));
+  t.equal(contents.parsedHead(documentId), undefined, 'without the head the step is not complete');
+  await store.write([contents.putParsedHead(documentId, head), contents.putParsedPage(other, 0, 'x')]);
+  t.same(contents.parsedHead(documentId), head);
+  t.same(await contents.parsedPages(documentId), pages);
+  await store.write(contents.deleteParsed(documentId, 300));
+  t.same(await contents.deletes(documentId, 10), []);
+  t.equal((await contents.deletes(other, 10)).length, 1);
+});

@@ -1,0 +1,146 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { systemChance } from '../../src/base/ids.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import {
+  currentFormat,
+  type DataDirectoryOptions,
+  type Migration,
+  openDataDirectory,
+} from '../../src/store/data-directory.ts';
+import { SpaceWatch } from '../../src/store/space-watch.ts';
+import { bytes, put, textAt } from './store-contract.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quarry-data-'));
+t.after(() => rmSync(folder, { recursive: true, force: true }));
+
+function open(path: string, options: Partial<DataDirectoryOptions> = {}) {
+  return openDataDirectory({ path, reserveBytes: 0, logger: silentLogger, chance: systemChance, ...options });
+}
+
+t.test('a new data directory is private and keeps its secret for ever', async (t) => {
+  const path = join(folder, 'new', 'data');
+  const first = await open(path);
+  t.equal(statSync(path).mode & 0o777, 0o700);
+  t.equal(statSync(join(path, 'secrets.json')).mode & 0o777, 0o600);
+  t.same(JSON.parse(readFileSync(join(path, 'format.json'), 'utf8')), { format: currentFormat });
+  t.equal(readFileSync(join(path, 'quarry.pid'), 'utf8'), `${process.pid}\n`);
+  t.equal(first.secret.byteLength, 32);
+  t.ok(existsSync(first.indexPath));
+  t.ok(existsSync(first.cachePath));
+  await first.store.write([put('a', '1')]);
+  const held = await first.blobs.put(bytes('raw'));
+  await Promise.all([first.close(), first.close()]);
+  t.notOk(existsSync(join(path, 'quarry.pid')));
+  const second = await open(path);
+  t.same(second.secret, first.secret);
+  t.equal(textAt(second.store, 'a'), '1');
+  t.equal(await second.blobs.size(held.hash), 3);
+  await second.close();
+});
+
+t.test('a folder with other people’s files is refused and left alone', async (t) => {
+  const path = join(folder, 'home');
+  mkdirSync(path);
+  writeFileSync(join(path, 'thesis.doc'), 'x');
+  await t.rejects(open(path), { code: 'unavailable', message: /not empty.*thesis\.doc/ });
+  t.notOk(existsSync(join(path, 'format.json')));
+});
+
+t.test('an empty mounted volume is accepted, a file instead of a folder is not', async (t) => {
+  const path = join(folder, 'volume');
+  mkdirSync(join(path, 'lost+found'), { recursive: true });
+  await (await open(path)).close();
+  writeFileSync(join(folder, 'file'), 'x');
+  await t.rejects(open(join(folder, 'file')), { message: /cannot be used/ });
+});
+
+t.test('a newer, a damaged and an unknown older format are refused with a sentence', async (t) => {
+  const cases: [string, string, RegExp][] = [
+    ['newer', '{"format":99}', /format 99.*newer/],
+    ['damaged', '{"form', /damaged/],
+    ['nonsense', '{"format":"1"}', /damaged/],
+  ];
+  for (const [name, text, message] of cases) {
+    const path = join(folder, name);
+    mkdirSync(path);
+    writeFileSync(join(path, 'format.json'), text);
+    await t.rejects(open(path), { code: 'unavailable', message });
+  }
+  const path = join(folder, 'older');
+  await (await open(path)).close();
+  await t.rejects(open(path, { format: { current: 3, migrations: [] } }), { message: /format 1.*format 3/ });
+  await (await open(path)).close();
+});
+
+t.test('an older format is migrated step by step, and goes on where a failure stopped it', async (t) => {
+  const path = join(folder, 'migrated');
+  await (await open(path)).close();
+  const done: number[] = [];
+  let broken = true;
+  const step = (from: number): Migration => ({
+    from,
+    async migrate({ store }) {
+      if (from === 2 && broken) throw new Error('power cut');
+      await store.write([put(`step ${from}`, 'done')]);
+      done.push(from);
+    },
+  });
+  const format = { current: 3, migrations: [step(2), step(1)] };
+  await t.rejects(open(path, { format }), { message: 'power cut' });
+  broken = false;
+  const directory = await open(path, { format });
+  t.same(done, [1, 2]);
+  t.same([textAt(directory.store, 'step 1'), textAt(directory.store, 'step 2')], ['done', 'done']);
+  await directory.close();
+  await t.rejects(open(path), { message: /format 3.*newer/ });
+});
+
+t.test('a damaged secret is refused rather than replaced', async (t) => {
+  const path = join(folder, 'secret');
+  await (await open(path)).close();
+  for (const text of ['', '{}', '{"secret":"short"}']) {
+    writeFileSync(join(path, 'secrets.json'), text);
+    await t.rejects(open(path), { message: /secrets\.json is damaged/ });
+  }
+});
+
+t.test(
+  'free space below the reserve pauses writes, and they go on by themselves when it is back',
+  async (t) => {
+    let free = 1_000;
+    const measure = async () => {
+      if (free < 0) throw new Error('no such device');
+      return free;
+    };
+    const watch = await SpaceWatch.start({ path: folder, reserveBytes: 500, logger: silentLogger, measure });
+    t.teardown(() => watch.close());
+    watch.check();
+    free = 499;
+    await watch.measure();
+    t.throws(() => watch.check(), { code: 'reserve_reached', status: 429 });
+    free = -1;
+    await watch.measure();
+    t.throws(() => watch.check(), { code: 'reserve_reached' }, 'unknown is as before');
+    free = 500;
+    await watch.measure();
+    watch.check();
+    t.equal(watch.freeBytes, 500);
+  },
+);
+
+t.test('a data directory without the reserve refuses additions and still reads and deletes', async (t) => {
+  const path = join(folder, 'full');
+  const first = await open(path);
+  await first.store.write([put('a', '1')]);
+  await first.close();
+  const directory = await open(path, { reserveBytes: Number.MAX_SAFE_INTEGER });
+  await t.rejects(directory.store.write([put('b', '1')]), { code: 'reserve_reached' });
+  await t.rejects(directory.blobs.put(bytes('x')), { code: 'reserve_reached' });
+  t.equal(textAt(directory.store, 'a'), '1');
+  await directory.store.write([{ type: 'delete', key: bytes('a') }], { mayUseReserve: true });
+  t.equal(textAt(directory.store, 'a'), undefined);
+  await directory.close();
+});

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { Collections } from '../../src/store/collections.ts';
+import { Counts } from '../../src/store/counts.ts';
+import { type DocumentRecord, Documents } from '../../src/store/documents.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { ExpectationFailed } from '../../src/store/store.ts';
+import { Versions } from '../../src/store/versions.ts';
+import { collection, document, version } from './records.ts';
+
+async function pathsOf(records: AsyncIterable<DocumentRecord>): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const { path } of records) paths.push(path);
+  return paths;
+}
+
+t.test('paths list in the order of their UTF-8 bytes, by prefix and after a path', async (t) => {
+  const store = new MemoryStore();
+  const documents = new Documents(store);
+  const collectionId = randomUUID();
+  // UTF-16 order would put 😀 before ﬀ.
+  const paths = ['a', 'a/b', 'a/ﬀ', 'a/😀', 'ab', 'b'];
+  for (const path of [...paths].reverse()) await store.write(documents.put(document({ collectionId, path })));
+  await store.write(documents.put(document({ path: 'a' })));
+  t.same(await pathsOf(documents.list(collectionId)), paths);
+  const cases = [
+    [{ prefix: 'a/' }, ['a/b', 'a/ﬀ', 'a/😀']],
+    [{ prefix: 'a/', pathGt: 'a/b' }, ['a/ﬀ', 'a/😀']],
+    [{ prefix: 'a/', pathGt: 'A' }, ['a/b', 'a/ﬀ', 'a/😀']],
+    [{ prefix: 'a/', pathGt: 'z' }, []],
+    [{ prefix: 'a/', pathGt: 'a/' }, ['a/b', 'a/ﬀ', 'a/😀']],
+    [{ pathGt: 'a/ﬀ', limit: 2 }, ['a/😀', 'ab']],
+    [{ prefix: 'c' }, []],
+  ] as const;
+  for (const [options, expected] of cases)
+    t.same(await pathsOf(documents.list(collectionId, options)), expected);
+});
+
+t.test('metadata comes back as it was, whatever its names', async (t) => {
+  const store = new MemoryStore();
+  const metadata = JSON.parse('{"__proto__":"x","constructor":"y","list:tags":["a","ü"],"empty":""}');
+  const record = document({ metadata });
+  const found = version({ metadata });
+  await store.write([...new Documents(store).put(record), new Versions(store).put(found)]);
+  const read = new Documents(store).get(record.collectionId, record.path);
+  t.equal(JSON.stringify(read?.metadata), JSON.stringify(metadata));
+  t.equal(JSON.stringify(new Versions(store).get(found.collectionId, 1)?.metadata), JSON.stringify(metadata));
+  t.equal(({} as { x?: string }).x, undefined);
+});
+
+t.test('a document id finds its document while it is the current or the searchable one', async (t) => {
+  const store = new MemoryStore();
+  const documents = new Documents(store);
+  const old = document({ live: 1 });
+  const indexed = { ...old, liveDocumentId: old.documentId };
+  await store.write(documents.put(indexed));
+  const next = { ...indexed, documentId: randomUUID(), version: 2 };
+  await store.write(documents.put(next));
+  t.same(documents.byId(old.documentId), next, 'search still answers from the old one');
+  t.same(documents.byId(next.documentId), next);
+  const switched = { ...next, live: 2, liveDocumentId: next.documentId };
+  await store.write([...documents.put(switched), documents.forgetId(old.documentId)]);
+  t.equal(documents.byId(old.documentId), undefined);
+  await store.write(documents.delete(switched));
+  t.equal(documents.byId(next.documentId), undefined);
+  t.equal(documents.get(next.collectionId, next.path), undefined);
+});
+
+t.test('a write that expects a version is refused once somebody else changed the document', async (t) => {
+  const store = new MemoryStore();
+  const documents = new Documents(store);
+  const record = document();
+  const { collectionId, path } = record;
+  await store.write([documents.expectAbsent(collectionId, path), ...documents.put(record)]);
+  await t.rejects(store.write([documents.expectAbsent(collectionId, path)]), ExpectationFailed);
+  await store.write([
+    documents.expectVersion(collectionId, path, 1),
+    ...documents.put({ ...record, version: 2 }),
+  ]);
+  await t.rejects(store.write([documents.expectVersion(collectionId, path, 1)]), ExpectationFailed);
+});
+
+t.test('counts follow every change and agree with a recount', async (t) => {
+  const store = new MemoryStore();
+  const documents = new Documents(store);
+  const counts = new Counts(store);
+  const collectionId = randomUUID();
+  const records = Array.from({ length: 10 }, (_, index) => document({ collectionId, path: `p${index}` }));
+  await Promise.all(
+    records.map((record) =>
+      store.write([
+        ...documents.put(record),
+        counts.change(collectionId, { from: null, to: 'not_parsed', bytes: 0 }),
+      ]),
+    ),
+  );
+  const [first, second] = records as [DocumentRecord, DocumentRecord];
+  await store.write([
+    ...documents.put({ ...first, status: 'indexed', indexedBytes: 7 }),
+    counts.change(collectionId, { from: 'not_parsed', to: 'indexed', bytes: 7 }),
+  ]);
+  await store.write([
+    ...documents.delete(second),
+    counts.change(collectionId, { from: 'not_parsed', to: null, bytes: 0 }),
+  ]);
+  const found = counts.get(collectionId);
+  t.equal(found.documents.not_parsed, 8);
+  t.equal(found.documents.indexed, 1);
+  t.equal(found.indexedBytes, 7);
+  t.same(await counts.recount(collectionId), found);
+  await store.write([counts.delete(collectionId)]);
+  t.equal(counts.get(collectionId).documents.indexed, 0);
+  await store.write([counts.put(collectionId, found)]);
+  t.same(counts.get(collectionId), found);
+});
+
+t.test('a deleted collection frees its name at once and takes no more documents', async (t) => {
+  const store = new MemoryStore();
+  const collections = new Collections(store);
+  const first = collection();
+  await store.write(collections.create(first));
+  t.same(collections.byId(first.collectionId), first);
+  await t.rejects(
+    store.write(collections.create({ ...first, collectionId: randomUUID() })),
+    ExpectationFailed,
+  );
+  await store.write(collections.delete(first, 5_000));
+  await t.rejects(store.write(collections.delete(first, 5_000)), ExpectationFailed);
+  await t.rejects(store.write([collections.expectExists(first.collectionId)]), ExpectationFailed);
+  t.equal(collections.byId(first.collectionId), undefined);
+  const second = { ...first, collectionId: randomUUID() };
+  await store.write(collections.create(second));
+  t.same(await collections.list(first.organizationId), [second]);
+  t.same(await collections.all(), [second]);
+  t.same(await collections.tombstones(), [
+    { collectionId: first.collectionId, organizationId: first.organizationId, deletedAt: 5_000 },
+  ]);
+  await store.write(collections.update({ ...second, languages: ['de'] }));
+  t.same(collections.get(first.organizationId, 'contracts')?.languages, ['de']);
+});

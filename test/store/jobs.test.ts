@@ -1,0 +1,53 @@
+import t from 'tap';
+import { deleteJob, JobQueue, putJob } from '../../src/store/jobs.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { job } from './records.ts';
+
+t.test('after a restart every unfinished job is offered again, oldest first', async (t) => {
+  const store = new MemoryStore();
+  await store.write([300, 2, 1, 2 ** 40].map((version) => putJob(job({ version }))));
+  await store.write([deleteJob(2), putJob(job({ version: 300, step: 'embed', attempts: 2 }))]);
+  const queue = await JobQueue.open(store);
+  t.equal(queue.waiting, 3);
+  t.equal(queue.claim(0)?.version, 1);
+  t.match(queue.claim(0), { version: 300, step: 'embed', attempts: 2 });
+  t.equal(queue.claim(0)?.version, 2 ** 40);
+  t.equal(queue.claim(0), null);
+  t.equal(queue.claimed, 3);
+});
+
+t.test('organisations take turns, whatever one of them has queued', async (t) => {
+  const queue = new JobQueue();
+  for (let version = 1; version <= 1000; version += 1) queue.offer(job({ version, organizationId: 'many' }));
+  queue.offer(job({ version: 2000, organizationId: 'few' }));
+  queue.offer(job({ version: 1999, organizationId: 'few' }));
+  const order = Array.from({ length: 5 }, () => queue.claim(0)?.version);
+  t.same(order, [1, 1999, 2, 2000, 3]);
+  t.equal(queue.waiting, 997);
+});
+
+t.test('a job that waits for its time does not run earlier and delays nobody', async (t) => {
+  const queue = new JobQueue();
+  queue.offer(job({ version: 1, notBefore: 500 }));
+  queue.offer(job({ version: 2, notBefore: 100 }));
+  queue.offer(job({ version: 3 }));
+  t.equal(queue.nextDue(), 100);
+  t.same([queue.claim(99)?.version, queue.claim(99)], [3, null]);
+  t.equal(queue.claim(100)?.version, 2);
+  t.equal(queue.claim(1000)?.version, 1);
+  t.equal(queue.nextDue(), null);
+});
+
+t.test('a claimed job is nobody else’s until it is offered again or settled', async (t) => {
+  const queue = new JobQueue();
+  queue.offer(job({ version: 1 }));
+  queue.offer(job({ version: 2 }));
+  const claimed = queue.claim(0);
+  t.equal(claimed?.version, 1);
+  queue.offer({ ...job({ version: 1 }), step: 'chunk' });
+  t.equal(queue.claimed, 0);
+  t.match(queue.claim(0), { version: 1, step: 'chunk' }, 'an older version goes on first');
+  queue.settle(1);
+  t.throws(() => queue.settle(1), { name: 'AssertionFailure' });
+  t.equal(queue.claim(0)?.version, 2);
+});

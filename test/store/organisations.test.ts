@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { type ApiKey, ApiKeys } from '../../src/store/api-keys.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { noOverrides, type Organisation, Organisations } from '../../src/store/organisations.ts';
+import { ExpectationFailed } from '../../src/store/store.ts';
+
+function organisation(name: string): Organisation {
+  return {
+    organizationId: randomUUID(),
+    name,
+    tier: 'free',
+    unlimited: false,
+    overrides: noOverrides,
+    zdr: false,
+    createdAt: 1_000,
+  };
+}
+
+function apiKey(organizationId: string, hash: string): ApiKey {
+  return {
+    keyId: randomUUID(),
+    organizationId,
+    hash,
+    masked: 'ze_…abcd',
+    name: 'first',
+    permission: 'all',
+    createdBy: null,
+    createdAt: 1_000,
+  };
+}
+
+t.test('organisations are found by id and name, and a name belongs to one of them', async (t) => {
+  const store = new MemoryStore();
+  const organisations = new Organisations(store);
+  const [acme, other] = [organisation('Acme'), organisation('Other')];
+  await store.write([...organisations.create(acme), ...organisations.create(other)]);
+  t.same(organisations.get(acme.organizationId), acme);
+  t.same(organisations.byName('Acme'), acme);
+  t.equal(organisations.byName('acme'), undefined);
+  t.equal((await organisations.list()).length, 2);
+  await t.rejects(store.write(organisations.create(organisation('Acme'))), ExpectationFailed);
+  const renamed = { ...other, name: 'Acme' };
+  await t.rejects(store.write(organisations.update(other, renamed)), ExpectationFailed);
+  await store.write(organisations.update(acme, { ...acme, name: 'Acme 2', tier: 'teams' }));
+  t.equal(organisations.byName('Acme'), undefined);
+  t.equal(organisations.byName('Acme 2')?.tier, 'teams');
+  await store.write(organisations.update(other, renamed));
+  t.same(organisations.byName('Acme'), renamed);
+});
+
+t.test('keys are found by the hash of their secret until they are deleted', async (t) => {
+  const store = new MemoryStore();
+  const keys = new ApiKeys(store);
+  const [mine, theirs] = [randomUUID(), randomUUID()];
+  const first = apiKey(mine, '01'.repeat(32));
+  await store.write([...keys.create(first), ...keys.create(apiKey(theirs, '02'.repeat(32)))]);
+  t.same(keys.byHash(first.hash), first);
+  t.same(await keys.list(mine), [first]);
+  await t.rejects(store.write(keys.create(apiKey(theirs, first.hash))), ExpectationFailed);
+  await store.write(keys.update({ ...first, permission: 'read_only' }));
+  t.equal(keys.byHash(first.hash)?.permission, 'read_only');
+  await store.write(keys.delete(first));
+  t.equal(keys.byHash(first.hash), undefined);
+  t.same(await keys.list(mine), []);
+  await t.rejects(store.write(keys.update(first)), ExpectationFailed, 'an update brings no key back');
+});
