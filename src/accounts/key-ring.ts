@@ -13,6 +13,7 @@ export interface KeyRingOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly chance: Chance;
+  readonly keysPerOrganisationMax?: number;
 }
 
 export interface NewKey {
@@ -42,6 +43,7 @@ export class KeyRing {
   readonly #clock: Clock;
   readonly #chance: Chance;
   readonly #records: ApiKeys;
+  readonly #keysPerOrganisationMax: number;
   readonly #changes = new OneAtATime();
   #revision = 0;
   #operatorDigest: string | null = null;
@@ -53,6 +55,7 @@ export class KeyRing {
     this.#clock = options.clock;
     this.#chance = options.chance;
     this.#records = new ApiKeys(options.store);
+    this.#keysPerOrganisationMax = options.keysPerOrganisationMax ?? limits.apiKeysPerOrganisationMax;
   }
 
   /** Grows with every change, so that caches know when to forget. */
@@ -166,7 +169,7 @@ export class KeyRing {
 
   async #refuseTooMany(organizationId: string): Promise<void> {
     const keys = await this.#records.list(organizationId);
-    if (keys.length < limits.apiKeysPerOrganisationMax) return;
+    if (keys.length < this.#keysPerOrganisationMax) return;
     throw new AppError(
       'bad_request',
       `The organisation has ${keys.length} API keys, the most there may be: delete one first.`,

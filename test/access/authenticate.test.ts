@@ -1,0 +1,193 @@
+import t from 'tap';
+import { Authenticator } from '../../src/access/authenticate.ts';
+import { type Operation, operationNeeds } from '../../src/access/authorise.ts';
+import { firstStart } from '../../src/accounts/first-start.ts';
+import { issueKey } from '../../src/accounts/key-format.ts';
+import { KeyRing } from '../../src/accounts/key-ring.ts';
+import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
+import { defaultTiers } from '../../src/accounts/tiers.ts';
+import { AppError } from '../../src/base/app-error.ts';
+import { systemChance } from '../../src/base/ids.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { FakeTime } from './fake-time.ts';
+
+const oldKey = 'the-key-we-always-had';
+const adminKey = 'administrators-only-please';
+
+/** A store that counts what is read from it. */
+class CountingStore extends MemoryStore {
+  reads = 0;
+
+  override get(key: Uint8Array): Uint8Array | undefined {
+    this.reads += 1;
+    return super.get(key);
+  }
+}
+
+async function build(options: { adminKey?: string | null; cacheEntriesMax?: number } = {}) {
+  const store = new CountingStore();
+  const clock = new FakeTime();
+  const organisations = new OrganisationDirectory({ store, clock, tiers: defaultTiers });
+  const keys = new KeyRing({ store, clock, chance: systemChance });
+  const { organizationId } = await firstStart({
+    organisations,
+    keys,
+    chance: systemChance,
+    operatorKey: oldKey,
+  });
+  const { secret, key } = await keys.issue({
+    organizationId,
+    name: 'test',
+    permission: 'read_only',
+    createdBy: null,
+  });
+  const authenticator = new Authenticator({
+    keys,
+    organisations,
+    clock,
+    adminKey: options.adminKey === undefined ? adminKey : options.adminKey,
+    ...(options.cacheEntriesMax === undefined ? {} : { cacheEntriesMax: options.cacheEntriesMax }),
+  });
+  const statusOf = (header: string | undefined, operation: Operation = 'get-status'): number => {
+    try {
+      authenticator.authenticate(header, operation);
+      return 200;
+    } catch (error) {
+      if (error instanceof AppError) return error.status;
+      throw error;
+    }
+  };
+  return { store, clock, organisations, keys, organizationId, secret, key, authenticator, statusOf };
+}
+
+t.test('a key names its organisation and what it may do', async (t) => {
+  const { authenticator, organizationId, secret, key } = await build();
+  const principal = {
+    kind: 'organisation',
+    organizationId,
+    keyId: key.keyId,
+    permission: 'read_only',
+    zdr: false,
+  };
+  for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+    t.same(authenticator.authenticate(`${scheme} ${secret}`, 'get-status'), principal);
+  }
+  t.match(authenticator.authenticate(`Bearer ${oldKey}`, 'add-document'), {
+    organizationId,
+    permission: 'all',
+  });
+  t.same(authenticator.authenticate(`Bearer ${adminKey}`, 'add-api-key'), { kind: 'administrator' });
+});
+
+t.test('no, a malformed or an unknown key is a 401 that says how to do better', async (t) => {
+  const { statusOf, authenticator, secret } = await build();
+  const headers = [
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    secret,
+    `Basic ${secret}`,
+    `Bearer${secret}`,
+    `Bearer ${secret} x`,
+    `Bearer ${secret.slice(0, -1)}`,
+    `Bearer ${secret}é`,
+    `Bearer ${issueKey(systemChance)}`,
+    `Bearer ${'x'.repeat(256)}`,
+    `Bearer ${'x'.repeat(257)}`,
+    `Bearer ${oldKey}x`,
+    `Bearer ${adminKey}x`,
+  ];
+  for (const header of headers) t.equal(statusOf(header), 401, String(header));
+  try {
+    authenticator.identify(undefined);
+    t.fail('it must throw');
+  } catch (error) {
+    t.match(error, { options: { headers: { 'www-authenticate': 'Bearer' } }, message: /Bearer <API key>/ });
+  }
+});
+
+t.test('a key with a wrong checksum costs no look-up', async (t) => {
+  const { store, statusOf, secret } = await build();
+  store.reads = 0;
+  const wrong = secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0');
+  for (const token of [wrong, 'x'.repeat(39), 'ze_', 'some-other-long-secret'])
+    t.equal(statusOf(`Bearer ${token}`), 401);
+  t.equal(store.reads, 0);
+  t.equal(statusOf(`Bearer ${issueKey(systemChance)}`), 401);
+  t.ok(store.reads > 0, 'a well-formed one is looked up');
+});
+
+t.test('operations for everybody ask nobody', async (t) => {
+  const { authenticator } = await build({ adminKey: null });
+  for (const [operation, need] of Object.entries(operationNeeds)) {
+    if (need !== 'nothing') continue;
+    t.equal(authenticator.authenticate(undefined, operation as Operation), null, operation);
+    t.equal(authenticator.authenticate('Bearer nonsense', operation as Operation), null, operation);
+  }
+});
+
+t.test(
+  'administration without QUARRY_ADMIN_KEY is a 503 for everybody; with it, others are known as who they are',
+  async (t) => {
+    const off = await build({ adminKey: null });
+    for (const header of [undefined, `Bearer ${adminKey}`, `Bearer ${off.secret}`]) {
+      t.equal(off.statusOf(header, 'create-organization'), 503);
+    }
+    t.equal(off.statusOf(`Bearer ${adminKey}`), 401);
+    const on = await build();
+    t.equal(on.statusOf(undefined, 'create-organization'), 401);
+    t.equal(
+      on.statusOf(`Bearer ${on.secret}`, 'create-organization'),
+      200,
+      'the table of permissions answers 403',
+    );
+  },
+);
+
+t.test('a revoked key ends at once, although it was remembered', async (t) => {
+  const { statusOf, keys, key, secret } = await build();
+  t.equal(statusOf(`Bearer ${secret}`), 200);
+  await keys.revoke(key);
+  t.equal(statusOf(`Bearer ${secret}`), 401);
+});
+
+t.test('a changed permission and zero data retention act on the next request', async (t) => {
+  const { authenticator, organisations, keys, key, secret } = await build();
+  t.match(authenticator.identify(`Bearer ${secret}`), { permission: 'read_only', zdr: false });
+  await keys.update(key, { permission: 'all' });
+  await organisations.update(key.organizationId, { zdr: true });
+  t.match(authenticator.identify(`Bearer ${secret}`), { permission: 'all', zdr: true });
+});
+
+t.test('a remembered key costs no look-up for a second, and one look-up after it', async (t) => {
+  const { store, clock, statusOf, secret } = await build();
+  statusOf(`Bearer ${secret}`);
+  store.reads = 0;
+  for (let i = 0; i < 10; i += 1) t.equal(statusOf(`Bearer ${secret}`), 200);
+  t.equal(store.reads, 0);
+  await clock.advance(1_000);
+  t.equal(statusOf(`Bearer ${secret}`), 200);
+  t.ok(store.reads > 0);
+});
+
+t.test('what is remembered is bounded, and holds no wrong keys', async (t) => {
+  const { authenticator, organizationId, keys, statusOf } = await build({ cacheEntriesMax: 5 });
+  const secrets: string[] = [];
+  for (let i = 0; i < 20; i += 1) {
+    const wanted = { organizationId, name: `${i}`, permission: 'all', createdBy: null } as const;
+    secrets.push((await keys.issue(wanted)).secret);
+  }
+  for (const secret of secrets) t.equal(statusOf(`Bearer ${secret}`), 200);
+  t.equal(authenticator.cacheSize, 5);
+  for (let i = 0; i < 20; i += 1) statusOf(`Bearer ${issueKey(systemChance)}`);
+  t.equal(authenticator.cacheSize, 5);
+});
+
+t.test('the operator’s own key keeps working after a start without the setting', async (t) => {
+  const { store, organisations, clock } = await build();
+  const keys = new KeyRing({ store, clock, chance: systemChance });
+  await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
+  const authenticator = new Authenticator({ keys, organisations, clock, adminKey: null });
+  t.match(authenticator.identify(`Bearer ${oldKey}`), { permission: 'all' });
+});

@@ -1,0 +1,294 @@
+import t from 'tap';
+import { firstStart } from '../../src/accounts/first-start.ts';
+import { keyDigest } from '../../src/accounts/key-format.ts';
+import { KeyRing } from '../../src/accounts/key-ring.ts';
+import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
+import { defaultTiers, type OrganisationLimits, type Tiers } from '../../src/accounts/tiers.ts';
+import type { AppError } from '../../src/base/app-error.ts';
+import { systemChance } from '../../src/base/ids.ts';
+import { limits } from '../../src/base/limits.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { FakeTime } from '../access/fake-time.ts';
+
+/** One run of the program over a store that may have seen earlier runs. */
+async function startProgram(store: Store, operatorKey: string | null = null, tiers: Tiers = defaultTiers) {
+  const clock = new FakeTime();
+  const organisations = new OrganisationDirectory({ store, clock, tiers });
+  const keys = new KeyRing({ store, clock, chance: systemChance });
+  const started = await firstStart({ organisations, keys, chance: systemChance, operatorKey });
+  return { clock, organisations, keys, started };
+}
+
+function statusOf(promise: Promise<unknown>): Promise<number> {
+  return promise.then(
+    () => 200,
+    (error: AppError) => error.status,
+  );
+}
+
+const oldKey = 'the-key-we-always-had';
+
+t.test(
+  'the first start makes one organisation and one key, shown once; later starts change nothing',
+  async (t) => {
+    const store = new MemoryStore();
+    const first = await startProgram(store);
+    const secret = first.started.newKey ?? '';
+    t.match(secret, /^ze_[0-9A-Za-z]{36}$/);
+    for (let i = 0; i < 3; i += 1) {
+      const later = await startProgram(store);
+      t.same(later.started, { organizationId: first.started.organizationId, newKey: null });
+      const key = later.keys.findByDigest(keyDigest(secret));
+      t.match(key, { organizationId: first.started.organizationId, permission: 'all' });
+      t.equal((await later.keys.list(first.started.organizationId)).length, 1);
+    }
+  },
+);
+
+t.test('QUARRY_API_KEY is used instead of a random key, on every start', async (t) => {
+  const store = new MemoryStore();
+  for (let i = 0; i < 3; i += 1) {
+    const run = await startProgram(store, oldKey);
+    t.equal(run.started.newKey, null);
+    t.equal(run.keys.findByDigest(keyDigest(oldKey))?.organizationId, run.started.organizationId);
+    t.equal((await run.keys.list(run.started.organizationId)).length, 1);
+  }
+});
+
+t.test('a changed QUARRY_API_KEY replaces the old one and touches no other key', async (t) => {
+  const store = new MemoryStore();
+  const issued = (await startProgram(store)).started.newKey ?? '';
+  await startProgram(store, oldKey);
+  const run = await startProgram(store, 'a-completely-new-key');
+  t.equal(run.keys.findByDigest(keyDigest(oldKey)), undefined);
+  t.ok(run.keys.findByDigest(keyDigest('a-completely-new-key')));
+  t.ok(run.keys.findByDigest(keyDigest(issued)));
+  t.equal((await run.keys.list(run.started.organizationId)).length, 2);
+});
+
+t.test('a name or permission given to the configured key survives a restart', async (t) => {
+  const store = new MemoryStore();
+  const run = await startProgram(store, oldKey);
+  const { organizationId } = run.started;
+  const [key] = await run.keys.list(organizationId);
+  await run.keys.update(
+    { organizationId, keyId: key?.keyId ?? '' },
+    { name: 'Website', permission: 'read_only' },
+  );
+  const later = await startProgram(store, oldKey);
+  t.match(await later.keys.list(organizationId), [{ name: 'Website', permission: 'read_only' }]);
+});
+
+t.test(
+  'a start without QUARRY_API_KEY keeps the key of earlier starts, and then it can be deleted',
+  async (t) => {
+    const store = new MemoryStore();
+    const set = await startProgram(store, oldKey);
+    const { organizationId } = set.started;
+    const keyId = (await set.keys.list(organizationId))[0]?.keyId ?? '';
+    t.equal(
+      await statusOf(set.keys.revoke({ organizationId, keyId })),
+      409,
+      'not while the setting names it',
+    );
+    const unset = await startProgram(store);
+    t.equal(unset.started.newKey, null);
+    t.equal(unset.keys.operatorDigest, keyDigest(oldKey));
+    await unset.keys.revoke({ organizationId, keyId });
+    t.equal(unset.keys.operatorDigest, null);
+    t.equal(unset.keys.findByDigest(keyDigest(oldKey)), undefined);
+  },
+);
+
+t.test('QUARRY_API_KEY may be the key that the first start printed', async (t) => {
+  const store = new MemoryStore();
+  const printed = (await startProgram(store)).started.newKey ?? '';
+  await startProgram(store, oldKey);
+  const run = await startProgram(store, printed);
+  t.equal((await run.keys.list(run.started.organizationId)).length, 1, 'and the earlier setting is gone');
+  t.ok(run.keys.findByDigest(keyDigest(printed)));
+});
+
+t.test('QUARRY_API_KEY may not be another organisation’s key', async (t) => {
+  const store = new MemoryStore();
+  const { organisations, keys } = await startProgram(store);
+  const other = systemChance.uuid();
+  await organisations.create(other);
+  const wanted = { organizationId: other, name: 'a', permission: 'all', createdBy: null } as const;
+  const { secret } = await keys.issue(wanted);
+  t.equal(await statusOf(startProgram(store, secret)), 409);
+});
+
+t.test('an organisation whose last key was deleted gets a new one at the next start', async (t) => {
+  const store = new MemoryStore();
+  const { keys, started } = await startProgram(store);
+  const { organizationId } = started;
+  const keyId = (await keys.list(organizationId))[0]?.keyId ?? '';
+  await keys.revoke({ organizationId, keyId });
+  const again = await startProgram(store);
+  t.equal(again.started.organizationId, organizationId);
+  t.not(again.started.newKey, null);
+});
+
+t.test('nothing in the store holds a key in clear', async (t) => {
+  const store = new MemoryStore();
+  const issued = (await startProgram(store)).started.newKey ?? '';
+  await startProgram(store, oldKey);
+  let dump = '';
+  for await (const { key, value } of store.range({})) {
+    dump += Buffer.from(key).toString('latin1') + Buffer.from(value).toString('latin1');
+  }
+  t.ok(dump.includes('QUARRY_API_KEY'), 'the dump is readable');
+  for (const secret of [issued, oldKey, issued.slice(7, 33)]) t.notOk(dump.includes(secret));
+});
+
+t.test('keys are issued, listed oldest first and masked, renamed, and revoked', async (t) => {
+  const { clock, keys, started } = await startProgram(new MemoryStore(), oldKey);
+  const { organizationId } = started;
+  const secrets: string[] = [];
+  for (const name of ['b', 'a']) {
+    await clock.advance(1_000);
+    const wanted = { organizationId, name, permission: 'read_only', createdBy: 'Ann' } as const;
+    secrets.push((await keys.issue(wanted)).secret);
+  }
+  const listed = await keys.list(organizationId);
+  t.match(listed, [{ name: 'QUARRY_API_KEY' }, { name: 'b', createdBy: 'Ann' }, { name: 'a' }]);
+  for (const key of listed) t.ok(key.masked.includes('…') && !secrets.includes(key.masked));
+  const { keyId } = listed[1]!;
+  await keys.update({ organizationId, keyId }, { name: 'renamed', permission: null });
+  t.match(keys.findByDigest(keyDigest(secrets[0]!)), { name: 'renamed', permission: 'read_only' });
+  await keys.update({ organizationId, keyId }, { permission: 'all' });
+  t.match(keys.findByDigest(keyDigest(secrets[0]!)), { name: 'renamed', permission: 'all' });
+  await keys.revoke({ organizationId, keyId });
+  t.equal(keys.findByDigest(keyDigest(secrets[0]!)), undefined);
+  t.equal(await statusOf(keys.revoke({ organizationId, keyId })), 404);
+});
+
+t.test('changes made at the same moment do not undo each other', async (t) => {
+  const { organisations, keys, started } = await startProgram(new MemoryStore());
+  const { organizationId } = started;
+  const keyId = (await keys.list(organizationId))[0]?.keyId ?? '';
+  await Promise.all([
+    keys.update({ organizationId, keyId }, { name: 'new name' }),
+    keys.update({ organizationId, keyId }, { permission: 'read_only' }),
+    organisations.update(organizationId, { zdr: true }),
+    organisations.update(organizationId, { tier: 'teams' }),
+    organisations.update(organizationId, { overrides: { bytesPerMinuteFast: 5 } }),
+  ]);
+  t.match(await keys.list(organizationId), [{ name: 'new name', permission: 'read_only' }]);
+  t.match(organisations.get(organizationId), {
+    zdr: true,
+    tier: 'teams',
+    overrides: { bytesPerMinuteFast: 5 },
+  });
+  const id = systemChance.uuid();
+  const statuses = await Promise.all([1, 2, 3].map(() => statusOf(organisations.create(id))));
+  t.same(statuses, [200, 409, 409]);
+});
+
+t.test('an id of another organisation’s key is as unknown as a random one', async (t) => {
+  const { organisations, keys, started } = await startProgram(new MemoryStore());
+  const other = systemChance.uuid();
+  await organisations.create(other);
+  const theirs = (await keys.list(started.organizationId))[0]?.keyId ?? '';
+  for (const keyId of [theirs, systemChance.uuid()]) {
+    t.equal(await statusOf(keys.revoke({ organizationId: other, keyId })), 404);
+    t.equal(await statusOf(keys.update({ organizationId: other, keyId }, { name: 'x' })), 404);
+  }
+  t.same(await keys.list(other), []);
+  t.equal((await keys.list(started.organizationId)).length, 1);
+});
+
+t.test('bad names of keys are refused and change nothing', async (t) => {
+  const { keys, started } = await startProgram(new MemoryStore());
+  const { organizationId } = started;
+  const names: readonly [string, number][] = [
+    ['', 400],
+    ['x'.repeat(limits.keyNameBytesMax), 200],
+    ['x'.repeat(limits.keyNameBytesMax + 1), 400],
+    ['ü'.repeat(limits.keyNameBytesMax / 2 + 1), 400],
+    ['half \ud800 a pair', 400],
+  ];
+  for (const [name, status] of names) {
+    const issued = keys.issue({ organizationId, name, permission: 'all', createdBy: null });
+    t.equal(await statusOf(issued), status, JSON.stringify(name.slice(0, 20)));
+  }
+  const createdBy = 'x'.repeat(limits.keyNameBytesMax + 1);
+  t.equal(await statusOf(keys.issue({ organizationId, name: 'x', permission: 'all', createdBy })), 400);
+  t.equal((await keys.list(organizationId)).length, 2);
+});
+
+t.test('an organisation has a bounded number of keys', async (t) => {
+  const store = new MemoryStore();
+  const keys = new KeyRing({ store, clock: new FakeTime(), chance: systemChance, keysPerOrganisationMax: 3 });
+  const issue = (organizationId: string) =>
+    keys.issue({ organizationId, name: 'k', permission: 'all', createdBy: null });
+  const [one, two] = [systemChance.uuid(), systemChance.uuid()];
+  for (let i = 0; i < 3; i += 1) await issue(one);
+  t.equal(await statusOf(issue(one)), 400);
+  t.equal(await statusOf(issue(two)), 200);
+});
+
+t.test(
+  'limits: an override wins, 0 removes it, the first organisation has none, others begin on free',
+  async (t) => {
+    const { organisations, started } = await startProgram(new MemoryStore());
+    const bytesPerRequestMax = 5_000_000;
+    const none: OrganisationLimits = { ...defaultTiers.enterprise, bytesPerRequestMax };
+    t.same(organisations.limitsOf(started.organizationId), none);
+    const id = systemChance.uuid();
+    await organisations.create(id);
+    t.match(organisations.get(id), { name: id, tier: 'free', zdr: false });
+    const free = {
+      bytesPerMinuteFast: 500_000,
+      bytesPerMinuteSlow: 5_000_000,
+      rerankRequestsPerMinute: 1_000,
+      bytesPerRequestMax,
+    };
+    t.same(organisations.limitsOf(id), free);
+    for (const organizationId of [id, started.organizationId]) {
+      const overrides = { bytesPerMinuteFast: 1, bytesPerMinuteSlow: 2, bytesPerRequestMax: 3 };
+      await organisations.update(organizationId, { overrides });
+      t.match(organisations.limitsOf(organizationId), overrides);
+      await organisations.update(organizationId, {
+        overrides: { bytesPerMinuteFast: 0, bytesPerMinuteSlow: null },
+      });
+      t.match(organisations.limitsOf(organizationId), { bytesPerMinuteSlow: 2, bytesPerRequestMax: 3 });
+    }
+    t.equal(organisations.limitsOf(id).bytesPerMinuteFast, 500_000);
+    t.equal(organisations.limitsOf(started.organizationId).bytesPerMinuteFast, null);
+    await organisations.update(id, {
+      tier: 'enterprise',
+      overrides: { bytesPerMinuteSlow: 0, bytesPerRequestMax: 0 },
+    });
+    t.same(organisations.limitsOf(id), none);
+  },
+);
+
+t.test('what the tiers allow is configuration', async (t) => {
+  const tiers = { ...defaultTiers, free: { ...defaultTiers.free, bytesPerMinuteFast: 7 } };
+  const { organisations } = await startProgram(new MemoryStore(), null, tiers);
+  const id = systemChance.uuid();
+  await organisations.create(id);
+  t.equal(organisations.limitsOf(id).bytesPerMinuteFast, 7);
+});
+
+t.test('an unknown organisation is a 404', async (t) => {
+  const { organisations } = await startProgram(new MemoryStore());
+  const id = systemChance.uuid();
+  t.equal(await statusOf(organisations.update(id, { zdr: true })), 404);
+  t.throws(() => organisations.get(id), { code: 'not_found' });
+  t.throws(() => organisations.limitsOf(id), { code: 'not_found' });
+});
+
+t.test('a refused write leaves nothing behind that counts', async (t) => {
+  const store = new MemoryStore();
+  const { organisations, keys, started } = await startProgram(store);
+  const before = keys.revision + organisations.revision;
+  await store.close();
+  const wanted = { ...started, name: 'x', permission: 'all', createdBy: null } as const;
+  t.equal(await statusOf(keys.issue(wanted)), 503);
+  t.equal(await statusOf(organisations.create(systemChance.uuid())), 503);
+  t.equal(keys.revision + organisations.revision, before);
+});
