@@ -1,0 +1,89 @@
+import t from 'tap';
+import { silentLogger } from '../../src/base/logger.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { UsageLedger, type WindowQuestion } from '../../src/usage/ledger.ts';
+import { UsageMeter } from '../../src/usage/meter.ts';
+import { FakeTime } from '../access/fake-time.ts';
+
+const organizationId = '11111111-1111-4111-8111-111111111111';
+const begin = Date.UTC(2026, 1, 26, 22, 0);
+
+/** One query at minute 0, 7, 14, ... of ten days, in turn on three collections; each has a length of its own. */
+async function build() {
+  const store = new MemoryStore();
+  const clock = new FakeTime({ wall: begin });
+  const meter = new UsageMeter({ store, clock, logger: silentLogger });
+  const asked: { second: number; collection: string; results: number }[] = [];
+  const collections = ['a', 'b', 'c'].map((c) => `${c.repeat(8)}-1111-4111-8111-111111111111`);
+  while (clock.now() < begin + 10 * 86_400_000) {
+    const collection = collections[asked.length % 3] ?? '';
+    const results = asked.length;
+    meter.recordQuery({
+      organizationId,
+      collectionId: collection,
+      type: 'coarse',
+      queryBytes: 1,
+      queriedBytes: 1,
+      queryTokens: 1,
+      results,
+      timeTakenMs: 0.5,
+    });
+    asked.push({ second: clock.now() / 1000, collection, results });
+    await clock.advance(7 * 60_000);
+  }
+  await meter.flush();
+  return { ledger: new UsageLedger({ store, clock }), asked, collections };
+}
+
+t.test('every stretch of time in every window adds up to exactly the facts in it', async (t) => {
+  const { ledger, asked, collections } = await build();
+  const seconds = { minutely: 60, hourly: 3_600, daily: 86_400 } as const;
+  const first = begin / 1000;
+  const stretches = [
+    [0, 0],
+    [0, 59],
+    [60, 419],
+    [420, 420],
+    [3_599, 3_600],
+    [100, 86_400 * 2 + 12_345],
+    [7_200, 86_400 * 3 + 7_199],
+    [-500_000, 86_400 * 30],
+    [86_400 * 20, 86_400 * 21],
+  ];
+  for (const window of ['minutely', 'hourly', 'daily'] as const) {
+    for (const [from = 0, to = 0] of stretches) {
+      const question: WindowQuestion = {
+        organizationId,
+        kind: 'queries',
+        startTime: first + from,
+        endTime: first + to,
+        window,
+        about: null,
+      };
+      const expected = new Map<string, number[]>();
+      for (const { second, collection, results } of asked) {
+        const inside = second >= Math.floor((first + from) / 60) * 60 && second <= first + to;
+        if (!inside) continue;
+        const key = `${Math.floor(second / seconds[window]) * seconds[window]} ${collection}`;
+        const [count = 0, sum = 0] = expected.get(key) ?? [];
+        expected.set(key, [count + 1, sum + results]);
+      }
+      const rows = await ledger.windows(question);
+      const got = new Map(
+        rows.map((row) => [`${row.windowStart} ${row.about}`, [row.amounts[0], row.amounts[4]]]),
+      );
+      t.same(got, expected, `${window} ${from}..${to}: ${rows.length} rows`);
+      t.same(
+        rows.map((row) => row.windowStart),
+        rows.map((row) => row.windowStart).sort((a, b) => a - b),
+        'oldest first',
+      );
+      const only = await ledger.windows({ ...question, about: new Set([collections[1] ?? '']) });
+      t.same(
+        only,
+        rows.filter((row) => row.about === collections[1]),
+      );
+      t.same(await ledger.windows({ ...question, about: new Set() }), []);
+    }
+  }
+});
