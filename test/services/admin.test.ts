@@ -1,0 +1,149 @@
+import t from 'tap';
+import { Authenticator } from '../../src/access/authenticate.ts';
+import { firstStart } from '../../src/accounts/first-start.ts';
+import { KeyRing } from '../../src/accounts/key-ring.ts';
+import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
+import { defaultTiers } from '../../src/accounts/tiers.ts';
+import type { AppError } from '../../src/base/app-error.ts';
+import { systemChance } from '../../src/base/ids.ts';
+import type { Principal } from '../../src/schemas/principal.ts';
+import { AdminService } from '../../src/services/admin.ts';
+import type { Call } from '../../src/services/call.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { FakeTime } from '../access/fake-time.ts';
+
+const call: Call<Extract<Principal, { kind: 'administrator' }>> = {
+  principal: { kind: 'administrator' },
+  requestId: 'r',
+  baseUrl: 'http://127.0.0.1',
+  receivedAt: 0,
+  signal: new AbortController().signal,
+};
+const organization_id = 'aaaaaaaa-1111-4111-8111-111111111111';
+
+async function build() {
+  const store = new MemoryStore();
+  const clock = new FakeTime({ wall: Date.UTC(2026, 10, 21, 8) });
+  const organisations = new OrganisationDirectory({ store, clock, tiers: defaultTiers });
+  const keys = new KeyRing({ store, clock, chance: systemChance });
+  const first = await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
+  const authenticator = new Authenticator({ keys, organisations, clock, adminKey: null });
+  return { first, authenticator, admin: new AdminService({ organisations, keys }) };
+}
+
+function statusOf(promise: Promise<unknown>): Promise<number> {
+  return promise.then(
+    () => 200,
+    (error: AppError) => error.status,
+  );
+}
+
+t.test('an organisation is created, described and changed; what is not named stays', async (t) => {
+  const { admin } = await build();
+  t.match(await admin.createOrganization(call, { organization_id }), { message: 'Success!' });
+  const created = {
+    organization_id,
+    name: organization_id,
+    subscription_tier: 'free',
+    override_bpm_fast: null,
+    override_bpm_slow: null,
+    override_max_bytes_per_request: null,
+    zdr: false,
+  };
+  t.same(await admin.getOrganization(call, { organization_id }), created);
+  const changes = [
+    [{}, {}],
+    [
+      { subscription_tier: 'teams', zdr: true },
+      { subscription_tier: 'teams', zdr: true },
+    ],
+    [
+      { override_bpm_fast: 7, override_bpm_slow: 8 },
+      { override_bpm_fast: 7, override_bpm_slow: 8 },
+    ],
+    [{ override_max_bytes_per_request: 9 }, { override_max_bytes_per_request: 9 }],
+    [
+      { override_bpm_fast: 0, override_bpm_slow: null, zdr: null, subscription_tier: null },
+      { override_bpm_fast: null },
+    ],
+    [{ zdr: false }, { zdr: false }],
+  ] as const;
+  let expected: object = created;
+  for (const [change, effect] of changes) {
+    t.match(await admin.updateOrganization(call, { organization_id, ...change }), { message: 'Success!' });
+    expected = { ...expected, ...effect };
+    t.same(await admin.getOrganization(call, { organization_id }), expected, JSON.stringify(change));
+  }
+});
+
+t.test('an organisation that exists is a 409 and stays as it is, in capitals too', async (t) => {
+  const { admin } = await build();
+  await admin.createOrganization(call, { organization_id });
+  await admin.updateOrganization(call, { organization_id, zdr: true });
+  for (const id of [organization_id, organization_id.toUpperCase()]) {
+    t.equal(await statusOf(admin.createOrganization(call, { organization_id: id })), 409);
+    t.match(await admin.getOrganization(call, { organization_id: id }), { organization_id, zdr: true });
+  }
+});
+
+t.test('a key is shown once, works, is listed masked, and ends when deleted', async (t) => {
+  const { admin, authenticator } = await build();
+  await admin.createOrganization(call, { organization_id });
+  const request = { organization_id, name: 'Website', permission: 'read_only' } as const;
+  const { api_key } = await admin.addApiKey(call, { ...request, created_by: 'Ann' });
+  t.match(authenticator.identify(`Bearer ${api_key}`), {
+    organizationId: organization_id,
+    permission: 'read_only',
+  });
+  const { api_keys } = await admin.listApiKeys(call, { organization_id });
+  t.equal(api_keys.length, 1);
+  const [listed] = api_keys;
+  t.match(listed, {
+    name: 'Website',
+    permission: 'read_only',
+    created_by: 'Ann',
+    created_at: '2026-11-21T08:00:00.000Z',
+    api_key: `${api_key.slice(0, 7)}…${api_key.slice(-4)}`,
+  });
+  const api_key_id = listed?.id ?? '';
+  await admin.updateApiKey(call, { organization_id, api_key_id, permission: 'all' });
+  await admin.updateApiKey(call, { organization_id, api_key_id, name: 'Shop', permission: null });
+  t.match(await admin.listApiKeys(call, { organization_id }), {
+    api_keys: [{ id: api_key_id, name: 'Shop', permission: 'all' }],
+  });
+  t.match(authenticator.identify(`Bearer ${api_key}`), { permission: 'all' });
+  await admin.deleteApiKey(call, { organization_id, api_key_id });
+  t.throws(() => authenticator.identify(`Bearer ${api_key}`), { code: 'unauthorised' });
+  t.same(await admin.listApiKeys(call, { organization_id }), { api_keys: [] });
+});
+
+t.test('an unknown organisation is a 404 in every operation', async (t) => {
+  const { admin } = await build();
+  const place = { organization_id, api_key_id: systemChance.uuid() };
+  const operations = {
+    get: admin.getOrganization(call, place),
+    update: admin.updateOrganization(call, { ...place, zdr: true }),
+    add: admin.addApiKey(call, { ...place, name: 'x', permission: 'all' }),
+    list: admin.listApiKeys(call, place),
+    updateKey: admin.updateApiKey(call, { ...place, name: 'x' }),
+    deleteKey: admin.deleteApiKey(call, place),
+  };
+  for (const [name, operation] of Object.entries(operations)) t.equal(await statusOf(operation), 404, name);
+});
+
+t.test('a key id of another organisation is a 404 and the key lives on', async (t) => {
+  const { admin, first } = await build();
+  await admin.createOrganization(call, { organization_id });
+  const { api_keys } = await admin.listApiKeys(call, { organization_id: first.organizationId });
+  const api_key_id = api_keys[0]?.id ?? '';
+  t.equal(await statusOf(admin.deleteApiKey(call, { organization_id, api_key_id })), 404);
+  t.equal(await statusOf(admin.updateApiKey(call, { organization_id, api_key_id, name: 'mine' })), 404);
+  t.same(await admin.listApiKeys(call, { organization_id: first.organizationId }), { api_keys });
+});
+
+t.test('a bad name is a 400', async (t) => {
+  const { admin } = await build();
+  await admin.createOrganization(call, { organization_id });
+  const add = admin.addApiKey(call, { organization_id, name: '', permission: 'all' });
+  t.equal(await statusOf(add), 400);
+});

@@ -1,0 +1,336 @@
+import t from 'tap';
+import { ModelAdmission } from '../../src/access/model-admission.ts';
+import { defaultTiers, type OrganisationLimits } from '../../src/accounts/tiers.ts';
+import { AppError } from '../../src/base/app-error.ts';
+import { toDimensions } from '../../src/models/dimensions.ts';
+import type { OrganisationPrincipal } from '../../src/schemas/principal.ts';
+import type { Call } from '../../src/services/call.ts';
+import { type ModelFact, type ModelRuns, ModelService } from '../../src/services/models.ts';
+import { FakeTime } from '../access/fake-time.ts';
+
+const offered = [2560, 1280, 640, 320, 160, 80, 40];
+const unlimited: OrganisationLimits = { ...defaultTiers.enterprise, bytesPerRequestMax: 5_000_000 };
+const free: OrganisationLimits = { ...defaultTiers.free, bytesPerRequestMax: 5_000_000 };
+
+/** A model without chance: the vector of a text points where its length and the input type say, 320 wide. */
+class FakeRuns implements ModelRuns {
+  readonly seen: { readonly texts: number; readonly priority: string; readonly model: string }[] = [];
+  readonly #time: FakeTime;
+
+  constructor(time: FakeTime) {
+    this.#time = time;
+  }
+
+  async embed(
+    texts: readonly string[],
+    inputType: 'query' | 'document',
+    { priority, model }: { readonly priority: 'fast' | 'slow'; readonly model: string },
+  ) {
+    this.seen.push({ texts: texts.length, priority, model });
+    await this.#time.advance(20);
+    const vectors = new Float32Array(texts.length * 320);
+    texts.forEach((text, i) => {
+      const at = i * 320 + (text.length % 20) + (inputType === 'query' ? 20 : 0);
+      vectors[at] = 0.6;
+      vectors[at + 250 - (at % 320)] = 0.8;
+    });
+    return { vectors, dimensions: 320, tokens: texts.length * 3, inferenceMs: 15 };
+  }
+
+  async rerank(
+    model: string,
+    query: string,
+    documents: readonly string[],
+    { priority }: { readonly priority: 'fast' | 'slow' },
+  ) {
+    this.seen.push({ texts: documents.length, priority, model });
+    await this.#time.advance(20);
+    const scores = Float32Array.from(documents, (text) => (text.includes(query) ? text.length / 100 : 0));
+    return { scores, tokens: documents.length * 5, inferenceMs: 500 };
+  }
+}
+
+function build(organisation: OrganisationLimits = unlimited) {
+  const time = new FakeTime();
+  const runs = new FakeRuns(time);
+  const facts: (ModelFact & { kind: string; documents?: number; inferenceMs?: number })[] = [];
+  const gate = new ModelAdmission({ limitsOf: () => organisation, clock: time, timer: time });
+  const service = new ModelService({
+    runs,
+    gate,
+    clock: time,
+    meter: {
+      recordEmbed: (fact) => facts.push({ kind: 'embed', ...fact }),
+      recordRerank: (fact) => facts.push({ kind: 'rerank', ...fact }),
+    },
+    catalogue: {
+      dimensionsOf: (model, asked) => {
+        if (model !== 'zembed-1') throw new AppError('not_found', 'the ids are zembed-1');
+        if (asked !== null && !offered.includes(asked)) throw new AppError('bad_request', 'not offered');
+        return asked ?? 2560;
+      },
+      checkReranker: (model) => {
+        if (!model.startsWith('zerank-')) throw new AppError('not_found', 'the ids are zerank-1, zerank-2');
+      },
+      toDimensions,
+    },
+  });
+  const call = (signal = new AbortController().signal): Call<OrganisationPrincipal> => ({
+    principal: {
+      kind: 'organisation',
+      organizationId: 'one',
+      keyId: 'k',
+      permission: 'read_only',
+      zdr: false,
+    },
+    requestId: 'request-1',
+    baseUrl: 'http://127.0.0.1',
+    receivedAt: time.monotonic(),
+    signal,
+  });
+  return { time, runs, facts, service, call };
+}
+
+const embedRequest = { model: 'zembed-1', input_type: 'document' } as const;
+const rerankRequest = { model: 'zerank-2', query: 'fee' } as const;
+
+async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
+  const error = await promise.then(
+    () => new Error('it was answered'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+function numbers(embedding: number[] | string): number[] {
+  if (typeof embedding !== 'string') return embedding;
+  const bytes = Buffer.from(embedding, 'base64');
+  return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
+}
+
+t.test('embed answers one vector of unit length per text, in order, in every offered length', async (t) => {
+  const { service, call } = build();
+  const input = ['a', 'bb', '', 'dddd'];
+  for (const dimensions of [undefined, null, ...offered]) {
+    const reply = await service.embed(call(), {
+      ...embedRequest,
+      input,
+      ...(dimensions === undefined ? {} : { dimensions }),
+    });
+    t.equal(reply.results.length, 4);
+    reply.results.forEach((result, i) => {
+      const vector = numbers(result.embedding);
+      t.equal(vector.length, dimensions ?? 2560);
+      const strongest = vector.indexOf(Math.max(...vector.slice(0, 40)));
+      t.equal(strongest, input[i]?.length, `the vector of text ${i}`);
+      t.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-6);
+    });
+  }
+});
+
+t.test('float and base64 hold the same numbers', async (t) => {
+  const { service, call } = build();
+  const request = { ...embedRequest, input: ['some text'], dimensions: 160 };
+  const float = await service.embed(call(), { ...request, encoding_format: 'float' });
+  const unsaid = await service.embed(call(), request);
+  const base64 = await service.embed(call(), { ...request, encoding_format: 'base64' });
+  const text = base64.results[0]?.embedding ?? '';
+  t.type(text, 'string');
+  t.same(numbers(text), float.results[0]?.embedding);
+  t.same(unsaid, float);
+});
+
+t.test('the same text as query and as document gives different vectors', async (t) => {
+  const { service, call } = build();
+  const [query, document] = await Promise.all([
+    service.embed(call(), { ...embedRequest, input: 'x', input_type: 'query' }),
+    service.embed(call(), { ...embedRequest, input: 'x' }),
+  ]);
+  t.notSame(query.results, document.results);
+});
+
+t.test('a single string is one text, an empty string is a text, an empty list is no text', async (t) => {
+  const { service, call, runs } = build();
+  t.match(await service.embed(call(), { ...embedRequest, input: '' }), {
+    results: { length: 1 },
+    usage: { total_bytes: 150, total_tokens: 3 },
+  });
+  const seen = runs.seen.length;
+  t.same(await service.embed(call(), { ...embedRequest, input: [] }), {
+    results: [],
+    usage: { total_bytes: 0, total_tokens: 0 },
+  });
+  t.match(await service.rerank(call(), { ...rerankRequest, documents: [] }), {
+    results: [],
+    total_bytes: 0,
+    total_tokens: 0,
+  });
+  t.equal(runs.seen.length, seen, 'and no model runs for it');
+});
+
+t.test('charged bytes: 150 and the text for embed; 150, the query and the text for rerank', async (t) => {
+  const { service, call } = build();
+  const embedded = await service.embed(call(), { ...embedRequest, input: ['ü', 'abc'] });
+  t.same(embedded.usage, { total_bytes: 2 * 150 + 2 + 3, total_tokens: 6 });
+  const ranked = await service.rerank(call(), { ...rerankRequest, query: 'né', documents: ['ü', 'abc'] });
+  t.match(ranked, { total_bytes: 2 * (150 + 3) + 2 + 3, total_tokens: 10 });
+});
+
+t.test('rerank answers best first, equal scores in the order given, cut to top_n', async (t) => {
+  const { service, call } = build();
+  const documents = ['none', 'a fee', 'no', 'a much longer fee', 'the fee'];
+  const order = async (top_n?: number | null) => {
+    const reply = await service.rerank(call(), {
+      ...rerankRequest,
+      documents,
+      ...(top_n === undefined ? {} : { top_n }),
+    });
+    return reply.results.map((result) => result.index);
+  };
+  t.same(await order(), [3, 4, 1, 0, 2]);
+  t.same(await order(null), [3, 4, 1, 0, 2]);
+  t.same(await order(2), [3, 4]);
+  t.same(await order(99), [3, 4, 1, 0, 2]);
+  for (const bad of [0, -1]) {
+    const refusal = await refusalOf(service.rerank(call(), { ...rerankRequest, documents, top_n: bad }));
+    t.match(refusal, { status: 400, message: /top_n must be at least 1/ });
+  }
+});
+
+t.test(
+  'rerank tells how it ran and how long, in seconds, and the model’s part is never the larger',
+  async (t) => {
+    const { service, call } = build();
+    const reply = await service.rerank(call(), { ...rerankRequest, documents: ['a'] });
+    t.match(reply, { actual_latency_mode: 'fast', e2e_latency: 0.02, inference_latency: 0.02 });
+    const slow = await service.rerank(call(), { ...rerankRequest, documents: ['a'], latency: 'slow' });
+    t.match(slow, { actual_latency_mode: 'slow' });
+  },
+);
+
+t.test('slow calls run with low priority, others with the priority of fast work', async (t) => {
+  const { service, call, runs } = build();
+  await service.embed(call(), { ...embedRequest, input: 'x', latency: 'slow' });
+  await service.embed(call(), { ...embedRequest, input: 'x', latency: 'fast' });
+  await service.embed(call(), { ...embedRequest, input: 'x', latency: null });
+  t.same(
+    runs.seen.map((run) => run.priority),
+    ['slow', 'fast', 'fast'],
+  );
+});
+
+t.test('a call over the fast limit runs slow, and after that limit too it gets 429', async (t) => {
+  const { service, call } = build(free);
+  const documents = (bytes: number) => ['x'.repeat(bytes - 150)];
+  const request = (bytes: number) => ({ ...rerankRequest, query: '', documents: documents(bytes) });
+  t.match(await service.rerank(call(), request(500_000)), { actual_latency_mode: 'fast' });
+  t.match(await service.rerank(call(), request(5_000_000)), { actual_latency_mode: 'slow' });
+  t.match(await refusalOf(service.rerank(call(), { ...request(200), latency: 'fast' })), { status: 429 });
+  t.match(await refusalOf(service.rerank(call(), request(4_000_000))), { status: 429 });
+});
+
+t.test('more than 5,000,000 charged bytes are a 413, exactly so many are not', async (t) => {
+  const { service, call, facts } = build();
+  const fits = await service.embed(call(), {
+    ...embedRequest,
+    input: ['x'.repeat(4_999_850)],
+    dimensions: 40,
+  });
+  t.equal(fits.usage.total_bytes, 5_000_000);
+  const tooLarge = service.embed(call(), { ...embedRequest, input: ['x'.repeat(4_999_851)] });
+  t.match(await refusalOf(tooLarge), { status: 413, message: /5000001 bytes.*at most 5000000/ });
+  t.equal(facts.length, 1, 'and is not counted');
+});
+
+t.test('vectors that no reply could hold are a 413 that says how many fit', async (t) => {
+  const { service, call, runs } = build();
+  const many = Array<string>(2_049).fill('');
+  const refusal = await refusalOf(service.embed(call(), { ...embedRequest, input: many }));
+  t.match(refusal, { status: 413, message: /at most 2048 texts/ });
+  t.equal(runs.seen.length, 0);
+  const reply = await service.embed(call(), { ...embedRequest, input: many, dimensions: 40 });
+  t.equal(reply.results.length, 2_049);
+  t.ok(
+    runs.seen.every((run) => run.texts <= 1_024),
+    'long lists run piece by piece',
+  );
+});
+
+t.test('an unknown model is a 404, a length that is not offered a 400', async (t) => {
+  const { service, call } = build();
+  const embed = (more: object) => refusalOf(service.embed(call(), { ...embedRequest, input: 'x', ...more }));
+  t.match(await embed({ model: 'zerank-2' }), { status: 404, message: /zembed-1/ });
+  t.match(await embed({ dimensions: 41 }), { status: 400 });
+  const rerank = service.rerank(call(), { ...rerankRequest, model: 'zembed-1', documents: ['x'] });
+  t.match(await refusalOf(rerank), { status: 404, message: /zerank-1/ });
+});
+
+t.test('every call is counted with its bytes, tokens and times', async (t) => {
+  const { service, call, facts } = build();
+  await service.embed(call(), { ...embedRequest, input: ['abc'] });
+  await service.rerank(call(), { ...rerankRequest, documents: ['a', 'b'] });
+  const common = { organizationId: 'one', explicitCall: true, timeTakenMs: 20 };
+  t.same(facts, [
+    { kind: 'embed', ...common, model: 'zembed-1', bytes: 153, tokens: 3 },
+    { kind: 'rerank', ...common, model: 'zerank-2', bytes: 308, tokens: 10, documents: 2, inferenceMs: 20 },
+  ]);
+});
+
+t.test('a caller who left is served no further piece', async (t) => {
+  const { service, call, runs, facts } = build();
+  const gone = new AbortController();
+  const work = service.embed(call(gone.signal), {
+    ...embedRequest,
+    input: Array<string>(3_000).fill('x'),
+    dimensions: 40,
+  });
+  await Promise.resolve();
+  gone.abort(new AppError('unavailable', 'The client went away.'));
+  t.equal((await refusalOf(work)).message, 'The client went away.');
+  t.ok(runs.seen.length <= 1);
+  t.same(facts, []);
+});
+
+t.test('OpenAI clients find their shape, and texts are documents unless they say otherwise', async (t) => {
+  const { service, call } = build();
+  const request = { model: 'zembed-1', input: ['a', 'bb'], dimensions: 80 };
+  const reply = await service.openAiEmbeddings(call(), request);
+  const ours = await service.embed(call(), { ...embedRequest, ...request });
+  t.same(reply, {
+    object: 'list',
+    data: ours.results.map(({ embedding }, index) => ({ object: 'embedding', index, embedding })),
+    model: 'zembed-1',
+    usage: { prompt_tokens: 6, total_tokens: 6 },
+  });
+  const query = await service.openAiEmbeddings(call(), {
+    ...request,
+    input: 'a',
+    input_type: 'query',
+    encoding_format: 'base64',
+  });
+  const asQuery = await service.embed(call(), {
+    ...embedRequest,
+    ...request,
+    input: 'a',
+    input_type: 'query',
+  });
+  t.same(numbers(query.data[0]?.embedding ?? ''), asQuery.results[0]?.embedding);
+});
+
+t.test('Cohere clients find their shape, with strings or objects, with or without the texts', async (t) => {
+  const { service, call } = build();
+  const documents = ['none', { text: 'a fee' }];
+  const request = { model: 'zerank-2', query: 'fee', documents };
+  const best = { index: 1, relevance_score: Math.fround(0.05) };
+  t.same(await service.cohereRerank(call(), request), {
+    id: 'request-1',
+    results: [best, { index: 0, relevance_score: 0 }],
+    meta: { api_version: { version: '2' }, billed_units: { search_units: 1 }, tokens: { input_tokens: 10 } },
+  });
+  const withText = await service.cohereRerank(call(), { ...request, return_documents: true, top_n: 1 });
+  t.same(withText.results, [{ ...best, document: { text: 'a fee' } }]);
+  t.match(await refusalOf(service.cohereRerank(call(), { ...request, top_n: 0 })), { status: 400 });
+  const long = await service.cohereRerank(call(), { ...request, documents: Array<string>(101).fill('x') });
+  t.equal(long.meta.billed_units.search_units, 2);
+});
