@@ -7,7 +7,7 @@ const outputLinesShownMax = 60;
 const outputUnitsKeptMax = 64 * 1024;
 const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
-/** Resolves when the child ended with 0; rejects with a LaunchFailure otherwise, and when a signal ended the launcher. */
+/** Resolves when the child ended with 0; rejects with a LaunchFailure otherwise, and when a signal came meanwhile. */
 export async function runStep(step) {
   const startedAt = performance.now();
   const seconds = () => Math.round((performance.now() - startedAt) / 1000);

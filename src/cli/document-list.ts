@@ -2,7 +2,7 @@ import { limits } from '../base/limits.ts';
 import type { DocumentMetadataResponse, GetDocumentInfoListResponse } from '../schemas/documents.ts';
 import type { Api } from './api.ts';
 
-/** A document as the server lists it; `sha256` is the hash of its raw bytes in hexadecimal, where the server sends it. */
+/** A document as the server lists it; `sha256` is the hash of its raw bytes in hexadecimal. */
 export type ListedDocument = DocumentMetadataResponse & { readonly sha256?: string | null };
 
 export interface ListRequest {

@@ -1,0 +1,484 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import t, { type Test } from 'tap';
+import ts from 'typescript';
+import { projectRoot } from '../src/base/root.ts';
+
+/**
+ * Reads the code and enforces the laws of the house, so that nobody has to remember them. The tables are data: a new
+ * room or a new outside thing is a new line.
+ */
+
+/** Room -> what it may import of ours. "room" allows the whole room, "room/file" one file, "type:room" its types. */
+const importTable: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  schemas: ['base'],
+  config: ['base', 'schemas'],
+  addon: ['base'],
+  engine: ['base', 'addon'],
+  store: ['base', 'schemas'],
+  text: ['base', 'addon'],
+  models: ['base', 'schemas', 'text'],
+  parsing: ['base', 'schemas'],
+  chunking: ['base'],
+  pipeline: ['base', 'schemas', 'store', 'engine', 'text', 'type:parsing', 'type:chunking', 'type:models'],
+  search: ['base', 'schemas', 'store', 'engine', 'text', 'pipeline/pools'],
+  audit: ['base', 'schemas', 'store'],
+  accounts: ['base', 'schemas', 'store', 'audit'],
+  billing: ['base', 'schemas', 'store', 'audit'],
+  marketplaces: ['base', 'schemas', 'store', 'audit'],
+  usage: ['base', 'schemas', 'store'],
+  access: ['base', 'schemas', 'store', 'accounts', 'billing/plans'],
+  services: ['base', 'schemas', 'store', 'pipeline', 'search', 'models', 'usage', 'audit'],
+  http: ['base', 'schemas', 'access', 'services'],
+  // The routes of the account side reach further than the corridor.
+  'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
+  cli: ['base', 'schemas', 'config', 'main'],
+  web: ['type:base', 'type:schemas', 'type:config'],
+  main: ['config', 'app'],
+  app: ['*'],
+  workers: ['base', 'schemas', 'parsing', 'chunking', 'text', 'models'],
+  bench: ['base', 'schemas', 'engine', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
+  // The training recipes of the built-in models, which live beside what they made.
+  recipes: ['base', 'schemas', 'text', 'models', 'chunking'],
+  test: ['*'],
+  'test/e2e': ['test'],
+};
+
+/** Packages that are a language rather than an outside thing; every other one lives in a single file. */
+const sharedPackages: readonly string[] = ['typebox', 'typebox/value', 'typebox/compile', 'msgpackr'];
+
+/** Second implementations of a contract that only the contract's suite builds. */
+const twins: readonly string[] = ['src/store/memory-store.ts'];
+
+/** What only one place may touch, because everybody else is handed it. */
+const reservedWords: readonly { readonly words: RegExp; readonly where: RegExp; readonly law: string }[] = [
+  {
+    words: /\bprocess\.env\b(?!\.\w+ = )/,
+    where: /^src\/config\//,
+    law: 'src/config is the only reader of variables',
+  },
+  {
+    words: /\bDate\.now\(|\bnew Date\(\)/,
+    where: /^src\/base\/clock\.ts$/,
+    law: 'time arrives as an argument',
+  },
+  { words: /\bMath\.random\(/, where: /^src\/base\/ids\.ts$/, law: 'chance arrives as an argument' },
+  { words: /quarry\.node\b/, where: /^src\/addon\/addon\.ts$/, law: 'one file loads the native engine' },
+];
+
+/** Code is formatted to 110; a comment may reach a little further. */
+const columnsMax = 120;
+const functionLinesMax = 70;
+const bannedWords = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK'].join('|')})\\b`);
+const bannedNames = new Set([
+  'utils',
+  'util',
+  'common',
+  'helpers',
+  'helper',
+  'types',
+  'lib',
+  'misc',
+  'index',
+  'shared',
+]);
+const bannedIdentifiers = new Set(
+  'req res ctx cfg opts cb fn str arr obj val idx tmp mgr buf evt'.split(' '),
+);
+/** Machines and registries have names of their own; no file of the project knows one. */
+const machineWords = new RegExp(
+  [
+    `(^|[\\s"'\`(=:])/(${['home', 'root', 'Users', 'work', 'mnt'].join('|')})/\\w`,
+    `registry\\s*=\\s*\\S+`,
+    `"resolved": "https?://(?!registry\\.npmjs\\.org/)`,
+    `https?://[\\w.:-]*(?:artifactory|nexus|verdaccio|proxy)[\\w.:-]*/`,
+  ].join('|'),
+);
+
+interface SourceFile {
+  /** Relative to the root, with slashes. */
+  readonly path: string;
+  readonly text: string;
+  readonly tree: ts.SourceFile;
+}
+
+interface ImportEdge {
+  readonly from: string;
+  readonly specifier: string;
+  /** True when nothing remains of it at run time. */
+  readonly typeOnly: boolean;
+}
+
+/** Where code lives; everything else is data, text or configuration. */
+const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin'];
+const skippedFolders = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared)$/;
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(projectRoot, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return skippedFolders.test(entry.name) ? [] : filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
+const files = filesBelow('');
+const sources: SourceFile[] = files
+  .filter((path) => /\.(ts|js)$/.test(path) && codeFolders.includes(path.split('/')[0] ?? ''))
+  .map((path) => {
+    const text = readFileSync(join(projectRoot, path), 'utf8');
+    return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true) };
+  });
+const native = files.filter((path) => /^native\/.*\.(cc|h)$/.test(path));
+
+function visit(node: ts.Node, each: (node: ts.Node) => void): void {
+  each(node);
+  ts.forEachChild(node, (child) => visit(child, each));
+}
+
+function lineOf(file: SourceFile, position: number): number {
+  return file.tree.getLineAndCharacterOfPosition(position).line + 1;
+}
+
+/** Static imports, re-exports, `import()` and `import('x').Type`. */
+function importsOf(file: SourceFile): ImportEdge[] {
+  const edges: ImportEdge[] = [];
+  const add = (specifier: ts.Node | undefined, typeOnly: boolean) => {
+    if (specifier !== undefined && ts.isStringLiteral(specifier)) {
+      edges.push({ from: file.path, specifier: specifier.text, typeOnly });
+    }
+  };
+  visit(file.tree, (node) => {
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, importsOnlyTypes(node.importClause));
+    if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly);
+    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true);
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      add(node.arguments[0], false);
+  });
+  return edges;
+}
+
+function importsOnlyTypes(clause: ts.ImportClause | undefined): boolean {
+  if (clause === undefined) return false;
+  if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
+  const names = clause.namedBindings;
+  return clause.name === undefined &&
+    names !== undefined &&
+    ts.isNamedImports(names) &&
+    names.elements.length > 0
+    ? names.elements.every((element) => element.isTypeOnly)
+    : false;
+}
+
+/** Where a relative import leads, from the root, or null for a package. */
+function target(edge: ImportEdge): string | null {
+  if (!edge.specifier.startsWith('.')) return null;
+  return relative('.', join(dirname(edge.from), edge.specifier)).replaceAll('\\', '/');
+}
+
+/** The room of a file: "store", "cli", "app", "workers", "test"; "" for a place that is none. */
+function roomOf(path: string): string {
+  const [top = '', second = ''] = path.split('/');
+  if (top === 'models') return 'recipes';
+  if (top !== 'src') return top;
+  return second.replace(/\.ts$/, '');
+}
+
+function allowedFor(path: string): readonly string[] {
+  if (path.startsWith('test/e2e/')) return importTable['test/e2e'] ?? [];
+  const extra = path.startsWith('src/http/routes') ? (importTable['http/routes'] ?? []) : [];
+  return [...(importTable[roomOf(path)] ?? []), ...extra];
+}
+
+function mayImport(edge: ImportEdge, to: string): boolean {
+  const room = roomOf(to);
+  if (room === roomOf(edge.from)) return true;
+  if (room === 'workers') return false;
+  const file = to.replace(/^src\//, '').replace(/\.ts$/, '');
+  return allowedFor(edge.from).some((entry) => {
+    if (entry === '*' || entry === room || entry === file) return true;
+    return edge.typeOnly && entry === `type:${room}`;
+  });
+}
+
+const edges = sources.flatMap(importsOf);
+
+/** Fails with one line per offence, so that the report says where to look. */
+function clean(t: Test, offences: string[]): void {
+  t.same([...new Set(offences)].sort(), []);
+}
+
+t.test('this test reads the project it lives in', async (t) => {
+  t.ok(sources.some((file) => file.path === 'test/tidy.test.ts'));
+  t.ok(sources.length > 50, `${sources.length} sources`);
+  t.ok(edges.length > sources.length, `${edges.length} imports`);
+});
+
+t.test('the checks find what they look for', async (t) => {
+  const text = "import { a } from '../http/door.ts';\nimport type { b } from '../parsing/pages.ts';\n";
+  const tree = ts.createSourceFile('src/pipeline/x.ts', text, ts.ScriptTarget.ES2023, true);
+  const found = importsOf({ path: 'src/pipeline/x.ts', text, tree });
+  t.same(
+    found.map((edge) => [target(edge), edge.typeOnly]),
+    [
+      ['src/http/door.ts', false],
+      ['src/parsing/pages.ts', true],
+    ],
+  );
+  t.same(
+    found.map((edge) => mayImport(edge, target(edge) ?? '')),
+    [false, true],
+  );
+  t.notOk(mayImport({ from: 'test/e2e/a.ts', specifier: '', typeOnly: false }, 'src/base/ids.ts'));
+  t.match(['', 'home', 'ada', 'x'].join('/'), machineWords);
+  t.match(`// ${'TO' + 'DO'}: later`, bannedWords);
+});
+
+t.test('every room imports only what its row of the table allows', async (t) => {
+  const offences: string[] = [];
+  for (const edge of edges) {
+    const to = target(edge);
+    if (roomOf(edge.from) === 'bin') {
+      if (!edge.specifier.startsWith('node:') && to?.startsWith('bin/') !== true) {
+        offences.push(`${edge.from} imports ${edge.specifier}: on a fresh clone there is only Node`);
+      }
+    } else if (to !== null && !mayImport(edge, to)) {
+      offences.push(`${edge.from} imports ${to}${edge.typeOnly ? ' (types)' : ''}`);
+    }
+  }
+  clean(t, offences);
+});
+
+t.test('every folder of src is a room of the table', async (t) => {
+  const rooms = sources.filter((file) => file.path.startsWith('src/')).map((file) => roomOf(file.path));
+  clean(
+    t,
+    rooms.filter((room) => importTable[room] === undefined),
+  );
+});
+
+t.test('every package is imported by one file only', async (t) => {
+  const users = new Map<string, Set<string>>();
+  for (const edge of edges) {
+    const ours = /^(src|workers)\//.test(edge.from);
+    if (!ours || edge.specifier.startsWith('.') || edge.specifier.startsWith('node:') || edge.typeOnly)
+      continue;
+    if (sharedPackages.includes(edge.specifier)) continue;
+    const name = edge.specifier
+      .split('/')
+      .slice(0, edge.specifier.startsWith('@') ? 2 : 1)
+      .join('/');
+    users.set(name, (users.get(name) ?? new Set()).add(edge.from));
+  }
+  clean(
+    t,
+    [...users].filter(([, by]) => by.size > 1).map(([name, by]) => `${name}: ${[...by].sort().join(', ')}`),
+  );
+});
+
+t.test('variables, time, chance and the native engine are touched in one place each', async (t) => {
+  const offences: string[] = [];
+  for (const file of sources.filter((source) => /^(src|workers)\//.test(source.path))) {
+    const code = withoutComments(file);
+    for (const reserved of reservedWords) {
+      if (!reserved.where.test(file.path) && reserved.words.test(code))
+        offences.push(`${file.path}: ${reserved.law}`);
+    }
+  }
+  clean(t, offences);
+});
+
+/** The text with comments blanked out, positions kept. */
+function withoutComments(file: SourceFile): string {
+  let code = file.text;
+  visit(file.tree, (node) => {
+    const ranges = [
+      ...(ts.getLeadingCommentRanges(file.text, node.pos) ?? []),
+      ...(ts.getTrailingCommentRanges(file.text, node.end) ?? []),
+    ];
+    for (const { pos, end } of ranges) {
+      code = code.slice(0, pos) + code.slice(pos, end).replace(/[^\n]/g, ' ') + code.slice(end);
+    }
+  });
+  return code;
+}
+
+t.test('no file only passes on what others export', async (t) => {
+  const offences = sources.filter((file) => {
+    const statements = file.tree.statements.filter((statement) => !ts.isImportDeclaration(statement));
+    const passedOn = statements.filter((statement) => ts.isExportDeclaration(statement));
+    const all = passedOn.some(
+      (statement) => ts.isExportDeclaration(statement) && statement.exportClause === undefined,
+    );
+    return all || (statements.length > 0 && passedOn.length === statements.length);
+  });
+  clean(
+    t,
+    offences.map((file) => `${file.path} is a barrel`),
+  );
+});
+
+/** Files that something outside the code starts: the launcher, Piscina, a person. */
+function isEntry(path: string): boolean {
+  return (
+    /^(workers|bin)\//.test(path) ||
+    path === 'src/cli/main.ts' ||
+    /^bench\/[^/]+$/.test(path) ||
+    /^models\//.test(path)
+  );
+}
+
+t.test('every source is reached from an entry that is no test', async (t) => {
+  const reached = new Set<string>();
+  const waiting = sources.map((file) => file.path).filter(isEntry);
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (reached.has(path)) continue;
+    reached.add(path);
+    const file = sources.find((source) => source.path === path);
+    if (file !== undefined) waiting.push(...mentions(file));
+  }
+  const alive = (path: string) => reached.has(path) || twins.includes(path) || path.endsWith('.d.ts');
+  const dead = sources.filter((file) => /^(src|bench)\//.test(file.path) && !alive(file.path));
+  clean(
+    t,
+    dead.map((file) => file.path),
+  );
+});
+
+/** Files that a file imports, or starts by a relative address: new URL('./child.js', import.meta.url). */
+function mentions(file: SourceFile): string[] {
+  const found = importsOf(file)
+    .map((edge) => target(edge))
+    .filter((to) => to !== null);
+  visit(file.tree, (node) => {
+    if (!ts.isStringLiteralLike(node) || !/^\.{1,2}\/.*\.(js|ts)$/.test(node.text)) return;
+    found.push(relative('.', join(dirname(file.path), node.text.replace(/\.js$/, '.ts'))));
+  });
+  return found;
+}
+
+t.test(
+  `no line is longer than ${columnsMax} columns, unless a text that cannot be broken reaches over the edge`,
+  async (t) => {
+    const offences: string[] = [];
+    for (const file of sources) {
+      const long = longLines(file.text);
+      if (long.length === 0) continue;
+      const texts = unbreakable(file);
+      const starts = file.tree.getLineStarts();
+      for (const line of long) {
+        const edge = (starts[line - 1] ?? 0) + columnsMax;
+        if (!texts.some(([start, end]) => start < edge && edge <= end)) offences.push(`${file.path}:${line}`);
+      }
+    }
+    for (const path of native) {
+      const text = readFileSync(join(projectRoot, path), 'utf8');
+      const lines = text.split('\n');
+      offences.push(
+        ...longLines(text)
+          .filter((line) => !/"[^"]{20,}/.test(lines[line - 1] ?? ''))
+          .map((line) => `${path}:${line}`),
+      );
+    }
+    clean(t, offences);
+  },
+);
+
+function longLines(text: string): number[] {
+  return text.split('\n').flatMap((line, index) => ([...line].length > columnsMax ? [index + 1] : []));
+}
+
+/** Start and end of every text and pattern. */
+function unbreakable(file: SourceFile): [number, number][] {
+  const ranges: [number, number][] = [];
+  visit(file.tree, (node) => {
+    if (
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateExpression(node) ||
+      ts.isRegularExpressionLiteral(node)
+    ) {
+      ranges.push([node.getStart(), node.end + 2]);
+    }
+  });
+  return ranges;
+}
+
+t.test(`no function is longer than ${functionLinesMax} lines`, async (t) => {
+  const offences: string[] = [];
+  for (const file of sources.filter((source) => !source.path.startsWith('test/'))) {
+    visit(file.tree, (node) => {
+      if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return;
+      const lines = lineOf(file, node.end) - lineOf(file, node.getStart()) + 1;
+      if (lines > functionLinesMax)
+        offences.push(`${file.path}:${lineOf(file, node.getStart())} has ${lines} lines`);
+    });
+  }
+  for (const path of native) offences.push(...longNativeFunctions(path));
+  clean(t, offences);
+});
+
+/** A function starts at the left edge with a line that ends in "{" and ends with a "}" at the left edge. */
+function longNativeFunctions(path: string): string[] {
+  const offences: string[] = [];
+  let start: number | null = null;
+  readFileSync(join(projectRoot, path), 'utf8')
+    .split('\n')
+    .forEach((line, index) => {
+      if (/^\w.*[^=]\s*\{$/.test(line) && !/^(namespace|class|struct|enum|union|extern)\b/.test(line))
+        start = index;
+      if (!line.startsWith('}') || start === null) return;
+      const lines = index - start + 1;
+      if (lines > functionLinesMax) offences.push(`${path}:${start + 1} has ${lines} lines`);
+      start = null;
+    });
+  return offences;
+}
+
+t.test('no unfinished work, no nameless drawer, no abbreviation', async (t) => {
+  const offences: string[] = [];
+  for (const path of [...sources.map((file) => file.path), ...native]) {
+    const parts = path.replace(/\.\w+$/, '').split('/');
+    if (parts.some((part) => bannedNames.has(part))) offences.push(`${path} needs a name of its own`);
+    if (bannedWords.test(readFileSync(join(projectRoot, path), 'utf8')))
+      offences.push(`${path} is unfinished`);
+  }
+  for (const file of sources) {
+    visit(file.tree, (node) => {
+      if (!ts.isVariableDeclaration(node) && !ts.isParameter(node) && !ts.isFunctionDeclaration(node)) return;
+      const name = node.name !== undefined && ts.isIdentifier(node.name) ? node.name.text : '';
+      if (bannedIdentifiers.has(name))
+        offences.push(`${file.path}:${lineOf(file, node.getStart())} abbreviates: ${name}`);
+    });
+  }
+  clean(t, offences);
+});
+
+t.test('file names say their language: kebab-case, and snake_case in C++', async (t) => {
+  const wrong = [
+    ...sources
+      .map((file) => file.path)
+      .filter(
+        (path) =>
+          !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.(test|slow|d))?\.(ts|js)$/.test(path),
+      ),
+    ...native.filter((path) => !/^([a-z0-9_]+\/)*[a-z0-9_]+\.(cc|h)$/.test(path)),
+  ];
+  clean(t, wrong);
+});
+
+t.test('no file knows a machine or a private registry', async (t) => {
+  const offences: string[] = [];
+  for (const path of files) {
+    if (statSync(join(projectRoot, path)).size > 4_000_000) continue;
+    const bytes = readFileSync(join(projectRoot, path));
+    if (bytes.subarray(0, 8_000).includes(0)) continue;
+    bytes
+      .toString('utf8')
+      .split('\n')
+      .forEach((line, index) => {
+        if (machineWords.test(line))
+          offences.push(`${path}:${index + 1}: ${machineWords.exec(line)?.[0].trim()}`);
+      });
+  }
+  clean(t, offences);
+});
