@@ -63,12 +63,13 @@ export async function deleteContent(
   last: readonly Operation[],
 ): Promise<void> {
   const contents = new Contents(store);
-  for (;;) {
-    const deletes = await contents.deletes(documentId, limits.sweepOperationsMax);
-    if (deletes.length === 0) break;
+  const max = limits.sweepOperationsMax;
+  let deletes = await contents.deletes(documentId, max);
+  while (deletes.length === max) {
     await store.write(deletes, { mayUseReserve: true });
+    deletes = await contents.deletes(documentId, max);
   }
   const dereference = rawHash === null ? [] : [deleteBlobReference(rawHash, documentId)];
-  await store.write([...dereference, ...last], { mayUseReserve: true });
+  await store.write([...deletes, ...dereference, ...last], { mayUseReserve: true });
   if (rawHash !== null) await blobs.collect(rawHash);
 }

@@ -27,7 +27,8 @@ export interface Store {
    * Rejects with `AppError` queue_full (too many bytes wait already), reserve_reached (no space, nothing was changed),
    * unavailable (closed), with `ExpectationFailed`, or with an internal error. A rejected write is not visible, and
    * every write that was queued behind a failed one is rejected with it, because it may have been built on it.
-   * A write of nothing resolves when everything before it is durable.
+   * A write of nothing resolves when everything before it is durable. Keep one write below `limits.storeGroupBytesMax`:
+   * a larger one is accepted only while nothing else waits.
    */
   write(operations: readonly Operation[], options?: WriteOptions): Promise<void>;
 

@@ -53,9 +53,13 @@ async function sweepCollection(
 
 function sweepDocuments(place: SweepPlace, collectionId: string, signal?: AbortSignal): Promise<boolean> {
   const documents = new Documents(place.store);
+  const versions = new Versions(place.store);
   return inGroups(documents.list(collectionId), signal, (record) => {
-    const { documentId, rawHash, version } = record;
-    return deleteContent(place, { documentId, rawHash }, [...documents.delete(record), deleteJob(version)]);
+    const { documentId, rawHash, version, live, liveDocumentId } = record;
+    const last = [...documents.delete(record), versions.delete(collectionId, version), deleteJob(version)];
+    // A live version of another document id stays for `sweepVersions`, which deletes that content.
+    if (live !== null && liveDocumentId === documentId) last.push(versions.delete(collectionId, live));
+    return deleteContent(place, { documentId, rawHash }, last);
   });
 }
 

@@ -38,7 +38,13 @@ async function writeUntilKilled(path: string, first: number): Promise<number[]> 
   });
   const lines = linesOf(child);
   const delay = chance.below(400);
-  child.stdout?.once('data', () => setTimeout(() => child.kill('SIGKILL'), delay));
+  let ended = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    const before = ended;
+    ended += chunk.toString().split('\n').length - 1;
+    // The first line says "open", the second is an acknowledgement.
+    if (before < 2 && ended >= 2) setTimeout(() => child.kill('SIGKILL'), delay);
+  });
   const [opened, ...acknowledged] = await lines;
   if (opened !== 'open') throw new Error(`the child did not open the directory: ${opened}`);
   return acknowledged.map(Number);
