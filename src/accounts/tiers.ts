@@ -13,26 +13,49 @@ export interface ModelLimits {
 export interface OrganisationLimits extends ModelLimits {
   /** Charged bytes of a single embed or rerank call. */
   readonly bytesPerRequestMax: number;
+  /** UTF-8 bytes of the metadata of one document, as compact JSON. */
+  readonly metadataBytesMax: number;
 }
 
 export type Tiers = Readonly<Record<Tier, ModelLimits>>;
 
-/** What the tiers allow unless the operator configured something else. */
-export const defaultTiers: Tiers = {
-  free: { bytesPerMinuteFast: 500_000, bytesPerMinuteSlow: 5_000_000, rerankRequestsPerMinute: 1_000 },
-  starter: { bytesPerMinuteFast: 2_500_000, bytesPerMinuteSlow: 20_000_000, rerankRequestsPerMinute: 5_000 },
-  teams: { bytesPerMinuteFast: 10_000_000, bytesPerMinuteSlow: 100_000_000, rerankRequestsPerMinute: 20_000 },
-  enterprise: { bytesPerMinuteFast: null, bytesPerMinuteSlow: null, rerankRequestsPerMinute: null },
+/** What the operator configured for the tiers that have limits; `config/schema` holds the names and the defaults. */
+export type TierSettings = Readonly<
+  Record<
+    `${Exclude<Tier, 'enterprise'>}${'BytesPerMinuteFast' | 'BytesPerMinuteSlow' | 'RerankRequestsPerMinute'}`,
+    number
+  >
+>;
+
+export const noLimits: ModelLimits = {
+  bytesPerMinuteFast: null,
+  bytesPerMinuteSlow: null,
+  rerankRequestsPerMinute: null,
 };
+
+export function tiersOf(settings: TierSettings): Tiers {
+  const limited = (tier: Exclude<Tier, 'enterprise'>): ModelLimits => ({
+    bytesPerMinuteFast: settings[`${tier}BytesPerMinuteFast`],
+    bytesPerMinuteSlow: settings[`${tier}BytesPerMinuteSlow`],
+    rerankRequestsPerMinute: settings[`${tier}RerankRequestsPerMinute`],
+  });
+  return {
+    free: limited('free'),
+    starter: limited('starter'),
+    teams: limited('teams'),
+    enterprise: noLimits,
+  };
+}
 
 /** An override wins over everything, then the first organisation's freedom, then the tier. */
 export function limitsOf(organisation: Organisation, tiers: Tiers): OrganisationLimits {
-  const base = organisation.unlimited ? defaultTiers.enterprise : tiers[organisation.tier];
+  const base = organisation.unlimited ? noLimits : tiers[organisation.tier];
   const { overrides } = organisation;
   return {
     bytesPerMinuteFast: overrides.bytesPerMinuteFast ?? base.bytesPerMinuteFast,
     bytesPerMinuteSlow: overrides.bytesPerMinuteSlow ?? base.bytesPerMinuteSlow,
     rerankRequestsPerMinute: base.rerankRequestsPerMinute,
     bytesPerRequestMax: overrides.bytesPerRequestMax ?? limits.modelBytesMax,
+    metadataBytesMax: overrides.metadataBytesMax ?? limits.metadataBytesMax,
   };
 }

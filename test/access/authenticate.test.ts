@@ -5,10 +5,10 @@ import { firstStart } from '../../src/accounts/first-start.ts';
 import { issueKey } from '../../src/accounts/key-format.ts';
 import { KeyRing } from '../../src/accounts/key-ring.ts';
 import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
-import { defaultTiers } from '../../src/accounts/tiers.ts';
 import { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
+import { publishedTiers } from '../accounts/tiers.ts';
 import { FakeTime } from './fake-time.ts';
 
 const oldKey = 'the-key-we-always-had';
@@ -27,7 +27,7 @@ class CountingStore extends MemoryStore {
 async function build(options: { adminKey?: string | null; cacheEntriesMax?: number } = {}) {
   const store = new CountingStore();
   const clock = new FakeTime();
-  const organisations = new OrganisationDirectory({ store, clock, tiers: defaultTiers });
+  const organisations = new OrganisationDirectory({ store, clock, tiers: publishedTiers });
   const keys = new KeyRing({ store, clock, chance: systemChance });
   const { organizationId } = await firstStart({
     organisations,

@@ -9,12 +9,14 @@ const small: OrganisationLimits = {
   bytesPerMinuteSlow: 4_000,
   rerankRequestsPerMinute: 2,
   bytesPerRequestMax: 5_000,
+  metadataBytesMax: 65_535,
 };
 const unlimited: OrganisationLimits = {
   bytesPerMinuteFast: null,
   bytesPerMinuteSlow: null,
   rerankRequestsPerMinute: null,
   bytesPerRequestMax: 5_000_000,
+  metadataBytesMax: 65_535,
 };
 
 function build(organisation: OrganisationLimits, options: { running?: number; waitingBytes?: number } = {}) {

@@ -3,16 +3,17 @@ import { firstStart } from '../../src/accounts/first-start.ts';
 import { keyDigest } from '../../src/accounts/key-format.ts';
 import { KeyRing } from '../../src/accounts/key-ring.ts';
 import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
-import { defaultTiers, type OrganisationLimits, type Tiers } from '../../src/accounts/tiers.ts';
+import type { OrganisationLimits, Tiers } from '../../src/accounts/tiers.ts';
 import type { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { FakeTime } from '../access/fake-time.ts';
+import { publishedTiers } from './tiers.ts';
 
 /** One run of the program over a store that may have seen earlier runs. */
-async function startProgram(store: Store, operatorKey: string | null = null, tiers: Tiers = defaultTiers) {
+async function startProgram(store: Store, operatorKey: string | null = null, tiers: Tiers = publishedTiers) {
   const clock = new FakeTime();
   const organisations = new OrganisationDirectory({ store, clock, tiers });
   const keys = new KeyRing({ store, clock, chance: systemChance });
@@ -234,8 +235,8 @@ t.test(
   'limits: an override wins, 0 removes it, the first organisation has none, others begin on free',
   async (t) => {
     const { organisations, started } = await startProgram(new MemoryStore());
-    const bytesPerRequestMax = 5_000_000;
-    const none: OrganisationLimits = { ...defaultTiers.enterprise, bytesPerRequestMax };
+    const others = { bytesPerRequestMax: 5_000_000, metadataBytesMax: 65_535 };
+    const none: OrganisationLimits = { ...publishedTiers.enterprise, ...others };
     t.same(organisations.limitsOf(started.organizationId), none);
     const id = systemChance.uuid();
     await organisations.create(id);
@@ -244,11 +245,12 @@ t.test(
       bytesPerMinuteFast: 500_000,
       bytesPerMinuteSlow: 5_000_000,
       rerankRequestsPerMinute: 1_000,
-      bytesPerRequestMax,
+      ...others,
     };
     t.same(organisations.limitsOf(id), free);
     for (const organizationId of [id, started.organizationId]) {
-      const overrides = { bytesPerMinuteFast: 1, bytesPerMinuteSlow: 2, bytesPerRequestMax: 3 };
+      const bytes = { bytesPerMinuteFast: 1, bytesPerMinuteSlow: 2, bytesPerRequestMax: 3 };
+      const overrides = { ...bytes, metadataBytesMax: 4 };
       await organisations.update(organizationId, { overrides });
       t.match(organisations.limitsOf(organizationId), overrides);
       await organisations.update(organizationId, {
@@ -260,14 +262,14 @@ t.test(
     t.equal(organisations.limitsOf(started.organizationId).bytesPerMinuteFast, null);
     await organisations.update(id, {
       tier: 'enterprise',
-      overrides: { bytesPerMinuteSlow: 0, bytesPerRequestMax: 0 },
+      overrides: { bytesPerMinuteSlow: 0, bytesPerRequestMax: 0, metadataBytesMax: 0 },
     });
     t.same(organisations.limitsOf(id), none);
   },
 );
 
 t.test('what the tiers allow is configuration', async (t) => {
-  const tiers = { ...defaultTiers, free: { ...defaultTiers.free, bytesPerMinuteFast: 7 } };
+  const tiers = { ...publishedTiers, free: { ...publishedTiers.free, bytesPerMinuteFast: 7 } };
   const { organisations } = await startProgram(new MemoryStore(), null, tiers);
   const id = systemChance.uuid();
   await organisations.create(id);

@@ -3,7 +3,6 @@ import { Authenticator } from '../../src/access/authenticate.ts';
 import { firstStart } from '../../src/accounts/first-start.ts';
 import { KeyRing } from '../../src/accounts/key-ring.ts';
 import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
-import { defaultTiers } from '../../src/accounts/tiers.ts';
 import type { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
@@ -11,6 +10,7 @@ import { AdminService } from '../../src/services/admin.ts';
 import type { Call } from '../../src/services/call.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { FakeTime } from '../access/fake-time.ts';
+import { publishedTiers } from '../accounts/tiers.ts';
 
 const call: Call<Extract<Principal, { kind: 'administrator' }>> = {
   principal: { kind: 'administrator' },
@@ -24,7 +24,7 @@ const organization_id = 'aaaaaaaa-1111-4111-8111-111111111111';
 async function build() {
   const store = new MemoryStore();
   const clock = new FakeTime({ wall: Date.UTC(2026, 10, 21, 8) });
-  const organisations = new OrganisationDirectory({ store, clock, tiers: defaultTiers });
+  const organisations = new OrganisationDirectory({ store, clock, tiers: publishedTiers });
   const keys = new KeyRing({ store, clock, chance: systemChance });
   const first = await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
   const authenticator = new Authenticator({ keys, organisations, clock, adminKey: null });

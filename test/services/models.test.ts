@@ -1,16 +1,25 @@
 import t from 'tap';
 import { ModelAdmission } from '../../src/access/model-admission.ts';
-import { defaultTiers, type OrganisationLimits } from '../../src/accounts/tiers.ts';
+import type { OrganisationLimits } from '../../src/accounts/tiers.ts';
 import { AppError } from '../../src/base/app-error.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import type { OrganisationPrincipal } from '../../src/schemas/principal.ts';
 import type { Call } from '../../src/services/call.ts';
 import { type ModelFact, type ModelRuns, ModelService } from '../../src/services/models.ts';
 import { FakeTime } from '../access/fake-time.ts';
+import { publishedTiers } from '../accounts/tiers.ts';
 
 const offered = [2560, 1280, 640, 320, 160, 80, 40];
-const unlimited: OrganisationLimits = { ...defaultTiers.enterprise, bytesPerRequestMax: 5_000_000 };
-const free: OrganisationLimits = { ...defaultTiers.free, bytesPerRequestMax: 5_000_000 };
+const unlimited: OrganisationLimits = {
+  ...publishedTiers.enterprise,
+  bytesPerRequestMax: 5_000_000,
+  metadataBytesMax: 65_535,
+};
+const free: OrganisationLimits = {
+  ...publishedTiers.free,
+  bytesPerRequestMax: 5_000_000,
+  metadataBytesMax: 65_535,
+};
 
 /** A model without chance: the vector of a text points where its length and the input type say, 320 wide. */
 class FakeRuns implements ModelRuns {
