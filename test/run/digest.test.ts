@@ -1,0 +1,42 @@
+import t from 'tap';
+import { Digest } from './digest.ts';
+
+function digest(lines: readonly string[]): { shown: string[]; totals: object } {
+  const shown: string[] = [];
+  const made = new Digest((line) => void shown.push(line));
+  lines.forEach((line) => {
+    made.line(line);
+  });
+  return { shown, totals: made.totals };
+}
+
+t.test('totals are those of tap, and a file that failed is shown whole', async (t) => {
+  const { shown, totals } = digest([
+    'TAP version 14',
+    '# Subtest: dist/test/a.test.js',
+    '    ok 1 - fine',
+    'ok 1 - dist/test/a.test.js # time=6ms',
+    '# Subtest: dist/test/b.test.js',
+    '    not ok 1 - broken',
+    'not ok 2 - dist/test/b.test.js # time=6ms',
+    '# { total: 5, pass: 2, fail: 1, skip: 2 }',
+  ]);
+  t.same(totals, { passed: 2, failed: 1, skipped: 2 });
+  t.same(shown, [
+    'ok 1 - dist/test/a.test.js # time=6ms',
+    '# Subtest: dist/test/b.test.js',
+    '    not ok 1 - broken',
+    'not ok 2 - dist/test/b.test.js # time=6ms',
+  ]);
+});
+
+t.test('a run that died, ran nothing or crashed in a file is never a success', async (t) => {
+  t.same(digest([]).totals, { passed: 0, failed: 1, skipped: 0 });
+  t.same(digest(['ok 1 - a']).totals, { passed: 0, failed: 1, skipped: 0 });
+  t.same(digest(['# { total: 0, pass: 0 }']).totals, { passed: 0, failed: 1, skipped: 0 });
+  t.same(digest(['not ok 1 - crashed.test.js', '# { total: 3, pass: 3 }']).totals, {
+    passed: 3,
+    failed: 1,
+    skipped: 0,
+  });
+});
