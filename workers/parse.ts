@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { parentPort, threadId } from 'node:worker_threads';
+import { type MessagePort, parentPort, threadId } from 'node:worker_threads';
 import { optionalTools } from '../src/parsing/optional-tools.ts';
 import type { ParseOutcome, ParserTask, RenderOutcome } from '../src/parsing/parse-task.ts';
 import { ParserHost } from '../src/parsing/parser-host.ts';
@@ -13,7 +13,15 @@ const host = new ParserHost({
   },
 });
 
+/** A message on `cancel` ends the task with a failure; the port closes when the task is over. */
+type CancellableTask = ParserTask & { readonly cancel?: MessagePort };
+
 /** Piscina's entry: one document or page image per call; failures of the document come back as data. */
-export default function run(task: ParserTask): Promise<ParseOutcome | RenderOutcome> {
-  return task.kind === 'parse' ? host.parse(task) : host.render(task);
+export default async function run(task: CancellableTask): Promise<ParseOutcome | RenderOutcome> {
+  task.cancel?.once('message', () => void host.cancel());
+  try {
+    return await (task.kind === 'parse' ? host.parse(task) : host.render(task));
+  } finally {
+    task.cancel?.close();
+  }
 }

@@ -34,8 +34,8 @@ export function decodeText(bytes: Uint8Array, declared: string | null = null): D
 /** ISO-2022-JP is pure ASCII to UTF-8, so only there a declaration beats sound UTF-8. */
 function declaredOver(bytes: Uint8Array, utf8: string, declared: string | null): DecodedText {
   const named = declared === null ? null : knownCharset(declared);
-  const escapes = named === 'iso-2022-jp' || /\x1b\$[@B]/.test(utf8.slice(0, sampleBytes));
-  if (escapes && /\x1b[$(]/.test(utf8)) {
+  const opensKanji = ['\x1b$B', '\x1b$@'].some((opener) => utf8.includes(opener));
+  if (opensKanji && (named === null || named === 'iso-2022-jp')) {
     const decoded = decodeStrictly(bytes, 'iso-2022-jp');
     if (decoded !== null) return { text: decoded, charset: 'iso-2022-jp', warning: null };
   }
@@ -89,19 +89,33 @@ function soundWide(sample: Uint8Array, charset: string): boolean {
   return text !== null && controlShare(text) === 0;
 }
 
-/** Share of C0 control characters other than tab, line feed, form feed, carriage return and escape. */
+/** Share of C0 control characters other than tab, line feed, form feed and carriage return, and of DEL. */
 export function controlShare(text: string): number {
   if (text.length === 0) return 0;
-  const controls = text.match(/[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]/g)?.length ?? 0;
+  const controls = text.match(/(?![\t\n\f\r\x80-\x9f])\p{Cc}/gu)?.length ?? 0;
   return controls / text.length;
 }
 
 function decodeAs(bytes: Uint8Array, charset: string): DecodedText {
   if (charset.startsWith('utf-32')) return decodeUtf32(bytes, charset === 'utf-32le');
+  if (charset === 'windows-1252') return { text: decodeWindows1252(bytes), charset, warning: null };
   const text = new TextDecoder(charset).decode(bytes);
   const replaced = text.includes('\ufffd') && decodeStrictly(bytes, charset) === null;
   const warning = replaced ? `Some bytes are not valid ${charset} and were replaced by U+FFFD.` : null;
   return { text, charset, warning };
+}
+
+/** What bytes 128 to 159 mean in windows-1252; the five that mean nothing keep their number, as WHATWG has it. */
+const windows1252High =
+  '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f' +
+  '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178';
+
+/** By hand, because the TextDecoder of Node 20 and 22 takes windows-1252 for ISO 8859-1 (nodejs/node issue 56542). */
+function decodeWindows1252(bytes: Uint8Array): string {
+  const latin1 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  return latin1.replace(/[\x80-\x9f]/g, (character) =>
+    windows1252High.charAt(character.charCodeAt(0) - 0x80),
+  );
 }
 
 function decodeUtf32(bytes: Uint8Array, littleEndian: boolean): DecodedText {
@@ -233,7 +247,7 @@ const alphabets: readonly { charset: string; letters: RegExp }[] = [
  * come in runs. Between those the winner has the most letters and the fewest capitals inside words.
  */
 function singleByteCharset(sample: Uint8Array): string {
-  const latin = new TextDecoder('latin1').decode(sample);
+  const latin = Buffer.from(sample).toString('latin1');
   const high = latin.match(/[\x80-\xff]/g)?.length ?? 0;
   const ascii = latin.match(/[A-Za-z]/g)?.length ?? 0;
   if (high <= ascii * 0.5) return 'windows-1252';

@@ -110,7 +110,7 @@ function noteText(reader: XmlReader): string {
   while (reader.depth > target) {
     const token = reader.next();
     if (token === 'open' && skipped.has(reader.name)) reader.skip();
-    else if (token === 'open' && reader.name === 't') text += reader.innerText();
+    else if (token === 'open' && reader.name === 't') text += reader.characters();
     else if (token === 'open' && (reader.name === 'tab' || reader.name === 'br')) text += ' ';
     else if (token === 'close' && reader.name === 'p') text += ' ';
   }
@@ -169,7 +169,7 @@ class DocxWalker {
     else if (name === 'p') this.paragraphs.push({ pieces: [], level: null });
     else if (name === 'tbl') this.tables.push({ cells: [], cell: [] });
     else if (paragraph === undefined) return;
-    else if (name === 't') this.addText(paragraph, this.reader.innerText());
+    else if (name === 't') this.addText(paragraph, this.reader.characters());
     else if (name === 'tab' || name === 'ptab') this.addTab(paragraph);
     else if (name === 'cr') this.addText(paragraph, '\n');
     else if (name === 'br') this.addBreak(paragraph, this.reader.attribute('type'));

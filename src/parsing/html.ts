@@ -160,9 +160,14 @@ class HtmlCollector implements TokenizerCallbacks {
 
   private leave(name: string): void {
     if (name === 'title') this.inTitle = false;
-    if (name === 'pre') this.preformatted = Math.max(0, this.preformatted - 1);
+    if (name === 'pre') this.endPreformatted();
     if (headingLevelOf(name) > 0) this.endHeading();
     else if (blocks.has(name)) this.endBlock(name);
+  }
+
+  private endPreformatted(): void {
+    this.endLine();
+    this.preformatted = Math.max(0, this.preformatted - 1);
   }
 
   private endHeading(): void {

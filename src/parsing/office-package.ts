@@ -115,8 +115,8 @@ export function coreProperties(
   const reader = openPart(archive, part, limits);
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
     if (token !== 'open') continue;
-    if (reader.name === 'title') properties.title = reader.innerText().trim() || null;
-    else if (reader.name === 'language') properties.language = reader.innerText().trim() || null;
+    if (reader.name === 'title') properties.title = reader.characters().trim() || null;
+    else if (reader.name === 'language') properties.language = reader.characters().trim() || null;
   }
   return properties;
 }

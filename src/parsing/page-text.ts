@@ -12,7 +12,7 @@ export function cleanPageText(raw: string): string {
   return wellFormed(raw)
     .replace(/\ufffe(?:\r?\n)?|\xad\r?\n|\xad/g, '')
     .replace(/\r\n?/g, '\n')
-    .replace(/[\0-\x08\x0b-\x1f\x7f\uffff]/g, '')
+    .replace(/(?![\t\n])\p{Cc}|\uffff/gu, '')
     .replace(presentationForms, (form) => form.normalize('NFKC'))
     .replace(/[ \t\xa0]+$/gm, '')
     .replace(/\n{3,}/g, '\n\n')
@@ -26,7 +26,7 @@ const unreadableShareMax = 0.2;
 export function isUnreadable(raw: string): boolean {
   const letters = raw.match(/[^\s]/gu)?.length ?? 0;
   if (letters < 16) return false;
-  const broken = raw.match(/[\0-\x08\x0b\x0e-\x1f\ufffd\ue000-\uf8ff]/g)?.length ?? 0;
+  const broken = raw.match(/(?!\s)\p{Cc}|[\ufffd\ue000-\uf8ff]/gu)?.length ?? 0;
   return broken / letters > unreadableShareMax;
 }
 

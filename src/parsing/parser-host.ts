@@ -39,6 +39,7 @@ export class ParserHost {
   private child: ParserChild | null = null;
   private queue: Promise<unknown> = Promise.resolve();
   private closed = false;
+  private cancelled = false;
 
   constructor(options: ParserHostOptions) {
     this.options = options;
@@ -81,6 +82,15 @@ export class ParserHost {
     });
   }
 
+  /**
+   * Ends the task under way with a `timeout` failure. Better than ending the worker thread: the process is reaped, where an
+   * ended thread leaves a zombie behind.
+   */
+  async cancel(): Promise<void> {
+    this.cancelled = true;
+    await this.replace();
+  }
+
   /** Kills the process, whatever it does; a task under way ends as lost. May be called twice. */
   async close(): Promise<void> {
     this.closed = true;
@@ -101,11 +111,13 @@ export class ParserHost {
   ): Promise<Attempt> {
     const file = realpathSync(task.file);
     const folder = realpathSync(task.folder ?? dirname(file));
+    this.cancelled = false;
     for (let number = 1; ; number++) {
       const child = await this.ready(folder);
       const attempt = await new ParserAttempt(child, limits, freshPages()).run(request(file));
       if (attempt.kind === 'lost') await this.replace();
       else if (isWornOut(child, attempt.residentBytes)) await this.replace();
+      if (this.cancelled) return cancelledAttempt;
       if (attempt.kind !== 'lost' || !mayHelpAgain(attempt.failure) || this.closed) return attempt;
       if (number >= processLimits.attemptsMax) return attempt;
     }
@@ -133,6 +145,11 @@ export class ParserHost {
     await child?.kill();
   }
 }
+
+const cancelledAttempt: Attempt = {
+  kind: 'lost',
+  failure: { code: 'timeout', message: 'Reading the document was cancelled.' },
+};
 
 function mayHelpAgain({ code }: ParseFailureData): boolean {
   return code === 'crash' || code === 'timeout' || code === 'memory';
@@ -188,17 +205,21 @@ class ParserAttempt {
     this.restartIdleTimer();
     switch (message.type) {
       case 'ready':
-        return;
+        break;
       case 'page':
-        return this.keep(message.text);
+        this.keep(message.text);
+        break;
       case 'done':
-        return this.settle({ kind: 'parsed', facts: message.facts, residentBytes: message.residentBytes });
+        this.settle({ kind: 'parsed', facts: message.facts, residentBytes: message.residentBytes });
+        break;
       case 'image':
-        return this.settle({ kind: 'rendered', bytes: message.bytes, residentBytes: message.residentBytes });
+        this.settle({ kind: 'rendered', bytes: message.bytes, residentBytes: message.residentBytes });
+        break;
       case 'fail': {
-        const failure = { code: message.code, message: message.message };
-        if (message.fatal) return this.settle({ kind: 'lost', failure });
-        return this.settle({ kind: 'failed', failure, residentBytes: message.residentBytes });
+        const { residentBytes, fatal, code } = message;
+        const failure = { code, message: message.message };
+        this.settle(fatal ? { kind: 'lost', failure } : { kind: 'failed', failure, residentBytes });
+        break;
       }
     }
   }

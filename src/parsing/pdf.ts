@@ -83,14 +83,37 @@ async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: stri
   const second = await PdfjsDocument.open(bytes);
   if (typeof second !== 'string' && second.pageCount > 0) {
     if (first !== 'corrupt') first.close();
-    warnings.push('The PDF is damaged; what could be repaired was read.');
+    warnings.push(damaged);
     return pdfjsSource(second, limits);
   }
   if (typeof second !== 'string') await second.close();
+  const third = await openWithNewTrailer(bytes);
+  if (third !== null) {
+    if (first !== 'corrupt') first.close();
+    warnings.push(damaged);
+    return pdfiumSource(third, limits);
+  }
   if (first !== 'corrupt' && first.pageCount > 0) return pdfiumSource(first, limits);
   if (first !== 'corrupt') first.close();
   if (second === 'encrypted') throw encrypted();
   throw new ParseFailure('corrupt', 'The PDF is damaged beyond repair: no pages can be found in it.');
+}
+
+const damaged = 'The PDF is damaged; what could be repaired was read.';
+
+/** A file that lost its end lost its trailer, without which no engine knows where to begin; its catalogue is enough. */
+async function openWithNewTrailer(bytes: Uint8Array): Promise<PdfiumDocument | null> {
+  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  const catalogue = /(\d{1,7}) (\d{1,5}) obj\s*<<(?:(?!endobj)[\s\S]){0,2000}?\/Type\s*\/Catalog\b/.exec(
+    source,
+  );
+  if (catalogue === null) return null;
+  const trailer = `\nendobj\ntrailer\n<</Root ${catalogue[1]} ${catalogue[2]} R>>\nstartxref\n0\n%%EOF\n`;
+  const document = await PdfiumDocument.open(Buffer.concat([bytes, Buffer.from(trailer, 'latin1')]));
+  if (typeof document === 'string') return null;
+  if (hasPages(document)) return document;
+  document.close();
+  return null;
 }
 
 function encrypted(): ParseFailure {

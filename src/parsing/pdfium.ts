@@ -265,13 +265,16 @@ export class PdfiumDocument {
   /**
    * `FPDFText_GetUnicode` per character, not `FPDFText_GetText`: the indexes of the two differ once a character needs two
    * UTF-16 units. Characters whose box lies outside the page's box are not visible and are dropped, with the spaces that
-   * PDFium generated between them.
+   * PDFium generated between them. Right-to-left letters that share one box are one ligature: PDFium reverses the line
+   * letter by letter, so the ligature's letters have to be turned back.
    */
   private collect(page: number, text: number, unitsMax: number): PageContent {
     const api = this.pdfium.wasmExports;
-    const box = this.pageBox(page);
+    const pageBox = this.pageBox(page);
     const count = Math.max(0, api.FPDFText_CountChars(text));
     const units = new Uint16Array(Math.min(2 * count, unitsMax) + 1);
+    const box = new Float64Array(4);
+    const ligature = { start: 0, left: Number.NaN, right: Number.NaN };
     let used = 0;
     let dropping = false;
     let index = 0;
@@ -279,39 +282,43 @@ export class PdfiumDocument {
       const code = api.FPDFText_GetUnicode(text, index);
       if (api.FPDFText_IsGenerated(text, index) === 1) {
         if (dropping && code !== 0x0a) continue;
-      } else {
-        dropping = box !== null && !isBlank(code) && this.outside(text, index, box);
+      } else if (!isBlank(code) && this.readBox(text, index, box)) {
+        dropping = pageBox !== null && isOutside(box, pageBox);
         if (dropping) continue;
-      }
+        if (isRightToLeft(code)) {
+          if (ligature.left === box[0] && ligature.right === box[1]) {
+            units.copyWithin(ligature.start + 1, ligature.start, used);
+            units[ligature.start] = code;
+            used += 1;
+            continue;
+          }
+          ligature.start = used;
+          ligature.left = box[0]!;
+          ligature.right = box[1]!;
+        } else ligature.left = Number.NaN;
+      } else dropping = false;
       if (code > 0xffff) units[used++] = 0xd800 + ((code - 0x10000) >> 10);
       units[used++] = code > 0xffff ? 0xdc00 + ((code - 0x10000) & 0x3ff) : code;
     }
     return { text: new TextDecoder('utf-16le').decode(units.subarray(0, used)), cut: index < count };
   }
 
-  private pageBox(page: number): readonly [number, number, number, number] | null {
+  private pageBox(page: number): Box | null {
     const { scratch, pdfium } = this;
     if (pdfium.wasmExports.FPDF_GetPageBoundingBox(page, scratch) === 0) return null;
     const [left, top, right, bottom] = new Float32Array(pdfium.HEAPU8.buffer, scratch, 4);
-    const known = left !== undefined && top !== undefined && right !== undefined && bottom !== undefined;
-    return known && right > left && top > bottom ? [left, bottom, right, top] : null;
+    const box = Float64Array.of(left!, right!, bottom!, top!);
+    return right! > left! && top! > bottom! ? box : null;
   }
 
-  private outside(text: number, index: number, box: readonly [number, number, number, number]): boolean {
+  /** False when PDFium knows no box for the character. */
+  private readBox(text: number, index: number, box: Box): boolean {
     const { scratch, pdfium } = this;
     const api = pdfium.wasmExports;
     if (api.FPDFText_GetCharBox(text, index, scratch, scratch + 8, scratch + 16, scratch + 24) === 0)
       return false;
-    const view = new DataView(pdfium.HEAPU8.buffer, scratch, 32);
-    const x = (view.getFloat64(0, true) + view.getFloat64(8, true)) / 2;
-    const y = (view.getFloat64(16, true) + view.getFloat64(24, true)) / 2;
-    const [left, bottom, right, top] = box;
-    return (
-      x < left - boxTolerance ||
-      x > right + boxTolerance ||
-      y < bottom - boxTolerance ||
-      y > top + boxTolerance
-    );
+    box.set(new Float64Array(pdfium.HEAPU8.buffer, scratch, 4));
+    return true;
   }
 
   private collectLargest(text: number): string | null {
@@ -348,6 +355,26 @@ export class PdfiumDocument {
     this.pdfium.HEAPU8.set(Buffer.from(`${text}\0`, 'latin1'), pointer);
     return pointer;
   }
+}
+
+/** Left, right, bottom and top in points. */
+type Box = Float64Array;
+
+/** Whether the middle of `box` lies outside `pageBox`. */
+function isOutside(box: Box, pageBox: Box): boolean {
+  const x = (box[0]! + box[1]!) / 2;
+  const y = (box[2]! + box[3]!) / 2;
+  const beside = x < pageBox[0]! - boxTolerance || x > pageBox[1]! + boxTolerance;
+  return beside || y < pageBox[2]! - boxTolerance || y > pageBox[3]! + boxTolerance;
+}
+
+/** Letters of Hebrew, Arabic and their neighbours in the basic plane. */
+function isRightToLeft(code: number): boolean {
+  return (
+    (code >= 0x0590 && code <= 0x08ff) ||
+    (code >= 0xfb1d && code <= 0xfdff) ||
+    (code >= 0xfe70 && code <= 0xfefc)
+  );
 }
 
 function isBlank(code: number): boolean {

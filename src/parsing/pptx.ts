@@ -105,7 +105,7 @@ export function chartLines(reader: XmlReader, budget: TextBudget): string[] {
   let cached: string[] = [];
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
     if (token === 'open' && (reader.name === 't' || reader.name === 'v')) {
-      const text = reader.innerText().trim();
+      const text = reader.characters().trim();
       budget.take(text.length + 1);
       if (text !== '') cached.push(text);
     } else if (token === 'close' && (reader.name === 'p' || /Cache$|Lit$/.test(reader.name))) {
@@ -148,7 +148,7 @@ class ShapeWalker {
     else if (name === 'ph') this.placeholder = this.reader.attribute('type') ?? 'body';
     else if (name === 'txBody' && this.placeholder !== null && repeated.has(this.placeholder))
       this.reader.skip();
-    else if (name === 't') this.add(this.reader.innerText());
+    else if (name === 't') this.add(this.reader.characters());
     else if (name === 'br') this.add('\n');
     else if (name === 'tab') this.add('\t');
     else if (name === 'tr') this.row = [];

@@ -107,7 +107,7 @@ function richText(reader: XmlReader): string {
   while (reader.depth > target) {
     if (reader.next() !== 'open') continue;
     if (reader.name === 'rPh' || reader.name === 'phoneticPr') reader.skip();
-    else if (reader.name === 't') text += reader.innerText();
+    else if (reader.name === 't') text += reader.characters();
   }
   return cellText(
     text.replace(/_x([0-9A-F]{4})_/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
@@ -180,7 +180,7 @@ function readCell(reader: XmlReader, context: CellContext): string {
   let value = '';
   while (reader.depth > target) {
     if (reader.next() !== 'open') continue;
-    if (reader.name === 'v') value = reader.innerText();
+    if (reader.name === 'v') value = reader.characters();
     else if (reader.name === 'is') value = richText(reader);
     else reader.skip();
   }

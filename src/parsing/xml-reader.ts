@@ -84,7 +84,7 @@ export class XmlReader {
   }
 
   /** After an `open`: all character data inside it, its `close` consumed. */
-  innerText(): string {
+  characters(): string {
     const target = this.depth - 1;
     let inner = '';
     while (this.depth > target) if (this.next() === 'text') inner += this.text;

@@ -1,0 +1,513 @@
+import t from 'tap';
+import { defaultParseLimits, type ParseLimits } from '../../src/parsing/limits.ts';
+import { parseDocument } from '../../src/parsing/parse.ts';
+import { ParseFailure, type ParseFailureCode } from '../../src/parsing/parse-failure.ts';
+import type { ParsedDocument } from '../../src/parsing/parse-task.ts';
+import {
+  bitFlipped,
+  compoundFile,
+  docx,
+  docxPart,
+  pdfWithPages,
+  pptx,
+  relationsPart,
+  truncated,
+  utf8,
+  utf16,
+  utf32,
+  xlsx,
+  zipOf,
+} from './fixtures.ts';
+
+async function parsed(
+  bytes: Uint8Array,
+  path: string | null = null,
+  limits: Partial<ParseLimits> = {},
+): Promise<ParsedDocument> {
+  const stream = parseDocument(bytes, path, { ...defaultParseLimits, ...limits });
+  const pages: string[] = [];
+  for (;;) {
+    const step = await stream.next();
+    if (step.done === true) return { ...step.value, pages };
+    pages.push(step.value);
+  }
+}
+
+async function failure(
+  bytes: Uint8Array,
+  path: string | null = null,
+  limits: Partial<ParseLimits> = {},
+): Promise<ParseFailure> {
+  try {
+    const document = await parsed(bytes, path, limits);
+    throw new Error(`was read as ${document.kind} with ${document.pages.length} pages`);
+  } catch (error) {
+    if (error instanceof ParseFailure) return error;
+    throw error;
+  }
+}
+
+const english =
+  'The house of the old man was on the hill, and it was not far from the river that he had known as a boy.';
+
+t.test('a PDF gives the text of its pages, its title and its language', async (t) => {
+  const document = await parsed(pdfWithPages([english, 'Second page'], { title: 'A report' }), 'report.pdf');
+  t.match(document, {
+    kind: 'pdf',
+    contentType: 'application/pdf',
+    unordered: false,
+    title: 'A report',
+    language: 'en',
+  });
+  t.same(document.pages, [english, 'Second page']);
+});
+
+t.test(
+  'a PDF page without text is an empty page with a warning, and a password nobody needs is no obstacle',
+  async (t) => {
+    const scanned = await parsed(pdfWithPages(['one', '', '', 'four', '']));
+    t.same(scanned.pages, ['one', '', '', 'four', '']);
+    t.match(scanned.warnings, [/2-3, 5/]);
+    const ownerOnly = await parsed(pdfWithPages(['open to all'], { userPassword: '' }));
+    t.same(ownerOnly.pages, ['open to all']);
+  },
+);
+
+t.test('text outside the crop box of a PDF page is not read', async (t) => {
+  const bytes = pdfWithPages(['inside'], {
+    mediaBox: [0, 0, 1_200, 792],
+    cropBox: [0, 0, 612, 792],
+    stray: { text: 'outside', x: 900, y: 400 },
+  });
+  t.same((await parsed(bytes)).pages, ['inside']);
+  const whole = pdfWithPages(['inside'], {
+    mediaBox: [0, 0, 1_200, 792],
+    stray: { text: 'outside', x: 900, y: 400 },
+  });
+  t.match((await parsed(whole)).pages[0], /outside/);
+});
+
+t.test('a word that a hyphen cuts at the end of a PDF line is whole again', async (t) => {
+  const document = await parsed(pdfWithPages(['the most effi-\ncient way of all']));
+  t.match(document.pages[0], /efficient way/);
+});
+
+t.test('a PDF whose page count lies is read as far as it goes or refused, never believed', async (t) => {
+  const more = await parsed(pdfWithPages(['a real page'], { countClaim: 3 }));
+  t.equal(more.pages[0], 'a real page');
+  t.equal((await failure(pdfWithPages(['a real page'], { countClaim: 90_000 }))).code, 'too_large');
+});
+
+t.test('PDF pages with huge boxes and rotated content are still text', async (t) => {
+  const document = await parsed(pdfWithPages(['vast'], { mediaBox: [0, 0, 1_000_000_000, 1_000_000_000] }));
+  t.same(document.pages, ['vast']);
+});
+
+t.test('a PDF that lost its cross-reference table is repaired', async (t) => {
+  const bytes = Buffer.from(pdfWithPages(['still here']));
+  const cut = bytes.subarray(0, bytes.indexOf('xref\n'));
+  const repaired = await parsed(cut);
+  t.same(repaired.pages, ['still here']);
+  t.match(repaired.warnings, [/damaged/]);
+});
+
+t.test(
+  'a Word document keeps its order, headings, tables and notes, and its pages end where breaks are',
+  async (t) => {
+    const bytes = docx(
+      [
+        { heading: 1, text: 'Report & more' },
+        'First paragraph',
+        {
+          table: [
+            ['a', 'b'],
+            ['1', ''],
+          ],
+        },
+        { text: 'With a note', footnote: 'The note itself' },
+        { pageBreak: 'author' },
+        { pageBreak: 'rendered' },
+        'Second page',
+        { heading: 2, text: 'Inner' },
+      ],
+      { language: 'de-AT' },
+    );
+    const document = await parsed(bytes, 'anything.bin');
+    t.match(document, { kind: 'docx', headings: true, title: 'Report & more', language: 'de' });
+    t.same(document.pages, [
+      '# Report & more\n\nFirst paragraph\na | b\n1 | \n\nWith a note\n\nThe note itself',
+      'Second page\n\n## Inner',
+    ]);
+  },
+);
+
+t.test('deleted, moved and fallback text of a Word document is left out, text boxes are kept', async (t) => {
+  const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`;
+  const xml =
+    `<w:p>${run('kept')}<w:del>${run(' deleted')}</w:del><w:moveFrom>${run(' moved')}</w:moveFrom>` +
+    `<w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p>${run('boxed')}</w:p></w:txbxContent></mc:Choice>` +
+    `<mc:Fallback><w:txbxContent><w:p>${run('boxed')}</w:p></w:txbxContent></mc:Fallback></mc:AlternateContent></w:r></w:p>`;
+  t.same((await parsed(docx([{ xml }]))).pages, ['boxed\nkept']);
+});
+
+t.test(
+  'a presentation has one page per slide in show order, with tables and notes, without footers',
+  async (t) => {
+    const bytes = pptx([
+      { title: 'Opening', body: ['First point', 'Second point'], notes: 'Speak slowly' },
+      { title: 'Figures', table: [['x', 'y']], hidden: true },
+    ]);
+    const document = await parsed(bytes);
+    t.match(document, { kind: 'pptx', title: 'Opening', unordered: false });
+    t.same(document.pages, ['# Opening\n\nFirst point\nSecond point\n\nSpeak slowly', '# Figures\n\nx | y']);
+  },
+);
+
+t.test('a workbook becomes unordered pages of rows that never span sheets', async (t) => {
+  const rows = Array.from({ length: 300 }, (_, i) => [`item ${i}`, i, i % 2 === 0]);
+  const document = await parsed(
+    xlsx([
+      {
+        name: 'Sheet1',
+        rows: [
+          ['when', 'what', { inline: 'in place' }],
+          [{ date: 45_000 }, null, 0.1],
+        ],
+      },
+      { name: 'Stock', rows },
+    ]),
+  );
+  t.match(document, { kind: 'xlsx', unordered: true });
+  t.equal(document.pages[0], 'when\twhat\tin place\n2023-03-15\t0.1');
+  t.match(document.pages[1], /^Stock\nitem 0\t0\tTRUE\nitem 1\t1\tFALSE/);
+  t.ok(document.pages.every((page) => page.length <= 2_000));
+  t.equal(document.pages.slice(1).join('\n').split('\n').length, 301);
+});
+
+t.test('CSV rows become unordered pages, quotes and line breaks inside fields included', async (t) => {
+  const lines = Array.from({ length: 200 }, (_, i) => `${i};"name ""${i}""";"two\nlines"`);
+  const document = await parsed(utf8(`id;name;note\n${lines.join('\r\n')}\n`), 'data.csv');
+  t.match(document, { kind: 'csv', unordered: true, contentType: 'text/csv' });
+  t.match(document.pages[0], /^id\tname\tnote\n0\tname "0"\ttwo lines\n1\t/);
+  t.equal(document.pages.join('\n').split('\n').length, 201);
+});
+
+t.test(
+  'HTML gives what a reader sees: no scripts, cells by tabs, headings marked, entities decoded',
+  async (t) => {
+    const source = `<!doctype html><html lang="fr"><head><title>La  page</title><script>var x = "<p>no</p>";</script></head>
+    <body><h2>Un <em>titre</em></h2><p>Texte &eacute;l&#233;gant<br>fin</p><table><tr><td>a</td><td>b</td></tr></table>
+    <pre>x
+  y</pre><ul><li>un<li>deux</ul></body></html>`;
+    const document = await parsed(utf8(source), 'page.html');
+    t.match(document, { kind: 'html', title: 'La page', language: 'fr', headings: true });
+    t.equal(document.pages[0], '## Un titre\n\nTexte élégant\nfin\n\na\tb\n\nx\n  y\n\nun\ndeux');
+  },
+);
+
+t.test('deeply nested and never closed HTML is read in linear time', async (t) => {
+  const deep = `<html>${'<div>'.repeat(200_000)}core${'</div>'.repeat(200_000)}`;
+  t.same((await parsed(utf8(deep))).pages, ['core']);
+  const open = `<html><body>${'<p a="'.repeat(50_000)}`;
+  t.equal((await parsed(utf8(open))).kind, 'html');
+  const entities = `<html><body><p>${'a&amp;'.repeat(200_000)}`;
+  t.equal((await parsed(utf8(entities))).pages[0]?.length, 400_000);
+});
+
+t.test('Markdown is kept as written and names its title', async (t) => {
+  const source = '```\n# not this\n```\n\n# The title\n\nText with *stars*.\n';
+  const document = await parsed(utf8(source), 'notes.md');
+  t.match(document, { kind: 'markdown', title: 'The title', headings: true });
+  t.same(document.pages, [source]);
+});
+
+t.test('a form feed splits plain text into pages and CRLF is kept', async (t) => {
+  t.same((await parsed(utf8('one\r\ntwo\fthree\f'), 'a.txt')).pages, ['one\r\ntwo', 'three']);
+});
+
+t.test('JSON, XML and source code are text', async (t) => {
+  t.match(await parsed(utf8('{"a": [1, 2]}')), { kind: 'json', contentType: 'application/json' });
+  t.match(await parsed(utf8('<?xml version="1.0"?><note>hi</note>')), { kind: 'xml' });
+  t.match(await parsed(utf8('fn main() {}\n'), 'src/main.rs'), { kind: 'code', contentType: 'text/plain' });
+});
+
+t.test('text is decoded whatever its encoding, with or without a byte order mark', async (t) => {
+  const text = 'Grüße aus Köln, 東京 и Москва.\n';
+  const wide: [string, Uint8Array][] = [
+    ['utf-8', utf8(text)],
+    ['utf-8 with mark', utf8(`\ufeff${text}`)],
+    ['utf-16le', utf16(text, 'le', true)],
+    ['utf-16be', utf16(text, 'be', true)],
+    ['utf-16le without mark', utf16(text, 'le', false)],
+    ['utf-16be without mark', utf16(text, 'be', false)],
+    ['utf-32le', utf32(text, 'le', true)],
+    ['utf-32be', utf32(text, 'be', true)],
+    ['utf-32le without mark', utf32(text, 'le', false)],
+    ['utf-32be without mark', utf32(text, 'be', false)],
+  ];
+  for (const [name, bytes] of wide) t.same((await parsed(bytes, 'a.txt')).pages, [text], name);
+});
+
+t.test('legacy encodings are told apart by their bytes', async (t) => {
+  const cases: [string, number[], string][] = [
+    [
+      'windows-1252',
+      [0x43, 0x61, 0x66, 0xe9, 0x20, 0x93, 0x61, 0x94, 0x20, 0x64, 0x61, 0x6e, 0x73],
+      'Café “a” dans',
+    ],
+    [
+      'shift_jis',
+      [0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea, 0x82, 0xcc, 0x83, 0x65, 0x83, 0x4c, 0x83, 0x58, 0x83, 0x67],
+      '日本語のテキスト',
+    ],
+    [
+      'euc-jp',
+      [0xc6, 0xfc, 0xcb, 0xdc, 0xb8, 0xec, 0xa4, 0xce, 0xa5, 0xc6, 0xa5, 0xad, 0xa5, 0xb9, 0xa5, 0xc8],
+      '日本語のテキスト',
+    ],
+    [
+      'windows-1251',
+      [0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2, 0x2c, 0x20, 0xec, 0xe8, 0xf0, 0x21],
+      'Привет, мир!',
+    ],
+    ['koi8-r', [0xf0, 0xd2, 0xc9, 0xd7, 0xc5, 0xd4, 0x2c, 0x20, 0xcd, 0xc9, 0xd2, 0x21], 'Привет, мир!'],
+    ['gb18030', [0xd6, 0xd0, 0xce, 0xc4, 0xce, 0xc4, 0xb1, 0xbe], '中文文本'],
+    ['euc-kr', [0xc7, 0xd1, 0xb1, 0xb9, 0xbe, 0xee], '한국어'],
+  ];
+  for (const [charset, bytes, text] of cases) {
+    const document = await parsed(Uint8Array.from(bytes), 'a.txt');
+    t.same(document.pages, [text], charset);
+    t.equal(document.contentType, `text/plain; charset=${charset}`);
+  }
+  const declared = Buffer.concat([
+    utf8('<html><meta charset="shift_jis"><p>'),
+    Buffer.from([0x93, 0xfa, 0x96, 0x7b]),
+  ]);
+  t.same((await parsed(declared)).pages, ['日本']);
+});
+
+t.test('one broken byte does not turn UTF-8 into another encoding', async (t) => {
+  const bytes = Buffer.concat([utf8('äöü€äöü '.repeat(20)), Buffer.from([0xff]), utf8(' end')]);
+  const document = await parsed(bytes, 'a.txt');
+  t.match(document.pages[0], /^äöü€äöü .* \ufffd end$/);
+  t.match(document.warnings, [/not valid utf-8/]);
+});
+
+t.test('no page ever holds a lone surrogate', async (t) => {
+  const document = await parsed(utf16('a\ud800b and more text', 'le', true));
+  t.same(document.pages, ['a\ufffdb and more text']);
+});
+
+t.test('the content decides the type, whatever the name says', async (t) => {
+  const cases: [string, Uint8Array, string][] = [
+    ['report.docx', pdfWithPages(['x']), 'pdf'],
+    ['old.doc', docx(['x']), 'docx'],
+    ['page.pdf', utf8('<html><body>x</body></html>'), 'html'],
+    ['table.txt', xlsx([{ name: 'S', rows: [['x']] }]), 'xlsx'],
+    ['data.csv', pptx([{ title: 'x' }]), 'pptx'],
+    ['image.png', utf8('just a few words'), 'text'],
+    ['data.csv', utf8('a,b\n1,2\n'), 'csv'],
+    ['data.txt', utf8('a,b\n1,2\n'), 'text'],
+    ['README.md', utf8('<p align="center">logo</p>\n\n# Name\n'), 'markdown'],
+    ['page.xhtml', utf8('<?xml version="1.0"?><html xmlns="x"><body>x</body></html>'), 'xhtml'],
+    ['bmw.txt', utf8('BMW is a maker of cars.'), 'text'],
+  ];
+  for (const [path, bytes, kind] of cases) t.equal((await parsed(bytes, path)).kind, kind, path);
+});
+
+t.test('the type is found without a name, too', async (t) => {
+  const table = Array.from({ length: 6 }, (_, i) => `${i},x,"y, z"`).join('\n');
+  t.equal((await parsed(utf8(table))).kind, 'csv');
+  t.equal((await parsed(utf8('# A\n\ntext\n\n## B\n\n- item\n'))).kind, 'markdown');
+  t.equal((await parsed(utf8('Dear all, one, two, three.\nBest, me, too.\n'))).kind, 'text');
+});
+
+t.test('each type that is recognised and not read is refused by its name', async (t) => {
+  const mail = 'From: a@example.com\r\nTo: b@example.com\r\nMIME-Version: 1.0\r\nSubject: x\r\n\r\nHello';
+  const openDocument = (type: string) =>
+    zipOf({ mimetype: `application/vnd.oasis.opendocument.${type}`, 'content.xml': '<x/>' });
+  const png = Buffer.from(
+    '89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000049454e44ae426082',
+    'hex',
+  );
+  const cases: [string, Uint8Array, RegExp][] = [
+    ['zero bytes', new Uint8Array(), /empty/],
+    ['DOC', compoundFile(['WordDocument']), /\(DOC\)/],
+    ['XLS', compoundFile(['Workbook']), /\(XLS\)/],
+    ['PPT', compoundFile(['PowerPoint Document']), /\(PPT\)/],
+    ['MSG', compoundFile(['__properties_version1.0']), /\(MSG\)/],
+    ['RTF', utf8('{\\rtf1\\ansi hello}'), /\(RTF\)/],
+    ['EML', utf8(mail), /\(EML\)/],
+    ['EML in UTF-16', utf16(mail, 'le', true), /\(EML\)/],
+    ['EPUB', zipOf({ mimetype: 'application/epub+zip' }), /EPUB/],
+    ['ODT', openDocument('text'), /\(ODT\)/],
+    ['ODS', openDocument('spreadsheet'), /\(ODS\)/],
+    ['ZIP', zipOf({ 'a.txt': 'x', 'inner.zip': zipOf({ b: 'y' }) }), /ZIP archive/],
+    ['PNG', png, /image \(PNG\)/],
+    ['unknown', Uint8Array.from({ length: 999 }, (_, i) => (i * 7) & 255), /binary data of an unknown type/],
+  ];
+  for (const [name, bytes, sentence] of cases) {
+    const refused = await failure(bytes, 'file.txt');
+    t.equal(refused.code, 'unsupported', name);
+    t.match(refused.message, sentence, name);
+  }
+});
+
+t.test('encrypted files say that they are encrypted', async (t) => {
+  const manifest = '<m><encryption-data/></m>';
+  const cases: [string, Uint8Array][] = [
+    ['PDF', pdfWithPages(['secret'], { userPassword: 'swordfish' })],
+    ['Office', compoundFile(['EncryptionInfo', 'EncryptedPackage'])],
+    [
+      'ODT',
+      zipOf({ mimetype: 'application/vnd.oasis.opendocument.text', 'META-INF/manifest.xml': manifest }),
+    ],
+  ];
+  for (const [name, bytes] of cases) t.equal((await failure(bytes)).code, 'encrypted', name);
+});
+
+t.test('broken files say that they are broken', async (t) => {
+  const sound = docx(['x'.repeat(5_000)]);
+  const rels = relationsPart([['rId1', 'officeDocument', 'word/document.xml']]);
+  const cases: [string, Uint8Array][] = [
+    ['a PDF of its header only', utf8('%PDF-1.7\n')],
+    ['a cut Word document', truncated(sound, 0.6)],
+    ['a Word document without its main part', zipOf({ '[Content_Types].xml': '<T/>', '_rels/.rels': rels })],
+    [
+      'a Word document that is cut inside its XML',
+      docx([], { parts: { 'word/document.xml': docxPart('').slice(0, -20) } }),
+    ],
+    ['a Word document with crossed elements', docx([{ xml: '<w:p><w:r></w:p></w:r>' }])],
+    ['a compound file without a directory', compoundFile([]).subarray(0, 600)],
+    [
+      'a presentation without a slide part',
+      pptx([{ title: 'x' }], { parts: { 'ppt/slides/slide1.xml': '<p:sld' } }),
+    ],
+  ];
+  for (const [name, bytes] of cases) t.equal((await failure(bytes)).code, 'corrupt', name);
+});
+
+t.test('an entity bomb is refused before any entity is declared', async (t) => {
+  const bomb = `<!DOCTYPE w [<!ENTITY a "${'x'.repeat(100)}"><!ENTITY b "&a;&a;&a;">]><w:document xmlns:w="u"><w:body/></w:document>`;
+  const refused = await failure(docx([], { parts: { 'word/document.xml': bomb } }));
+  t.equal(refused.code, 'corrupt');
+  t.match(refused.message, /document type/);
+});
+
+t.test('XML that nests too deep is refused', async (t) => {
+  const deep = '<w:sdt>'.repeat(100_000) + '</w:sdt>'.repeat(100_000);
+  t.equal((await failure(docx([{ xml: deep }]))).code, 'too_large');
+});
+
+t.test(
+  'zip bombs are refused by ratio, by size, in total and by count, whatever sizes they declare',
+  async (t) => {
+    const spaces = new Uint8Array(20_000_000).fill(32);
+    const codeOf = async (bytes: Uint8Array, limits: Partial<ParseLimits> = {}) =>
+      (await failure(bytes, null, limits)).code;
+    t.equal(await codeOf(docx([], { parts: { 'word/document.xml': spaces } })), 'too_large', 'ratio');
+    const entry = { zipRatioMax: 10_000, zipEntryBytesMax: 1_000_000 };
+    t.equal(
+      await codeOf(docx([], { parts: { 'word/document.xml': spaces } }), entry),
+      'too_large',
+      'one entry',
+    );
+    t.equal(await codeOf(docx(['x'.repeat(3_000)]), { zipTotalBytesMax: 3_000 }), 'too_large', 'total');
+    const many = Object.fromEntries(Array.from({ length: 11_000 }, (_, i) => [`part${i}`, '']));
+    t.equal(await codeOf(docx([], { parts: many })), 'too_large', 'count');
+    const lying = Buffer.from(docx(['honest text of some length, repeated. '.repeat(50)]));
+    for (let at = lying.indexOf('PK\x01\x02'); at !== -1; at = lying.indexOf('PK\x01\x02', at + 4))
+      lying.writeUInt32LE(1, at + 24);
+    t.match((await parsed(lying)).pages[0], /honest text/);
+  },
+);
+
+t.test('one shared string that a million cells repeat stops at the text budget', async (t) => {
+  const reference = '<c t="s"><v>0</v></c>';
+  const sheet = `<worksheet><sheetData>${`<row>${reference.repeat(10)}</row>`.repeat(10_000)}</sheetData></worksheet>`;
+  const bytes = xlsx([{ name: 'S', rows: [['y'.repeat(100_000)]] }], {
+    parts: { 'xl/worksheets/sheet1.xml': sheet },
+  });
+  t.equal((await failure(bytes)).code, 'too_large');
+});
+
+t.test('names that climb out of the package or occur twice find nothing else', async (t) => {
+  const bytes = docx(['inside'], {
+    parts: {
+      '../../word/document.xml': docxPart('<w:p><w:r><w:t>outside</w:t></w:r></w:p>'),
+      'word/_rels/document.xml.rels': relationsPart([['rId1', 'styles', '../../../../etc/passwd']]),
+    },
+  });
+  t.same((await parsed(bytes)).pages, ['inside']);
+});
+
+t.test('text, pages and bytes over their limits are refused', async (t) => {
+  const cases: [Uint8Array, Partial<ParseLimits>][] = [
+    [utf8('x'.repeat(2_000)), { textUnitsMax: 1_000 }],
+    [utf8('x\f'.repeat(20)), { pagesMax: 10 }],
+    [utf8('x'.repeat(2_000)), { fileBytesMax: 1_000 }],
+    [pdfWithPages(['a', 'b', 'c']), { pagesMax: 2 }],
+    [pptx([{}, {}, {}]), { pagesMax: 2 }],
+    [docx(['a'.repeat(2_000)]), { textUnitsMax: 1_000 }],
+  ];
+  for (const [bytes, limits] of cases) t.equal((await failure(bytes, 'a.txt', limits)).code, 'too_large');
+  const long = await parsed(pdfWithPages(['word word\n'.repeat(20)]), null, { pageUnitsMax: 100 });
+  t.ok(long.pages[0]!.length > 80 && long.pages[0]!.length <= 100);
+  t.match(long.warnings, [/more text than is read from one page/]);
+});
+
+t.test(
+  'cut and bit-flipped files end as a document or as a failure with a sentence (seed 20261121)',
+  async (t) => {
+    const originals: [string, Uint8Array][] = [
+      ['pdf', pdfWithPages([english, english, english])],
+      ['docx', docx([english, { table: [['a', 'b']] }, english])],
+      ['pptx', pptx([{ title: 'T', body: [english], notes: english }])],
+      ['xlsx', xlsx([{ name: 'S', rows: [['a', 1, english]] }])],
+      ['html', utf8(`<html><body><p>${english}</p></body></html>`)],
+      ['csv', utf8(`a,b\n"${english}",2\n`)],
+    ];
+    const allowed: readonly ParseFailureCode[] = ['corrupt', 'unsupported', 'encrypted', 'too_large'];
+    for (const [name, bytes] of originals) {
+      const variants = [0.5, 0.9, 0.99].map((share) => truncated(bytes, share));
+      for (let i = 0; i < 25; i++) variants.push(bitFlipped(bytes, 20_261_121 + i, 1 + i));
+      for (const variant of variants) {
+        try {
+          const document = await parsed(variant, `a.${name}`);
+          t.ok(document.pages.every((page) => page.isWellFormed?.() ?? true));
+        } catch (error) {
+          if (!(error instanceof ParseFailure)) throw error;
+          if (!allowed.includes(error.code) || !/^[A-Z].*\.$/s.test(error.message))
+            t.fail(`${name}: ${error.code} ${error.message}`);
+        }
+      }
+      t.pass(name);
+    }
+  },
+);
+
+t.test('languages are told by script and by function words, and short texts have none', async (t) => {
+  const cases: [string, string | null][] = [
+    [english, 'en'],
+    [
+      'Der Hund und die Katze sind nicht in dem Haus, das der alte Mann mit seiner Frau für sich gebaut hat.',
+      'de',
+    ],
+    [
+      'Le chat et le chien ne sont pas dans la maison que le vieil homme a construite pour les enfants de son frère.',
+      'fr',
+    ],
+    [
+      'El perro y el gato no están en la casa que el hombre había construido para los hijos de su hermano.',
+      'es',
+    ],
+    ['Кошка и собака не в доме, который старик построил для своих детей, чтобы они жили там.', 'ru'],
+    ['これは日本語で書かれた文章です。図書館で本を借りました。', 'ja'],
+    ['이것은 한국어로 쓰인 문장입니다. 도서관에서 책을 빌렸습니다.', 'ko'],
+    ['这是用中文写的一段文字，讲的是在图书馆借书的事情。', 'zh'],
+    ['هذا نص مكتوب باللغة العربية عن استعارة الكتب من المكتبة.', 'ar'],
+    ['Lorem ipsum', null],
+    ['4711-abc-0815 9f3e-aa', null],
+  ];
+  for (const [text, language] of cases) t.equal((await parsed(utf8(text), 'a.txt')).language, language, text);
+});
