@@ -1,0 +1,252 @@
+// The functions that src/addon/addon.ts declares. One instance per JavaScript thread; all see the same collections.
+#include <dlfcn.h>
+#include <napi.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "bridge/completions.h"
+#include "bridge/values.h"
+#include "engine/registry.h"
+
+namespace quarry {
+namespace {
+
+struct Environment {
+  std::shared_ptr<Completions> completions;
+};
+
+using CancelFlag = std::shared_ptr<std::atomic<bool>>;
+using Handle = Napi::External<std::unique_ptr<CollectionHandle>>;
+
+Completions& CompletionsOf(Napi::Env env) { return *env.GetInstanceData<Environment>()->completions; }
+
+std::shared_ptr<Collection> CollectionOf(const Napi::CallbackInfo& info) {
+  if (!info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "the first argument must be a collection");
+  const auto& handle = *info[0].As<Handle>().Data();
+  if (handle == nullptr) throw ToError(info.Env(), {Code::kClosed, "the collection is closed"});
+  return handle->collection();
+}
+
+// Lets nothing but Napi errors out: node-addon-api turns those into JavaScript exceptions.
+template <Napi::Value (*function)(const Napi::CallbackInfo&)>
+Napi::Value Guarded(const Napi::CallbackInfo& info) {
+  try {
+    return function(info);
+  } catch (const std::bad_alloc&) {
+    throw ToError(info.Env(), {Code::kMemory, "there is no memory for this operation"});
+  }
+}
+
+void ThrowUnlessOk(Napi::Env env, const Status& status) {
+  if (!status.ok()) throw ToError(env, status);
+}
+
+// Runs an asynchronous operation of the engine and answers with its promise. `start` receives what must be called
+// when the operation is done; `value` makes the result, on the JavaScript thread.
+template <class Result>
+using Finish = std::function<void(Status, Result)>;
+
+template <class Result, class Start, class Value>
+Napi::Value Promised(Napi::Env env, Start start, Value value) {
+  const auto deferred = Napi::Promise::Deferred::New(env);
+  const std::shared_ptr<Completions> completions = CompletionsOf(env).shared_from_this();
+  completions->Begin(env);
+  const auto settle = [deferred, value](Napi::Env jsEnv, const Status& status, Result& result) {
+    if (status.ok()) {
+      deferred.Resolve(value(jsEnv, result));
+    } else {
+      deferred.Reject(ToError(jsEnv, status).Value());
+    }
+  };
+  const Finish<Result> finish = [completions, settle](Status status, Result result) {
+    const auto held = std::make_shared<std::pair<Status, Result>>(std::move(status), std::move(result));
+    completions->Post([settle, held](Napi::Env jsEnv) { settle(jsEnv, held->first, held->second); });
+  };
+  Status refused;
+  try {
+    refused = start(finish);
+  } catch (const std::bad_alloc&) {
+    refused = {Code::kMemory, "there is no memory for this operation"};
+  }
+  if (!refused.ok()) finish(std::move(refused), Result());
+  return deferred.Promise();
+}
+
+Napi::Value Open(const Napi::CallbackInfo& info) {
+  using Opened = std::shared_ptr<std::unique_ptr<CollectionHandle>>;
+  const CollectionOptions options = ToOptions(info[0].As<Napi::Object>());
+  return Promised<Opened>(
+      info.Env(),
+      [&](const Finish<Opened>& finish) {
+        return Registry::Instance().Open(options, [finish](Status status, std::unique_ptr<CollectionHandle> handle) {
+          finish(std::move(status), std::make_shared<std::unique_ptr<CollectionHandle>>(std::move(handle)));
+        });
+      },
+      [](Napi::Env env, Opened& opened) {
+        Napi::Object result = Napi::Object::New(env);
+        result.Set("opened", FromOpenings(env, (*opened)->collection()->opened()));
+        const auto destroy = [](Napi::Env, std::unique_ptr<CollectionHandle>* handle) { delete handle; };
+        auto owned = std::make_unique<std::unique_ptr<CollectionHandle>>(std::move(*opened));
+        result.Set("handle", Handle::New(env, owned.get(), destroy));
+        owned.release();
+        return Napi::Value(result);
+      });
+}
+
+Napi::Value Release(const Napi::CallbackInfo& info) {
+  if (info[0].IsExternal()) info[0].As<Handle>().Data()->reset();
+  return info.Env().Undefined();
+}
+
+struct Nothing {};
+Napi::Value Undefined(Napi::Env env, Nothing&) { return env.Undefined(); }
+
+Napi::Value Stage(const Napi::CallbackInfo& info) {
+  const auto collection = CollectionOf(info);
+  const uint32_t shard = ToUint32(info[1], "shard");
+  const auto input = ToDocument(ToCount(info[2], "version"), info[3], info[4], info[5]);
+  return Promised<Nothing>(
+      info.Env(),
+      [&](const Finish<Nothing>& finish) {
+        return Registry::Instance().Stage(collection, shard, input,
+                                          [finish](Status status) { finish(std::move(status), {}); });
+      },
+      Undefined);
+}
+
+Napi::Value Discard(const Napi::CallbackInfo& info) {
+  const auto collection = CollectionOf(info);
+  ThrowUnlessOk(info.Env(), collection->Discard(ToUint32(info[1], "shard"), ToCount(info[2], "version")));
+  return info.Env().Undefined();
+}
+
+Napi::Value Commit(const Napi::CallbackInfo& info) {
+  const auto collection = CollectionOf(info);
+  const CollectionChange change{ToCount(info[1], "sequence"), ToUint32(info[2], "shard"),
+                                ToOptionalCount(info[3], "add"), ToOptionalCount(info[4], "remove")};
+  ThrowUnlessOk(info.Env(), collection->Commit(change));
+  return info.Env().Undefined();
+}
+
+Napi::Value NewCancel(const Napi::CallbackInfo& info) {
+  auto flag = std::make_unique<CancelFlag>(std::make_shared<std::atomic<bool>>(false));
+  const auto external =
+      Napi::External<CancelFlag>::New(info.Env(), flag.get(), [](Napi::Env, CancelFlag* owned) { delete owned; });
+  flag.release();
+  return external;
+}
+
+Napi::Value Cancel(const Napi::CallbackInfo& info) {
+  if (!info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "the argument must be a cancel flag");
+  (*info[0].As<Napi::External<CancelFlag>>().Data())->store(true, std::memory_order_relaxed);
+  return info.Env().Undefined();
+}
+
+// The moment is taken when the call is made: a query sees every commit before it and none after it.
+Napi::Value Search(const Napi::CallbackInfo& info) {
+  const auto collection = CollectionOf(info);
+  auto request =
+      std::make_shared<SearchRequest>(ToSearchRequest(info[1].As<Napi::Object>(), collection->options().dimensions));
+  if (info[2].IsExternal()) request->patience.cancelled = *info[2].As<Napi::External<CancelFlag>>().Data();
+  const auto hits = std::make_shared<SearchHits>();
+  return Promised<std::shared_ptr<SearchHits>>(
+      info.Env(),
+      [&](const Finish<std::shared_ptr<SearchHits>>& finish) {
+        return Registry::Instance().Query(
+            [collection, request, hits, moment = collection->Now()] { return Search(moment, *request, hits.get()); },
+            [finish, hits](Status status) { finish(std::move(status), hits); });
+      },
+      [](Napi::Env env, std::shared_ptr<SearchHits>& found) { return FromHits(env, *found); });
+}
+
+Napi::Value List(const Napi::CallbackInfo& info) {
+  using Versions = std::shared_ptr<std::vector<double>>;
+  const auto collection = CollectionOf(info);
+  const auto filter = std::make_shared<std::optional<FilterProgram>>(ToFilter(info[1]));
+  const uint64_t limit = ToCount(info[2], "limit");
+  const auto versions = std::make_shared<std::vector<double>>();
+  return Promised<Versions>(
+      info.Env(),
+      [&](const Finish<Versions>& finish) {
+        return Registry::Instance().Query(
+            [collection, filter, limit, versions, moment = collection->Now()] {
+              return ListVersions(moment, filter->has_value() ? &**filter : nullptr, limit, versions.get());
+            },
+            [finish, versions](Status status) { finish(std::move(status), versions); });
+      },
+      [](Napi::Env env, Versions& found) { return FromVersions(env, *found); });
+}
+
+Napi::Value Count(const Napi::CallbackInfo& info) {
+  const auto collection = CollectionOf(info);
+  const auto filter = ToFilter(info[1]);
+  const uint64_t count = CountVersions(collection->Now(), filter.has_value() ? &*filter : nullptr);
+  return Napi::Number::New(info.Env(), static_cast<double>(count));
+}
+
+Napi::Value Snapshot(const Napi::CallbackInfo& info) {
+  using Written = std::shared_ptr<Collection::Snapshot>;
+  const auto collection = CollectionOf(info);
+  const auto snapshot = std::make_shared<Collection::Snapshot>();
+  return Promised<Written>(
+      info.Env(),
+      [&](const Finish<Written>& finish) {
+        return Registry::Instance().Files([collection, snapshot] { return collection->WriteSnapshots(snapshot.get()); },
+                                          [finish, snapshot](Status status) { finish(std::move(status), snapshot); });
+      },
+      [](Napi::Env env, Written& written) { return FromSnapshot(env, *written); });
+}
+
+Napi::Value Statistics(const Napi::CallbackInfo& info) {
+  return FromStatistics(info.Env(), CollectionOf(info)->Statistics());
+}
+
+Napi::Value Drop(const Napi::CallbackInfo& info) {
+  const auto collection = CollectionOf(info);
+  return Promised<Nothing>(
+      info.Env(),
+      [&](const Finish<Nothing>& finish) {
+        return Registry::Instance().Files([collection] { return collection->Drop(); },
+                                          [finish](Status status) { finish(std::move(status), {}); });
+      },
+      Undefined);
+}
+
+// The engine's threads run until the process ends, but Node unloads an addon with the last environment that uses
+// it. Opening the library once more, never to be closed, keeps the code of those threads in place.
+void StayLoaded() {
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<void*>(&StayLoaded), &library) != 0) {
+    dlopen(library.dli_fname, RTLD_NOW | RTLD_NODELETE);
+  }
+}
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  StayLoaded();
+  env.SetInstanceData(new Environment{Completions::Create(env)});
+  const auto add = [&](const char* name, Napi::Function function) { exports.Set(name, function); };
+  add("collectionOpen", Napi::Function::New<Guarded<Open>>(env, "collectionOpen"));
+  add("collectionRelease", Napi::Function::New<Guarded<Release>>(env, "collectionRelease"));
+  add("collectionStage", Napi::Function::New<Guarded<Stage>>(env, "collectionStage"));
+  add("collectionDiscard", Napi::Function::New<Guarded<Discard>>(env, "collectionDiscard"));
+  add("collectionCommit", Napi::Function::New<Guarded<Commit>>(env, "collectionCommit"));
+  add("collectionSearch", Napi::Function::New<Guarded<Search>>(env, "collectionSearch"));
+  add("collectionList", Napi::Function::New<Guarded<List>>(env, "collectionList"));
+  add("collectionCount", Napi::Function::New<Guarded<Count>>(env, "collectionCount"));
+  add("collectionSnapshot", Napi::Function::New<Guarded<Snapshot>>(env, "collectionSnapshot"));
+  add("collectionStatistics", Napi::Function::New<Guarded<Statistics>>(env, "collectionStatistics"));
+  add("collectionDrop", Napi::Function::New<Guarded<Drop>>(env, "collectionDrop"));
+  add("cancelNew", Napi::Function::New<Guarded<NewCancel>>(env, "cancelNew"));
+  add("cancel", Napi::Function::New<Guarded<Cancel>>(env, "cancel"));
+  return exports;
+}
+
+}  // namespace
+}  // namespace quarry
+
+using quarry::Init;
+NODE_API_MODULE(quarry, Init)

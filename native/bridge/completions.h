@@ -1,0 +1,41 @@
+// The way back from the engine's threads to one JavaScript thread.
+#pragma once
+
+#include <napi.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace quarry {
+
+// Belongs to one environment (the main thread or one worker). Operations end on engine threads at any time, also
+// after the environment is gone: a completion is then dropped, and with it everything it owns.
+class Completions : public std::enable_shared_from_this<Completions> {
+ public:
+  // Runs on the JavaScript thread, inside a handle scope; must not throw.
+  using Completion = std::function<void(Napi::Env)>;
+
+  static std::shared_ptr<Completions> Create(Napi::Env env);
+  Completions(const Completions&) = delete;
+  Completions& operator=(const Completions&) = delete;
+
+  // An operation begins: the environment stays alive until its completion ran. JavaScript thread only.
+  void Begin(Napi::Env env);
+  // Any thread, once for every Begin. Those posted together run together.
+  void Post(Completion completion);
+
+ private:
+  Completions() = default;
+  static void Drain(napi_env env, napi_value callback, void* context, void* data);
+  static void EnvironmentEnds(void* self);
+
+  napi_threadsafe_function wake_ = nullptr;
+  size_t begun_ = 0;  // JavaScript thread only
+  std::mutex mutex_;
+  bool alive_ = true;              // guarded by mutex_
+  std::vector<Completion> posted_;  // guarded by mutex_
+};
+
+}  // namespace quarry

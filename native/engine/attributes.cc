@@ -1,0 +1,146 @@
+#include "engine/attributes.h"
+
+#include <mutex>
+#include <utility>
+
+#include "engine/bytes.h"
+
+namespace quarry {
+namespace {
+// A list entry takes as much memory as this many bits.
+constexpr size_t kBitsPerListEntry = 32;
+// What a node of the ordered map takes beside the text, near enough for statistics.
+constexpr size_t kNodeBytes = 96;
+}  // namespace
+
+Status ParseAttributes(const uint8_t* bytes, size_t length, Attributes* attributes) {
+  const Status malformed(Code::kInvalid, "malformed attributes");
+  ByteReader reader(bytes, length);
+  const auto count = reader.Take<uint32_t>();
+  if (!reader.ok() || count > reader.left()) return malformed;
+  attributes->clear();
+  for (uint32_t i = 0; i < count; i++) {
+    Attribute attribute;
+    attribute.name = reader.Text();
+    const auto values = reader.Take<uint32_t>();
+    if (!reader.ok() || values > reader.left()) return malformed;
+    for (uint32_t v = 0; v < values; v++) attribute.values.emplace_back(reader.Text());
+    if (!reader.ok()) return malformed;
+    attributes->push_back(std::move(attribute));
+  }
+  return reader.left() == 0 ? Status() : malformed;
+}
+
+void SlotSet::Add(uint32_t slot) {
+  if (bits_.empty()) {
+    if (!list_.empty() && list_.back() == slot) return;
+    list_.push_back(slot);
+    // Small sets stay lists: changing over pays only when there is memory to win.
+    if (list_.size() < 16 || list_.size() * kBitsPerListEntry < slot + size_t{1}) return;
+    std::vector<uint64_t> bits((size_t{slot} + 64) / 64);
+    for (const uint32_t member : list_) bits[member >> 6] |= uint64_t{1} << (member & 63);
+    bits_ = std::move(bits);
+    list_ = {};
+    return;
+  }
+  if (slot / 64 >= bits_.size()) bits_.resize(slot / 64 + 1);
+  bits_[slot >> 6] |= uint64_t{1} << (slot & 63);
+}
+
+void SlotSet::AddTo(Bitset* target) const {
+  for (const uint32_t slot : list_) {
+    if (slot >= target->size()) break;
+    target->Add(slot);
+  }
+  if (!bits_.empty()) target->OrWords(bits_);
+}
+
+void AttributeIndex::Add(uint32_t slot, const Attributes& attributes) {
+  const std::unique_lock lock(mutex_);
+  for (const auto& attribute : attributes) {
+    for (const auto& value : attribute.values) AddLocked(slot, attribute.name, value);
+  }
+}
+
+void AttributeIndex::AddValue(uint32_t slot, std::string_view name, std::string_view value) {
+  const std::unique_lock lock(mutex_);
+  AddLocked(slot, name, value);
+}
+
+void AttributeIndex::AddLocked(uint32_t slot, std::string_view name, std::string_view value) {
+  auto column = columns_.find(name);
+  if (column == columns_.end()) column = columns_.emplace(std::string(name), Column()).first;
+  auto entry = column->second.find(value);
+  if (entry == column->second.end()) entry = column->second.emplace(std::string(value), SlotSet()).first;
+  entry->second.Add(slot);
+}
+
+void AttributeIndex::Collect(const FilterStep& step, Bitset* matches) const {
+  const auto found = columns_.find(step.attribute);
+  if (found == columns_.end()) return;
+  const Column& column = found->second;
+  auto first = column.begin();
+  auto last = column.end();
+  switch (step.op) {
+    case FilterOperator::kAnd:
+    case FilterOperator::kOr:
+      return;
+    case FilterOperator::kEqual:
+    case FilterOperator::kNotEqual:
+    case FilterOperator::kIn:
+    case FilterOperator::kNotIn:
+      for (const auto& value : step.values) {
+        if (const auto entry = column.find(value); entry != column.end()) entry->second.AddTo(matches);
+      }
+      return;
+    case FilterOperator::kGreater:
+      first = column.upper_bound(step.values.front());
+      break;
+    case FilterOperator::kGreaterOrEqual:
+      first = column.lower_bound(step.values.front());
+      break;
+    case FilterOperator::kLess:
+      last = column.lower_bound(step.values.front());
+      break;
+    case FilterOperator::kLessOrEqual:
+      last = column.upper_bound(step.values.front());
+      break;
+  }
+  for (; first != last; ++first) first->second.AddTo(matches);
+}
+
+Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<Bitset> stack;
+  for (const FilterStep& step : filter.steps()) {
+    Bitset result(slots);
+    if (step.op == FilterOperator::kAnd || step.op == FilterOperator::kOr) {
+      if (step.op == FilterOperator::kAnd) result.Invert();
+      for (uint32_t i = 0; i < step.arity; i++) {
+        if (step.op == FilterOperator::kAnd) {
+          result.And(stack.back());
+        } else {
+          result.Or(stack.back());
+        }
+        stack.pop_back();
+      }
+    } else {
+      Collect(step, &result);
+      if (step.op == FilterOperator::kNotEqual || step.op == FilterOperator::kNotIn) result.Invert();
+    }
+    stack.push_back(std::move(result));
+  }
+  return std::move(stack.back());
+}
+
+size_t AttributeIndex::Bytes() const {
+  const std::shared_lock lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& [name, column] : columns_) {
+    bytes += name.size() + kNodeBytes;
+    for (const auto& [value, set] : column) bytes += value.size() + set.Bytes() + kNodeBytes;
+  }
+  return bytes;
+}
+
+}  // namespace quarry

@@ -1,0 +1,90 @@
+// A plain set of small numbers: one bit each.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace quarry {
+
+class Bitset {
+ public:
+  Bitset() = default;
+  explicit Bitset(size_t size) : size_(size), words_((size + 63) / 64) {}
+
+  size_t size() const { return size_; }
+  const std::vector<uint64_t>& words() const { return words_; }
+
+  bool Has(size_t i) const { return i < size_ && (words_[i >> 6] >> (i & 63) & 1) != 0; }
+  void Add(size_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
+  // Adds `i` and tells whether it was there before.
+  bool TestAndAdd(size_t i) {
+    uint64_t& word = words_[i >> 6];
+    const uint64_t mask = uint64_t{1} << (i & 63);
+    const bool before = (word & mask) != 0;
+    word |= mask;
+    return before;
+  }
+
+  void AddRange(size_t start, size_t count) {
+    while (count > 0) {
+      const size_t offset = start & 63;
+      const size_t step = count < 64 - offset ? count : 64 - offset;
+      const uint64_t mask = step == 64 ? ~uint64_t{0} : ((uint64_t{1} << step) - 1) << offset;
+      words_[start >> 6] |= mask;
+      start += step;
+      count -= step;
+    }
+  }
+
+  // Empties the set and gives it a new size; keeps its memory.
+  void Reset(size_t size) {
+    size_ = size;
+    words_.assign((size + 63) / 64, 0);
+  }
+
+  size_t Count() const {
+    size_t count = 0;
+    for (const uint64_t word : words_) count += static_cast<size_t>(std::popcount(word));
+    return count;
+  }
+
+  // Both sets have the same size.
+  void And(const Bitset& other) {
+    for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.words_[i];
+  }
+  void Or(const Bitset& other) {
+    for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.words_[i];
+  }
+  void Invert() {
+    for (uint64_t& word : words_) word = ~word;
+    CutTail();
+  }
+  // Adds the members of a set of any size that lie below size().
+  void OrWords(const std::vector<uint64_t>& words) {
+    const size_t common = words.size() < words_.size() ? words.size() : words_.size();
+    for (size_t i = 0; i < common; i++) words_[i] |= words[i];
+    CutTail();
+  }
+
+  // Calls visit(i) for every member, ascending, until it answers false.
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (size_t w = 0; w < words_.size(); w++) {
+      for (uint64_t word = words_[w]; word != 0; word &= word - 1) {
+        if (!visit(w * 64 + static_cast<size_t>(std::countr_zero(word)))) return;
+      }
+    }
+  }
+
+ private:
+  void CutTail() {
+    if ((size_ & 63) != 0) words_.back() &= (uint64_t{1} << (size_ & 63)) - 1;
+  }
+
+  size_t size_ = 0;
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace quarry

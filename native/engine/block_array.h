@@ -1,0 +1,78 @@
+// A growing array whose elements never move, so that growth stops no reader.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace quarry {
+
+// Rows of `width` elements of T in blocks of 1024, 1024, 2048, 4096 ... rows, each block one private mapping that
+// the kernel fills with zeros page by page as it is touched: a small shard stays small, a large one has few blocks.
+//
+// T must be valid when all its bytes are zero and needs no destructor. One writer at a time calls Reserve; readers
+// may use any row that was reserved before the row's number was published to them.
+template <class T>
+class BlockArray {
+ public:
+  explicit BlockArray(size_t width = 1) : width_(width) {}
+  BlockArray(const BlockArray&) = delete;
+  BlockArray& operator=(const BlockArray&) = delete;
+  ~BlockArray() {
+    for (size_t block = 0; block < kBlocks; block++) {
+      T* start = blocks_[block].load(std::memory_order_relaxed);
+      if (start != nullptr) munmap(static_cast<void*>(start), BlockBytes(block));
+    }
+  }
+
+  // Makes rows [0, rows) usable. Throws std::bad_alloc when the system has no memory.
+  void Reserve(size_t rows) {
+    while (reserved_ < rows) {
+      const size_t block = BlockOf(reserved_);
+      void* start = mmap(nullptr, BlockBytes(block), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (start == MAP_FAILED) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+      // Advice only: a kernel without huge pages serves small ones. Small blocks would waste half a huge page.
+      if (BlockBytes(block) >= kHugeBytes) madvise(start, BlockBytes(block), MADV_HUGEPAGE);
+#endif
+      blocks_[block].store(static_cast<T*>(start), std::memory_order_release);
+      reserved_ += BlockRows(block);
+    }
+  }
+
+  T* Row(size_t row) const {
+    const size_t block = BlockOf(row);
+    return blocks_[block].load(std::memory_order_acquire) + (row - BlockStart(block)) * width_;
+  }
+  T& operator[](size_t row) const { return *Row(row); }
+
+  // Consecutive rows from `row` that lie in one block: a run that can be copied at once.
+  size_t RunFrom(size_t row) const {
+    const size_t block = BlockOf(row);
+    return BlockStart(block) + BlockRows(block) - row;
+  }
+
+  // Bytes that `rows` rows occupy.
+  size_t BytesOf(size_t rows) const { return rows * width_ * sizeof(T); }
+
+ private:
+  static constexpr size_t kFirstBits = 10;
+  static constexpr size_t kBlocks = 23;  // up to 2^32 rows
+  static constexpr size_t kHugeBytes = 4u << 20;
+
+  static size_t BlockOf(size_t row) { return static_cast<size_t>(std::bit_width(row >> kFirstBits)); }
+  static size_t BlockStart(size_t block) { return block == 0 ? 0 : size_t{1} << (kFirstBits + block - 1); }
+  static size_t BlockRows(size_t block) { return block == 0 ? size_t{1} << kFirstBits : BlockStart(block); }
+  size_t BlockBytes(size_t block) const { return BlockRows(block) * width_ * sizeof(T); }
+
+  const size_t width_;
+  size_t reserved_ = 0;
+  std::atomic<T*> blocks_[kBlocks] = {};
+};
+
+}  // namespace quarry

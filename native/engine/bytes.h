@@ -1,0 +1,74 @@
+// Little-endian bytes and varints, as files and messages use them.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quarry {
+
+static_assert(std::endian::native == std::endian::little, "the formats are little-endian and read in place");
+
+inline void PutVarint(std::vector<uint8_t>* out, uint64_t value) {
+  while (value >= 0x80) {
+    out->push_back(static_cast<uint8_t>(value | 0x80));
+    value >>= 7;
+  }
+  out->push_back(static_cast<uint8_t>(value));
+}
+
+// Reads bytes of unknown quality. After the first read past the end every result is zero and ok() is false.
+class ByteReader {
+ public:
+  ByteReader(const uint8_t* bytes, size_t length) : at_(bytes), end_(bytes + length) {}
+
+  bool ok() const { return ok_; }
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+
+  template <class T>
+  T Take() {
+    T value{};
+    if (const uint8_t* from = TakeBytes(sizeof(T)); from != nullptr) std::memcpy(&value, from, sizeof(T));
+    return value;
+  }
+
+  uint64_t Varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = Take<uint8_t>();
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    ok_ = false;
+    return 0;
+  }
+
+  // A u32 length and that many bytes.
+  std::string_view Text() {
+    const auto length = Take<uint32_t>();
+    const uint8_t* from = TakeBytes(length);
+    return from == nullptr ? std::string_view() : std::string_view(reinterpret_cast<const char*>(from), length);
+  }
+
+  // Null when fewer bytes are left.
+  const uint8_t* TakeBytes(size_t length) {
+    if (!ok_ || left() < length) {
+      ok_ = false;
+      return nullptr;
+    }
+    const uint8_t* from = at_;
+    at_ += length;
+    return from;
+  }
+
+ private:
+  const uint8_t* at_;
+  const uint8_t* end_;
+  bool ok_ = true;
+};
+
+}  // namespace quarry

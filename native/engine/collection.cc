@@ -1,0 +1,320 @@
+#include "engine/collection.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <utility>
+
+#include "engine/file.h"
+#include "engine/snapshot.h"
+
+namespace quarry {
+namespace {
+
+// Rows linked per turn of a staging: a few milliseconds, after which waiting searches go first.
+constexpr uint32_t kLinksPerStep = 8;
+// A shard is compacted when a quarter of it is dead, and enough to matter.
+constexpr uint64_t kDeadShare = 4;
+constexpr uint64_t kDeadMin = 256;
+// Arrivals replayed under the writer's lock at the end of a compaction.
+constexpr size_t kLastArrivalsMax = 2;
+
+GraphScratch& ThreadGraphScratch() {
+  thread_local GraphScratch scratch;
+  return scratch;
+}
+
+}  // namespace
+
+Collection::Collection(const CollectionOptions& options, Background background)
+    : options_(options), background_(std::move(background)) {
+  for (uint32_t i = 0; i < options_.shards; i++) writers_.push_back(std::make_unique<Writer>());
+}
+
+Status Collection::Open(const CollectionOptions& options, Background background,
+                        std::shared_ptr<Collection>* collection) {
+  // The constructor is private, so make_shared cannot be used.
+  const std::shared_ptr<Collection> opened(new Collection(options, std::move(background)));
+  if (Status status = opened->Load(); !status.ok()) return status;
+  *collection = opened;
+  return {};
+}
+
+std::string Collection::SnapshotPath(uint32_t shard) const {
+  char name[32];
+  std::snprintf(name, sizeof name, "/shard-%02u.quarry", shard);
+  return options_.directory + name;
+}
+
+Status Collection::Load() {
+  bool fresh = false;
+  if (Status status = CreateFolder(options_.directory, &fresh); !status.ok()) return status;
+  // What an interrupted snapshot left behind.
+  if (Status status = RemoveFiles(options_.directory, "shard-", ".tmp"); !status.ok()) return status;
+  auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>();
+  for (uint32_t i = 0; i < options_.shards; i++) {
+    std::shared_ptr<Shard> shard;
+    int64_t sequence = -1;
+    const Status status =
+        fresh ? Status(Code::kMissing, "")
+              : ReadSnapshot(SnapshotPath(i), {options_.dimensions, i, options_.shards}, &shard, &sequence);
+    ShardOpening opening{i, -1, ShardState::kLoaded, status.message()};
+    if (status.ok()) {
+      const Shard::Change totals = shard->LiveTotals();
+      rows_ += static_cast<uint64_t>(totals.rows);
+      bodyLength_ += static_cast<uint64_t>(totals.bodyLength);
+      documents_ += static_cast<uint64_t>(totals.documents);
+      opening.sequence = sequence;
+      writers_[i]->sequence = opening.sequence;
+      writers_[i]->onDisk = true;
+      sequence_ = std::max(sequence_, opening.sequence);
+    } else if (status.code() == Code::kMissing) {
+      opening.state = fresh ? ShardState::kFresh : ShardState::kMissing;
+    } else if (status.code() == Code::kDamaged) {
+      opening.state = ShardState::kDamaged;
+    } else {
+      return status;
+    }
+    if (shard == nullptr) shard = std::make_shared<Shard>(options_.dimensions);
+    shards->push_back(std::move(shard));
+    opened_.push_back(std::move(opening));
+  }
+  shards_ = std::move(shards);
+  return {};
+}
+
+std::shared_ptr<Shard> Collection::CurrentShard(uint32_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return (*shards_)[shard];
+}
+
+Status Collection::CheckOpen(uint32_t shard) const {
+  if (closed()) return {Code::kClosed, "the collection is closed"};
+  if (shard >= options_.shards) return {Code::kInvalid, "there is no such shard"};
+  return {};
+}
+
+Collection::Staging::Staging(std::shared_ptr<Collection> collection, uint32_t shard,
+                             std::shared_ptr<DocumentInput> input)
+    : collection_(std::move(collection)), number_(shard), input_(std::move(input)) {}
+
+bool Collection::Staging::Step() {
+  try {
+    if (shard_ == nullptr) {
+      status_ = collection_->CheckOpen(number_);
+      if (status_.ok()) status_ = input_->Check(collection_->options_.dimensions);
+      if (status_.ok()) status_ = collection_->AppendDocument(number_, input_, &shard_, &slot_);
+      if (!status_.ok()) return true;
+    }
+    if (collection_->closed()) {
+      status_ = {Code::kClosed, "the collection is closed"};
+      return true;
+    }
+    const DocumentSlot& document = shard_->Document(slot_);
+    const uint32_t end = std::min(document.rowCount, linked_ + kLinksPerStep);
+    for (; linked_ < end; linked_++) shard_->Link(document.firstRow + linked_, &ThreadGraphScratch());
+    if (linked_ < document.rowCount) return false;
+    shard_->MarkReady(slot_);
+  } catch (const std::bad_alloc&) {
+    status_ = {Code::kMemory, "there is no memory to stage a document"};
+  }
+  return true;
+}
+
+Status Collection::AppendDocument(uint32_t shard, const std::shared_ptr<DocumentInput>& input,
+                                  std::shared_ptr<Shard>* into, uint32_t* slot) {
+  Writer& writer = *writers_[shard];
+  const std::lock_guard lock(writer.mutex);
+  // The current shard changes only under the writer's lock.
+  const std::shared_ptr<Shard> current = CurrentShard(shard);
+  if (Status status = current->Append(*input, slot); !status.ok()) return status;
+  if (writer.recording) writer.arrivals.push_back({input, *slot});
+  *into = current;
+  return {};
+}
+
+Status Collection::Discard(uint32_t shard, uint64_t version) {
+  if (Status status = CheckOpen(shard); !status.ok()) return status;
+  {
+    const std::lock_guard lock(mutex_);
+    (*shards_)[shard]->Discard(version);
+  }
+  CompactIfWorthwhile(shard);
+  return {};
+}
+
+Status Collection::Commit(const CollectionChange& change) {
+  if (Status status = CheckOpen(change.shard); !status.ok()) return status;
+  {
+    const std::lock_guard lock(mutex_);
+    Writer& writer = *writers_[change.shard];
+    const auto sequence = static_cast<int64_t>(change.sequence);
+    if (sequence < writer.sequence) {
+      return {Code::kSequence, "sequence " + std::to_string(sequence) + " comes after " +
+                                   std::to_string(writer.sequence) + " in shard " + std::to_string(change.shard)};
+    }
+    Shard& shard = *(*shards_)[change.shard];
+    uint32_t slot = 0;
+    if (change.add.has_value() && !shard.FindReady(*change.add, &slot)) {
+      return {Code::kUnstaged, "version " + std::to_string(*change.add) + " is not staged"};
+    }
+    epoch_++;
+    const Shard::Change totals = shard.Commit(epoch_, change.add.has_value() ? &*change.add : nullptr,
+                                              change.remove.has_value() ? &*change.remove : nullptr);
+    rows_ += static_cast<uint64_t>(totals.rows);
+    bodyLength_ += static_cast<uint64_t>(totals.bodyLength);
+    documents_ += static_cast<uint64_t>(totals.documents);
+    writer.sequence = sequence;
+    writer.epoch = epoch_;
+    sequence_ = std::max(sequence_, sequence);
+  }
+  CompactIfWorthwhile(change.shard);
+  return {};
+}
+
+Moment Collection::Now() const {
+  const std::lock_guard lock(mutex_);
+  return {shards_, epoch_, rows_, bodyLength_};
+}
+
+void Collection::CompactIfWorthwhile(uint32_t shard) {
+  Writer& writer = *writers_[shard];
+  const std::shared_ptr<Shard> current = CurrentShard(shard);
+  const auto worthwhile = [](uint64_t dead, uint64_t all) { return dead >= kDeadMin && dead * kDeadShare >= all; };
+  if (!worthwhile(current->DeadRows(), current->Rows()) &&
+      !worthwhile(current->DeadDocuments(), current->Slots())) {
+    return;
+  }
+  if (writer.compacting.exchange(true)) return;
+  // When the background is full, a later change asks again.
+  if (!background_([self = shared_from_this(), shard] { self->Compact(shard); })) writer.compacting = false;
+}
+
+void Collection::Compact(uint32_t shard) {
+  Writer& writer = *writers_[shard];
+  std::shared_ptr<Shard> old;
+  uint32_t slots = 0;
+  {
+    const std::lock_guard lock(writer.mutex);
+    old = CurrentShard(shard);
+    slots = old->Slots();
+    writer.recording = true;
+  }
+  const auto stop = [this] { return closed(); };
+  bool replaced = false;
+  try {
+    const auto fresh = std::make_shared<Shard>(options_.dimensions);
+    std::vector<uint32_t> origins;
+    bool copied = fresh->CopyFrom(*old, slots, stop, &origins);
+    const auto replay = [&](const std::vector<Arrival>& arrivals) {
+      for (const Arrival& arrival : arrivals) {
+        uint32_t slot = 0;
+        // It fitted into the old shard, which held more rows.
+        if (Status status = fresh->Append(*arrival.input, &slot); !status.ok()) return false;
+        const DocumentSlot& document = fresh->Document(slot);
+        for (uint32_t i = 0; i < document.rowCount; i++) fresh->Link(document.firstRow + i, &ThreadGraphScratch());
+        fresh->MarkReady(slot);
+        origins.push_back(arrival.slot);
+      }
+      return true;
+    };
+    while (copied && !replaced && !closed()) {
+      std::unique_lock writerLock(writer.mutex);
+      const std::vector<Arrival> arrivals = std::exchange(writer.arrivals, {});
+      if (arrivals.size() > kLastArrivalsMax) writerLock.unlock();
+      // Before the replay, so that an arrival replaces only what it replaced in the old shard.
+      fresh->AdoptStates(*old, origins);
+      copied = replay(arrivals);
+      if (!copied || !writerLock.owns_lock()) continue;
+      const std::lock_guard lock(mutex_);
+      fresh->AdoptStates(*old, origins);
+      auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(*shards_);
+      (*shards)[shard] = fresh;
+      shards_ = std::move(shards);
+      writer.recording = false;
+      replaced = true;
+    }
+  } catch (const std::bad_alloc&) {
+    // The old shard goes on as it is; the next change tries again.
+    replaced = false;
+  }
+  if (!replaced) {
+    const std::lock_guard lock(writer.mutex);
+    writer.recording = false;
+    writer.arrivals.clear();
+  }
+  writer.compacting = false;
+}
+
+Status Collection::WriteShard(uint32_t shard, uint64_t* bytes) {
+  Writer& writer = *writers_[shard];
+  std::shared_ptr<Shard> current;
+  SnapshotPoint point{};
+  uint64_t changed = 0;
+  {
+    // Under the writer's lock no document is half appended.
+    const std::lock_guard writerLock(writer.mutex);
+    const std::lock_guard lock(mutex_);
+    if (writer.onDisk && writer.epoch == writer.writtenEpoch) return {};
+    current = (*shards_)[shard];
+    changed = writer.epoch;
+    point = {epoch_, sequence_, current->Rows(), current->Slots()};
+  }
+  const SnapshotPermit permit{
+      [this] { return closed() ? Status(Code::kClosed, "the collection is closed") : Status(); }, &fileMutex_};
+  const Status status = WriteSnapshot(*current, point, {options_.dimensions, shard, options_.shards},
+                                      SnapshotPath(shard), permit, bytes);
+  if (!status.ok()) return status;
+  writer.writtenEpoch = changed;
+  writer.onDisk = true;
+  return {};
+}
+
+Status Collection::WriteSnapshots(Snapshot* snapshot) {
+  const std::lock_guard snapshotLock(snapshotMutex_);
+  {
+    // Taken first: what changes while the files are written may or may not be in them.
+    const std::lock_guard lock(mutex_);
+    snapshot->sequence = sequence_;
+  }
+  for (uint32_t shard = 0; shard < options_.shards; shard++) {
+    if (Status status = WriteShard(shard, &snapshot->bytes); !status.ok()) return status;
+  }
+  return {};
+}
+
+CollectionStatistics Collection::Statistics() const {
+  CollectionStatistics statistics;
+  std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
+  {
+    const std::lock_guard lock(mutex_);
+    shards = shards_;
+    statistics.rows = rows_;
+    statistics.documents = documents_;
+  }
+  for (const auto& shard : *shards) {
+    statistics.deadRows += shard->DeadRows();
+    const Shard::Memory memory = shard->MemoryBytes();
+    statistics.memory.vectors += memory.vectors;
+    statistics.memory.graph += memory.graph;
+    statistics.memory.postings += memory.postings;
+    statistics.memory.attributes += memory.attributes;
+    statistics.memory.documents += memory.documents;
+  }
+  return statistics;
+}
+
+void Collection::Close() {
+  // No rename is under way once the lock is held, and none starts afterwards.
+  const std::lock_guard lock(fileMutex_);
+  closed_.store(true, std::memory_order_relaxed);
+}
+
+Status Collection::Drop() {
+  Close();
+  const std::lock_guard lock(snapshotMutex_);
+  if (Status status = RemoveFiles(options_.directory, "shard-", ""); !status.ok()) return status;
+  return RemoveFolder(options_.directory);
+}
+
+}  // namespace quarry

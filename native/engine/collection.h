@@ -1,0 +1,154 @@
+// All shards of one collection: staging, atomic commits, searches of one moment, compaction and snapshots.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/search.h"
+#include "engine/shard.h"
+#include "engine/status.h"
+
+namespace quarry {
+
+struct CollectionOptions {
+  std::string id;
+  uint32_t dimensions = 0;
+  uint32_t shards = 0;
+  std::string directory;  // belongs to this collection alone
+
+  bool operator==(const CollectionOptions&) const = default;
+};
+
+enum class ShardState { kFresh, kLoaded, kMissing, kDamaged };
+
+// What opening found of a shard.
+struct ShardOpening {
+  uint32_t shard;
+  int64_t sequence;  // -1 when nothing is usable
+  ShardState state;
+  std::string reason;  // empty unless kMissing or kDamaged
+};
+
+struct CollectionChange {
+  uint64_t sequence = 0;
+  uint32_t shard = 0;
+  std::optional<uint64_t> add;
+  std::optional<uint64_t> remove;
+};
+
+struct CollectionStatistics {
+  uint64_t rows = 0;      // visible to a search that starts now
+  uint64_t deadRows = 0;  // of removed and discarded versions, not yet compacted away
+  uint64_t documents = 0;
+  Shard::Memory memory;
+};
+
+// Runs a long job away from the threads that search. False when it cannot be accepted now.
+using Background = std::function<bool(std::function<void()>)>;
+
+// Locks, in the order in which they are taken: snapshotMutex_, a writer's mutex, mutex_, then those inside a shard.
+// Every function may be called from any thread at any time; none waits for a search.
+class Collection : public std::enable_shared_from_this<Collection> {
+ public:
+  // Loads what the directory holds. Damaged and missing shards start empty and are reported, not refused.
+  static Status Open(const CollectionOptions& options, Background background, std::shared_ptr<Collection>* collection);
+  Collection(const Collection&) = delete;
+  Collection& operator=(const Collection&) = delete;
+
+  const CollectionOptions& options() const { return options_; }
+  const std::vector<ShardOpening>& opened() const { return opened_; }
+
+  // The steps of staging one document. Run Step until it answers true, then read status().
+  class Staging {
+   public:
+    Staging(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input);
+    bool Step();
+    const Status& status() const { return status_; }
+
+   private:
+    const std::shared_ptr<Collection> collection_;
+    const uint32_t number_;
+    const std::shared_ptr<DocumentInput> input_;
+    std::shared_ptr<Shard> shard_;  // the shard it went into; null before the first step
+    uint32_t slot_ = 0;
+    uint32_t linked_ = 0;
+    Status status_;
+  };
+
+  Status Discard(uint32_t shard, uint64_t version);
+  // Atomic: a search sees all of it or nothing. kUnstaged when `add` is not staged, kSequence when the sequence is
+  // below the shard's; nothing changes then.
+  Status Commit(const CollectionChange& change);
+
+  // What a search that starts now sees.
+  Moment Now() const;
+
+  struct Snapshot {
+    int64_t sequence = -1;  // every change up to it is on disk; -1: there was none
+    uint64_t bytes = 0;     // written by this call
+  };
+  // Writes the shards that changed since they were last written.
+  Status WriteSnapshots(Snapshot* snapshot);
+
+  CollectionStatistics Statistics() const;
+
+  // Ends background work soon; no file is written any more. Running searches may finish.
+  void Close();
+  // Close, and remove the files.
+  Status Drop();
+  bool closed() const { return closed_.load(std::memory_order_relaxed); }
+
+ private:
+  // A document that arrived while its shard is being compacted: it is staged again in the compacted shard.
+  struct Arrival {
+    std::shared_ptr<DocumentInput> input;
+    uint32_t slot;
+  };
+  // The writing side of one shard.
+  struct Writer {
+    std::mutex mutex;
+    std::vector<Arrival> arrivals;         // guarded by mutex
+    bool recording = false;                // guarded by mutex
+    std::atomic<bool> compacting{false};
+    int64_t sequence = -1;                 // guarded by Collection::mutex_
+    uint64_t epoch = 0;                    // of the last change; guarded by Collection::mutex_
+    uint64_t writtenEpoch = 0;             // guarded by snapshotMutex_
+    bool onDisk = false;                   // guarded by snapshotMutex_
+  };
+
+  Collection(const CollectionOptions& options, Background background);
+  Status Load();
+  std::string SnapshotPath(uint32_t shard) const;
+  std::shared_ptr<Shard> CurrentShard(uint32_t shard) const;
+  Status CheckOpen(uint32_t shard) const;
+  Status AppendDocument(uint32_t shard, const std::shared_ptr<DocumentInput>& input, std::shared_ptr<Shard>* into,
+                        uint32_t* slot);
+  void CompactIfWorthwhile(uint32_t shard);
+  void Compact(uint32_t shard);
+  Status WriteShard(uint32_t shard, uint64_t* bytes);  // holds snapshotMutex_
+
+  const CollectionOptions options_;
+  const Background background_;
+  std::vector<ShardOpening> opened_;
+  std::vector<std::unique_ptr<Writer>> writers_;
+  std::atomic<bool> closed_{false};
+
+  std::mutex snapshotMutex_;
+  std::mutex fileMutex_;  // innermost; held from the last look at closed_ to the rename of a file
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards_;  // guarded by mutex_; replaced, never changed
+  uint64_t epoch_ = 0;       // guarded by mutex_; counts commits
+  int64_t sequence_ = -1;    // guarded by mutex_; the highest committed
+  uint64_t rows_ = 0;        // guarded by mutex_; visible at epoch_
+  uint64_t bodyLength_ = 0;  // guarded by mutex_
+  uint64_t documents_ = 0;   // guarded by mutex_
+};
+
+}  // namespace quarry

@@ -1,0 +1,168 @@
+#include "engine/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace quarry {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+std::atomic<uint64_t> nextTemporary{0};
+
+Status IoError(const char* action, const std::string& path, int error) {
+  return {Code::kIo, std::string(action) + " " + path + ": " + std::generic_category().message(error)};
+}
+
+int Sync(int descriptor) {
+#if defined(__APPLE__)
+  return fcntl(descriptor, F_FULLFSYNC);
+#else
+  return fsync(descriptor);
+#endif
+}
+
+}  // namespace
+
+// Numbered, so that a file that is being abandoned and its successor never share a name.
+AtomicFile::AtomicFile(std::string path)
+    : path_(std::move(path)), temporary_(path_ + ".tmp" + std::to_string(nextTemporary.fetch_add(1))) {
+  descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (descriptor_ < 0) Fail("create");
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  unlink(temporary_.c_str());
+}
+
+void AtomicFile::Fail(const char* action) {
+  if (status_.ok()) status_ = IoError(action, temporary_, errno);
+}
+
+void AtomicFile::Flush() {
+  size_t done = 0;
+  while (status_.ok() && done < buffer_.size()) {
+    const ssize_t wrote = write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return Fail("write");
+    done += static_cast<size_t>(wrote);
+  }
+  flushed_ += buffer_.size();
+  buffer_.clear();
+}
+
+void AtomicFile::Write(const void* bytes, size_t length) {
+  if (!status_.ok()) return;
+  buffer_.append(static_cast<const char*>(bytes), length);
+  if (buffer_.size() >= kBufferBytes) Flush();
+}
+
+void AtomicFile::WriteAt(uint64_t offset, const void* bytes, size_t length) {
+  Flush();
+  const auto* from = static_cast<const char*>(bytes);
+  while (status_.ok() && length > 0) {
+    const ssize_t wrote = pwrite(descriptor_, from, length, static_cast<off_t>(offset));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return Fail("write");
+    from += wrote;
+    offset += static_cast<uint64_t>(wrote);
+    length -= static_cast<size_t>(wrote);
+  }
+}
+
+Status AtomicFile::Commit(std::mutex* mutex, const std::function<Status()>& allowed) {
+  Flush();
+  if (status_.ok() && Sync(descriptor_) != 0) Fail("fsync");
+  if (!status_.ok()) return status_;
+  {
+    const std::lock_guard lock(*mutex);
+    if (Status status = allowed(); !status.ok()) return status;
+    if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+      Fail("rename");
+      return status_;
+    }
+  }
+  close(descriptor_);
+  descriptor_ = -1;
+  const std::string folder = std::filesystem::path(path_).parent_path().string();
+  const int folderDescriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folderDescriptor < 0) return IoError("open", folder, errno);
+  const int synced = fsync(folderDescriptor);
+  const int error = errno;
+  close(folderDescriptor);
+  return synced == 0 ? Status() : IoError("fsync", folder, error);
+}
+
+MappedFile::~MappedFile() {
+  if (bytes_ != nullptr) munmap(const_cast<uint8_t*>(bytes_), length_);
+}
+
+Status MappedFile::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return errno == ENOENT ? Status(Code::kMissing, "there is no " + path) : IoError("open", path, errno);
+  }
+  struct stat facts{};
+  if (fstat(descriptor, &facts) != 0) {
+    const int error = errno;
+    close(descriptor);
+    return IoError("stat", path, error);
+  }
+  if (!S_ISREG(facts.st_mode)) {
+    close(descriptor);
+    return {Code::kDamaged, path + " is not a file"};
+  }
+  length_ = static_cast<size_t>(facts.st_size);
+  if (length_ > 0) {
+    void* mapped = mmap(nullptr, length_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    const int error = errno;
+    if (mapped == MAP_FAILED) {
+      close(descriptor);
+      return IoError("map", path, error);
+    }
+    bytes_ = static_cast<const uint8_t*>(mapped);
+  }
+  close(descriptor);
+  return {};
+}
+
+Status CreateFolder(const std::string& path, bool* created) {
+  std::error_code error;
+  *created = std::filesystem::create_directories(path, error);
+  if (error) return {Code::kIo, "create folder " + path + ": " + error.message()};
+  return {};
+}
+
+Status RemoveFiles(const std::string& folder, const std::string& prefix, const std::string& part) {
+  std::error_code error;
+  auto entries = std::filesystem::directory_iterator(folder, error);
+  if (error == std::errc::no_such_file_or_directory) return {};
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::string name = entries->path().filename().string();
+    if (!name.starts_with(prefix) || name.find(part) == std::string::npos) continue;
+    const std::string path = entries->path().string();
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return IoError("remove", path, errno);
+  }
+  if (error) return {Code::kIo, "list folder " + folder + ": " + error.message()};
+  return {};
+}
+
+Status RemoveFolder(const std::string& path) {
+  if (rmdir(path.c_str()) != 0 && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST) {
+    return IoError("remove folder", path, errno);
+  }
+  return {};
+}
+
+}  // namespace quarry

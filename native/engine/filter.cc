@@ -1,0 +1,44 @@
+#include "engine/filter.h"
+
+#include <utility>
+
+#include "engine/bytes.h"
+
+namespace quarry {
+namespace {
+
+bool IsJunction(FilterOperator op) { return op == FilterOperator::kAnd || op == FilterOperator::kOr; }
+bool IsMembership(FilterOperator op) { return op == FilterOperator::kIn || op == FilterOperator::kNotIn; }
+
+Status Malformed(const char* what) { return {Code::kInvalid, std::string("malformed filter program: ") + what}; }
+
+}  // namespace
+
+Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* program) {
+  ByteReader reader(bytes, length);
+  program->steps_.clear();
+  uint64_t depth = 0;
+  while (reader.left() > 0) {
+    const auto raw = reader.Take<uint8_t>();
+    if (raw > static_cast<uint8_t>(FilterOperator::kNotIn)) return Malformed("unknown operator");
+    FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}};
+    if (IsJunction(step.op)) {
+      step.arity = reader.Take<uint32_t>();
+      if (step.arity > depth) return Malformed("a junction takes more sets than there are");
+      depth -= step.arity;
+    } else {
+      step.attribute = reader.Text();
+      const auto count = reader.Take<uint32_t>();
+      if (count > reader.left()) return Malformed("more values than bytes");
+      if (!IsMembership(step.op) && count != 1) return Malformed("a comparison has one value");
+      for (uint32_t i = 0; i < count; i++) step.values.emplace_back(reader.Text());
+    }
+    if (!reader.ok()) return Malformed("it ends too early");
+    depth++;
+    program->steps_.push_back(std::move(step));
+  }
+  if (depth != 1) return Malformed("it does not leave one set");
+  return {};
+}
+
+}  // namespace quarry

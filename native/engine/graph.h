@@ -1,0 +1,113 @@
+// A navigable small-world graph over the rows of a shard (Malkov and Yashunin, arXiv 1603.09320): the vector side.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/bitset.h"
+#include "engine/block_array.h"
+#include "engine/kernels.h"
+
+namespace quarry {
+
+// A row and how near it is: the dot product with the query, larger is nearer.
+struct Near {
+  float similarity;
+  uint32_t row;
+};
+// The order of results: nearer first, then the lower row.
+inline bool NearerThan(const Near& left, const Near& right) {
+  return left.similarity != right.similarity ? left.similarity > right.similarity : left.row < right.row;
+}
+
+// Working memory of one thread, used again for every search and insertion.
+struct GraphScratch {
+  Bitset visited;
+  std::vector<Near> frontier;  // heap, nearest on top
+  std::vector<Near> results;   // heap, farthest on top
+  std::vector<uint32_t> unseen;
+};
+
+class Graph {
+ public:
+  static constexpr uint32_t kLinksUpper = 16;   // M
+  static constexpr uint32_t kLinksGround = 32;  // 2 M
+  static constexpr uint32_t kBuildEffort = 200;  // efConstruction
+  static constexpr uint32_t kLevelMax = 15;
+
+  // `vectors` holds rows of `stride` floats; a row is written before it is inserted or its number becomes known.
+  Graph(const BlockArray<float>& vectors, size_t stride);
+
+  // Makes rows [0, rows) insertable. One caller at a time; their vectors may be written later, before Insert.
+  void Reserve(uint32_t rows);
+
+  // Links `row` into the graph. Any threads may insert different rows at once, while others search.
+  void Insert(uint32_t row, GraphScratch* scratch);
+
+  // What a search wants to be told and asked.
+  struct Query {
+    const float* vector;  // `stride` floats
+    uint32_t effort;      // rows kept while searching (ef), at least the number wanted
+    uint64_t distancesMax;
+  };
+  enum class Outcome { kDone, kBudget, kStopped };
+  // Leaves up to `effort` accepted rows, in no order, in scratch->results. `accept(row)` decides what may be a
+  // result; rows that may not are still passed through. `stop()` is asked every few dozen distances.
+  template <class Accept, class Stop>
+  Outcome Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const;
+
+  // For snapshots: a copy of the row's links at `level`, without those to rows at or above `rows`.
+  uint32_t CopyLinks(uint32_t row, uint32_t level, uint32_t rows, uint32_t* links) const;
+  uint32_t LevelOf(uint32_t row) const { return levels_[row].load(std::memory_order_acquire); }
+  bool Inserted(uint32_t row) const { return inserted_[row].load(std::memory_order_acquire) != 0; }
+  // For loading: puts a row in place as it was. Nobody else uses the graph yet.
+  void RestoreRow(uint32_t row, uint32_t level);
+  void RestoreLinks(uint32_t row, uint32_t level, const uint32_t* links, uint32_t count);
+
+  size_t Bytes(uint32_t rows) const;
+
+ private:
+  using Link = std::atomic<uint32_t>;  // row + 1; zero ends the list
+  static constexpr size_t kLocks = 4096;
+  // Highest level and the row it is entered by, in one word, so that nobody sees half a change: level << 32 | row.
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+
+  class RowLock;
+
+  float Similarity(const float* query, uint32_t row) const { return dot_(query, vectors_.Row(row), stride_); }
+  Link* LinksOf(uint32_t row, uint32_t level) const;
+  static uint32_t LinksMax(uint32_t level) { return level == 0 ? kLinksGround : kLinksUpper; }
+  static uint32_t LevelFor(uint32_t row);
+  void ReserveUpper(uint32_t row, uint32_t level);
+  // Walks greedily from `start` down the levels (from, to], and returns the nearest row found.
+  Near Descend(const float* query, Near start, uint32_t from, uint32_t to) const;
+  // The rows nearest to `query` at `level`, kBuildEffort at most, nearest first.
+  std::vector<Near> SearchLevel(const float* query, uint32_t self, Near start, uint32_t level,
+                                GraphScratch* scratch) const;
+  // Keeps at most `count` of the candidates, none nearer to a kept one than to the centre. Copies of a kept vector
+  // come last and fill what room is left: they keep each other findable without cutting the way out.
+  void Diversify(std::vector<Near>* candidates, uint32_t count) const;
+  void SetLinks(uint32_t row, uint32_t level, const std::vector<Near>& links);
+  void AddLink(uint32_t row, uint32_t level, uint32_t target);
+  void Prefetch(uint32_t row) const;
+
+  const BlockArray<float>& vectors_;
+  const size_t stride_;
+  float (*const dot_)(const float*, const float*, size_t);
+  BlockArray<Link> ground_{kLinksGround};
+  BlockArray<Link> upper_{kLinksUpper};
+  BlockArray<std::atomic<uint32_t>> upperStart_;  // first row of upper_ that belongs to the row, for level 1
+  BlockArray<std::atomic<uint8_t>> levels_;
+  BlockArray<std::atomic<uint8_t>> inserted_;
+  std::atomic<uint32_t> rows_{0};  // rows reserved; stored before any of them can be linked to
+  std::atomic<uint64_t> entry_{kEmpty};
+  std::atomic_flag upperLock_ = ATOMIC_FLAG_INIT;
+  uint32_t upperUsed_ = 0;  // guarded by upperLock_
+  mutable std::atomic_flag locks_[kLocks] = {};  // a row's links are written under locks_[row % kLocks]
+};
+
+}  // namespace quarry
+
+#include "engine/graph_search.h"

@@ -1,0 +1,61 @@
+#include <array>
+#include <cstring>
+
+#include "engine/kernels.h"
+
+namespace quarry {
+namespace {
+
+// Sixteen partial sums, so that the order of additions matches the vector kernels closely.
+float Dot(const float* left, const float* right, size_t length) {
+  float sums[kRowAlignment] = {};
+  for (size_t i = 0; i < length; i += kRowAlignment) {
+    for (size_t lane = 0; lane < kRowAlignment; lane++) sums[lane] += left[i + lane] * right[i + lane];
+  }
+  for (size_t width = kRowAlignment / 2; width > 0; width /= 2) {
+    for (size_t lane = 0; lane < width; lane++) sums[lane] += sums[lane + width];
+  }
+  return sums[0];
+}
+
+using Crc32cTable = std::array<std::array<uint32_t, 256>, 8>;
+
+// Tables for "slicing by eight": table[k][b] is the CRC of byte b followed by k zero bytes.
+constexpr Crc32cTable MakeCrc32cTable() {
+  constexpr uint32_t polynomial = 0x82f63b78;  // Castagnoli, bits reflected
+  Crc32cTable table{};
+  for (uint32_t byte = 0; byte < 256; byte++) {
+    uint32_t crc = byte;
+    for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ ((crc & 1) != 0 ? polynomial : 0);
+    table[0][byte] = crc;
+  }
+  for (size_t k = 1; k < 8; k++) {
+    for (size_t byte = 0; byte < 256; byte++) {
+      table[k][byte] = (table[k - 1][byte] >> 8) ^ table[0][table[k - 1][byte] & 0xff];
+    }
+  }
+  return table;
+}
+
+constexpr Crc32cTable kCrc32cTable = MakeCrc32cTable();
+
+uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
+  const auto& table = kCrc32cTable;
+  while (length >= 8) {
+    const uint32_t low = state ^ (bytes[0] | bytes[1] << 8 | bytes[2] << 16 | static_cast<uint32_t>(bytes[3]) << 24);
+    state = table[7][low & 0xff] ^ table[6][low >> 8 & 0xff] ^ table[5][low >> 16 & 0xff] ^ table[4][low >> 24] ^
+            table[3][bytes[4]] ^ table[2][bytes[5]] ^ table[1][bytes[6]] ^ table[0][bytes[7]];
+    bytes += 8;
+    length -= 8;
+  }
+  while (length-- > 0) state = (state >> 8) ^ table[0][(state ^ *bytes++) & 0xff];
+  return state;
+}
+
+constexpr Kernels kScalar = {"scalar", Dot, Crc32c};
+
+}  // namespace
+
+const Kernels* ScalarKernels() { return &kScalar; }
+
+}  // namespace quarry

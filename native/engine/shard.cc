@@ -1,0 +1,290 @@
+#include "engine/shard.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+namespace quarry {
+namespace {
+constexpr uint32_t kNoRow = 0xffffffff;
+// What an entry of the version tables takes, near enough for statistics.
+constexpr size_t kVersionBytes = 48;
+}  // namespace
+
+Status DocumentInput::Check(uint32_t dimensions) {
+  if (Status status = TermBlock::Parse(reinterpret_cast<const uint8_t*>(terms.data()), termBytes, &block);
+      !status.ok()) {
+    return status;
+  }
+  if (vectors.size() != size_t{block.rows()} * dimensions) {
+    return {Code::kInvalid, "vectors and term block have different numbers of rows"};
+  }
+  for (const float value : vectors) {
+    if (!std::isfinite(value)) return {Code::kInvalid, "a vector holds a value that is not a finite number"};
+  }
+  return {};
+}
+
+Shard::Shard(uint32_t dimensions)
+    : dimensions_(dimensions),
+      stride_(PaddedDimensions(dimensions)),
+      vectors_(stride_),
+      graph_(vectors_, stride_) {}
+
+uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
+  const uint32_t slot = slots_.load(std::memory_order_relaxed);
+  const uint32_t firstRow = rows_.load(std::memory_order_relaxed);
+  const uint32_t rows = firstRow + rowCount;
+  documents_.Reserve(size_t{slot} + 1);
+  vectors_.Reserve(rows);
+  facts_.Reserve(rows);
+  live_.Reserve((size_t{rows} + 63) / 64);
+  graph_.Reserve(rows);
+  DocumentSlot& document = documents_[slot];
+  document.birth.store(kNever, std::memory_order_relaxed);
+  document.death.store(0, std::memory_order_relaxed);
+  document.version = version;
+  document.bodyLength = 0;
+  document.firstRow = firstRow;
+  document.rowCount = rowCount;
+  for (uint32_t row = firstRow; row < rows; row++) facts_[row] = {slot, 0};
+  rows_.store(rows, std::memory_order_release);
+  slots_.store(slot + 1, std::memory_order_release);
+  return slot;
+}
+
+Status Shard::Append(const DocumentInput& input, uint32_t* slot) {
+  const uint32_t rowCount = input.block.rows();
+  if (rows_.load(std::memory_order_relaxed) + uint64_t{rowCount} > kRowsMax) {
+    return {Code::kInvalid, "the shard is full"};
+  }
+  *slot = AddSlot(input.version, rowCount);
+  try {
+    Fill(input, *slot);
+  } catch (const std::bad_alloc&) {
+    Bury(*slot, 0);
+    throw;
+  }
+  const std::lock_guard lock(versionsMutex_);
+  DiscardLocked(input.version);
+  documents_[*slot].death.store(kNever, std::memory_order_release);
+  stagedVersions_[input.version] = {*slot, false};
+  return {};
+}
+
+void Shard::Fill(const DocumentInput& input, uint32_t slot) {
+  DocumentSlot& document = documents_[slot];
+  const TermEntry* entry = input.block.entries();
+  for (uint32_t i = 0; i < document.rowCount; i++) {
+    const uint32_t row = document.firstRow + i;
+    std::memcpy(vectors_.Row(row), &input.vectors[size_t{i} * dimensions_], dimensions_ * sizeof(float));
+    uint32_t bodyLength = 0;
+    for (uint32_t end = input.block.EntriesOf(i); end > 0; end--, entry++) {
+      bodyLength += entry->body;
+      postings_.Add(entry->hash, {row, entry->body, entry->prefix});
+    }
+    facts_[row].bodyLength = bodyLength;
+    document.bodyLength += bodyLength;
+  }
+  attributes_.Add(slot, input.attributes);
+}
+
+void Shard::MarkReady(uint32_t slot) {
+  const std::lock_guard lock(versionsMutex_);
+  const auto found = stagedVersions_.find(documents_[slot].version);
+  // A later staging of the same version, or a discard, may have replaced it.
+  if (found != stagedVersions_.end() && found->second.slot == slot) found->second.ready = true;
+}
+
+bool Shard::FindReady(uint64_t version, uint32_t* slot) const {
+  const std::lock_guard lock(versionsMutex_);
+  const auto found = stagedVersions_.find(version);
+  if (found == stagedVersions_.end() || !found->second.ready) return false;
+  *slot = found->second.slot;
+  return true;
+}
+
+void Shard::SetLive(const DocumentSlot& document, bool live) {
+  uint64_t row = document.firstRow;
+  const uint64_t end = row + document.rowCount;
+  while (row < end) {
+    const uint64_t offset = row & 63;
+    const uint64_t step = std::min<uint64_t>(end - row, 64 - offset);
+    const uint64_t mask = step == 64 ? ~uint64_t{0} : ((uint64_t{1} << step) - 1) << offset;
+    std::atomic<uint64_t>& word = live_[row >> 6];
+    if (live) {
+      word.fetch_or(mask, std::memory_order_release);
+    } else {
+      word.fetch_and(~mask, std::memory_order_release);
+    }
+    row += step;
+  }
+}
+
+void Shard::Bury(uint32_t slot, uint64_t epoch) {
+  DocumentSlot& document = documents_[slot];
+  document.death.store(epoch, std::memory_order_release);
+  deadRows_.fetch_add(document.rowCount, std::memory_order_relaxed);
+  deadDocuments_.fetch_add(1, std::memory_order_relaxed);
+}
+
+Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t* remove) {
+  Change change;
+  const std::lock_guard lock(versionsMutex_);
+  lastEpoch_.store(epoch, std::memory_order_release);
+  const auto bury = [&](uint64_t version) {
+    const auto found = liveVersions_.find(version);
+    if (found == liveVersions_.end()) return;
+    const DocumentSlot& document = documents_[found->second];
+    Bury(found->second, epoch);
+    SetLive(document, false);
+    change.rows -= document.rowCount;
+    change.bodyLength -= static_cast<int64_t>(document.bodyLength);
+    change.documents--;
+    liveVersions_.erase(found);
+  };
+  if (remove != nullptr) bury(*remove);
+  if (add == nullptr) return change;
+  const auto staged = stagedVersions_.find(*add);
+  if (staged == stagedVersions_.end()) return change;
+  bury(*add);
+  DocumentSlot& document = documents_[staged->second.slot];
+  document.birth.store(epoch, std::memory_order_release);
+  SetLive(document, true);
+  change.rows += document.rowCount;
+  change.bodyLength += static_cast<int64_t>(document.bodyLength);
+  change.documents++;
+  liveVersions_[*add] = staged->second.slot;
+  stagedVersions_.erase(staged);
+  return change;
+}
+
+void Shard::Discard(uint64_t version) {
+  const std::lock_guard lock(versionsMutex_);
+  DiscardLocked(version);
+}
+
+void Shard::DiscardLocked(uint64_t version) {
+  const auto found = stagedVersions_.find(version);
+  if (found == stagedVersions_.end()) return;
+  Bury(found->second.slot, 0);
+  stagedVersions_.erase(found);
+}
+
+bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bool()>& stop,
+                     std::vector<uint32_t>* origins) {
+  std::vector<uint32_t> rowMap(source.Rows(), kNoRow);
+  std::vector<uint32_t> slotMap(slots, kNoRow);
+  origins->clear();
+  for (uint32_t from = 0; from < slots; from++) {
+    const DocumentSlot& old = source.documents_[from];
+    if (old.death.load(std::memory_order_acquire) != kNever) continue;
+    const uint32_t slot = AddSlot(old.version, old.rowCount);
+    slotMap[from] = slot;
+    origins->push_back(from);
+    DocumentSlot& document = documents_[slot];
+    for (uint32_t i = 0; i < old.rowCount; i++) {
+      const uint32_t row = document.firstRow + i;
+      rowMap[old.firstRow + i] = row;
+      facts_[row].bodyLength = source.facts_[old.firstRow + i].bodyLength;
+      std::memcpy(vectors_.Row(row), source.vectors_.Row(old.firstRow + i), stride_ * sizeof(float));
+    }
+    document.bodyLength = old.bodyLength;
+    document.death.store(kNever, std::memory_order_release);
+    stagedVersions_[old.version] = {slot, true};
+  }
+  for (const Postings::List* list : source.postings_.Lists()) {
+    if (stop()) return false;
+    Postings::ForEach(*list, [&](const Posting& posting) {
+      if (posting.row >= rowMap.size()) return false;
+      const uint32_t row = rowMap[posting.row];
+      if (row != kNoRow) postings_.Add(list->hash, {row, posting.body, posting.prefix});
+      return true;
+    });
+  }
+  source.attributes_.ForEach([&](const std::string& name, const std::string& value, const SlotSet& set) {
+    set.ForEach([&](uint32_t from) {
+      if (from < slots && slotMap[from] != kNoRow) attributes_.AddValue(slotMap[from], name, value);
+    });
+  });
+  GraphScratch scratch;
+  for (uint32_t row = 0, rows = Rows(); row < rows; row++) {
+    if (stop()) return false;
+    graph_.Insert(row, &scratch);
+  }
+  return true;
+}
+
+void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origins) {
+  const std::lock_guard lock(versionsMutex_);
+  for (uint32_t slot = 0; slot < origins.size(); slot++) {
+    const DocumentSlot& old = source.documents_[origins[slot]];
+    const uint64_t birth = old.birth.load(std::memory_order_acquire);
+    const uint64_t death = old.death.load(std::memory_order_acquire);
+    DocumentSlot& document = documents_[slot];
+    if (document.death.load(std::memory_order_relaxed) != kNever) continue;  // the dead do not change
+    if (birth == document.birth.load(std::memory_order_relaxed) && death == kNever) continue;
+    document.birth.store(birth, std::memory_order_release);
+    if (const auto staged = stagedVersions_.find(document.version);
+        staged != stagedVersions_.end() && staged->second.slot == slot) {
+      stagedVersions_.erase(staged);
+    }
+    if (const auto live = liveVersions_.find(document.version);
+        live != liveVersions_.end() && live->second == slot) {
+      liveVersions_.erase(live);
+    }
+    if (death == kNever) {
+      liveVersions_[document.version] = slot;
+    } else {
+      Bury(slot, death);
+    }
+    SetLive(document, death == kNever);
+  }
+  lastEpoch_.store(source.lastEpoch_.load(std::memory_order_acquire), std::memory_order_release);
+}
+
+void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {
+  const uint32_t slot = AddSlot(version, rowCount);
+  DocumentSlot& document = documents_[slot];
+  if (!live) {
+    Bury(slot, 0);
+    return;
+  }
+  document.birth.store(0, std::memory_order_relaxed);
+  document.death.store(kNever, std::memory_order_relaxed);
+  SetLive(document, true);
+  const std::lock_guard lock(versionsMutex_);
+  liveVersions_[version] = slot;
+}
+
+void Shard::RestoreRow(uint32_t row, uint32_t bodyLength, const void* vector) {
+  facts_[row].bodyLength = bodyLength;
+  documents_[facts_[row].slot].bodyLength += bodyLength;
+  std::memcpy(vectors_.Row(row), vector, dimensions_ * sizeof(float));
+}
+
+Shard::Change Shard::LiveTotals() const {
+  Change totals;
+  const std::lock_guard lock(versionsMutex_);
+  for (const auto& [version, slot] : liveVersions_) {
+    totals.documents++;
+    totals.rows += documents_[slot].rowCount;
+    totals.bodyLength += static_cast<int64_t>(documents_[slot].bodyLength);
+  }
+  return totals;
+}
+
+Shard::Memory Shard::MemoryBytes() const {
+  const size_t rows = Rows();
+  const size_t slots = Slots();
+  Memory memory;
+  memory.vectors = vectors_.BytesOf(rows);
+  memory.graph = graph_.Bytes(static_cast<uint32_t>(rows));
+  memory.postings = postings_.Bytes();
+  memory.attributes = attributes_.Bytes();
+  memory.documents = documents_.BytesOf(slots) + facts_.BytesOf(rows) + rows / 8 + slots * kVersionBytes;
+  return memory;
+}
+
+}  // namespace quarry

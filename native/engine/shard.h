@@ -1,0 +1,173 @@
+// One shard: the rows of its documents with their vectors, terms and attributes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/attributes.h"
+#include "engine/block_array.h"
+#include "engine/graph.h"
+#include "engine/postings.h"
+#include "engine/status.h"
+
+namespace quarry {
+
+// One version of a document as it is staged. Checked: `Check` has returned ok.
+struct DocumentInput {
+  uint64_t version = 0;
+  std::vector<float> vectors;    // rows x dimensions, each row of unit length
+  std::vector<uint64_t> terms;   // the term block's bytes, in words for its alignment
+  size_t termBytes = 0;
+  Attributes attributes;
+  TermBlock block;               // view of `terms`, set by Check
+
+  // Tells whether the parts agree with each other and with the dimensions of the collection.
+  Status Check(uint32_t dimensions);
+};
+
+// What a shard knows of one version. `birth` is the epoch of the commit that made it visible and `death` of the one
+// that removed it: a search of epoch E sees it when birth <= E < death.
+struct DocumentSlot {
+  std::atomic<uint64_t> birth;
+  std::atomic<uint64_t> death;
+  uint64_t version;
+  uint64_t bodyLength;  // sum over its rows
+  uint32_t firstRow;    // the rows of a document are consecutive
+  uint32_t rowCount;
+};
+
+struct RowFacts {
+  uint32_t slot;
+  uint32_t bodyLength;  // terms in the text, for the length norm of BM25
+};
+
+inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+// Beyond it a document is refused; below it row numbers + 1 fit into a link.
+inline constexpr uint64_t kRowsMax = uint64_t{0xff000000};
+
+// Rows and slots are only ever appended; what dies stays until the collection replaces the whole shard by a
+// compacted one. Readers take no lock. Of the writing functions, those that say so need the writer's lock of the
+// shard (held by the collection), which is never held while a reader waits.
+class Shard {
+ public:
+  explicit Shard(uint32_t dimensions);
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  uint32_t dimensions() const { return dimensions_; }
+  size_t stride() const { return stride_; }
+  uint32_t Rows() const { return rows_.load(std::memory_order_acquire); }
+  uint32_t Slots() const { return slots_.load(std::memory_order_acquire); }
+  const DocumentSlot& Document(uint32_t slot) const { return documents_[slot]; }
+  const RowFacts& Facts(uint32_t row) const { return facts_[row]; }
+  const float* Vector(uint32_t row) const { return vectors_.Row(row); }
+  const Graph& graph() const { return graph_; }
+  const Postings& postings() const { return postings_; }
+  const AttributeIndex& attributes() const { return attributes_; }
+
+  bool SlotVisible(uint32_t slot, uint64_t epoch) const {
+    const DocumentSlot& document = documents_[slot];
+    return document.birth.load(std::memory_order_acquire) <= epoch &&
+           document.death.load(std::memory_order_acquire) > epoch;
+  }
+  // The live bit answers for the newest epoch. A commit announces its epoch before it touches a bit, so a bit read
+  // before an announcement of at most `epoch` is the bit of that epoch; otherwise the slot decides.
+  bool RowVisible(uint32_t row, uint64_t epoch) const {
+    const uint64_t word = live_[row >> 6].load(std::memory_order_acquire);
+    if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return (word >> (row & 63) & 1) != 0;
+    return SlotVisible(facts_[row].slot, epoch);
+  }
+
+  // Adds the document's rows, invisible and not yet linked, and returns its slot. Replaces a staged document of the
+  // same version. Needs the writer's lock. Throws std::bad_alloc; the rows are dead then.
+  Status Append(const DocumentInput& input, uint32_t* slot);
+  // Links one appended row. Any thread, no lock.
+  void Link(uint32_t row, GraphScratch* scratch) { graph_.Insert(row, scratch); }
+  // All rows of the slot are linked: it may be committed.
+  void MarkReady(uint32_t slot);
+
+  struct Change {
+    int64_t rows = 0;
+    int64_t bodyLength = 0;
+    int64_t documents = 0;
+  };
+  // The slot of a staged document whose rows are all linked.
+  bool FindReady(uint64_t version, uint32_t* slot) const;
+  // Makes the staged `add` visible (when not null) and removes the live `remove` (when not null; unknown: nothing),
+  // for searches of `epoch` and later. Epochs ascend. One caller at a time.
+  Change Commit(uint64_t epoch, const uint64_t* add, const uint64_t* remove);
+  // Forgets a staged document; unknown: nothing. One caller at a time.
+  void Discard(uint64_t version);
+
+  // Fills this empty shard with the documents of `source` below `slots` that are not dead, as staged documents, and
+  // sets origins[new slot] to the old slot. False when `stop` said so. Nobody else uses this shard yet.
+  bool CopyFrom(const Shard& source, uint32_t slots, const std::function<bool()>& stop,
+                std::vector<uint32_t>* origins);
+  // Takes over births and deaths of the slots' origins. Cheap where nothing changed since the last call.
+  void AdoptStates(const Shard& source, const std::vector<uint32_t>& origins);
+
+  // For loading, on a shard that nobody else uses yet. Rows and slots must be restored in order.
+  void RestoreDocument(uint64_t version, bool live, uint32_t rowCount);
+  // `vector` holds the row's `dimensions` floats, at any alignment.
+  void RestoreRow(uint32_t row, uint32_t bodyLength, const void* vector);
+  Graph& graphForRestore() { return graph_; }
+  Postings& postingsForRestore() { return postings_; }
+  AttributeIndex& attributesForRestore() { return attributes_; }
+  // Sums over the live documents.
+  Change LiveTotals() const;
+
+  uint64_t DeadRows() const { return deadRows_.load(std::memory_order_relaxed); }
+  uint64_t DeadDocuments() const { return deadDocuments_.load(std::memory_order_relaxed); }
+
+  struct Memory {
+    size_t vectors = 0;
+    size_t graph = 0;
+    size_t postings = 0;
+    size_t attributes = 0;
+    size_t documents = 0;  // slots, rows and the live bits
+  };
+  Memory MemoryBytes() const;
+
+ private:
+  struct Staged {
+    uint32_t slot;
+    bool ready;
+  };
+
+  // Makes room for a document; the slot starts dead.
+  uint32_t AddSlot(uint64_t version, uint32_t rowCount);
+  // Writes the rows of a slot that is still dead.
+  void Fill(const DocumentInput& input, uint32_t slot);
+  void SetLive(const DocumentSlot& document, bool live);
+  void Bury(uint32_t slot, uint64_t epoch);
+  void DiscardLocked(uint64_t version);
+
+  const uint32_t dimensions_;
+  const size_t stride_;
+  BlockArray<float> vectors_;
+  BlockArray<RowFacts> facts_;
+  BlockArray<std::atomic<uint64_t>> live_;  // one bit per row
+  BlockArray<DocumentSlot> documents_;
+  Graph graph_;
+  Postings postings_;
+  AttributeIndex attributes_;
+  std::atomic<uint32_t> rows_{0};
+  std::atomic<uint32_t> slots_{0};
+  std::atomic<uint64_t> lastEpoch_{0};
+  std::atomic<uint64_t> deadRows_{0};
+  std::atomic<uint64_t> deadDocuments_{0};
+
+  mutable std::mutex versionsMutex_;                           // the innermost lock
+  std::unordered_map<uint64_t, Staged> stagedVersions_;        // guarded by versionsMutex_
+  std::unordered_map<uint64_t, uint32_t> liveVersions_;        // guarded by versionsMutex_
+};
+
+}  // namespace quarry

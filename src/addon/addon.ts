@@ -1,0 +1,86 @@
+/** The one file that loads the native library. Its types are the contract with `native/bridge/addon.cc`. */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { projectRoot } from '../base/root.ts';
+
+declare const collectionHandle: unique symbol;
+/** A hold on an open collection; the collection closes when all holds are released or collected. */
+export type CollectionHandle = { readonly [collectionHandle]: true };
+
+declare const cancelFlag: unique symbol;
+export type CancelFlag = { readonly [cancelFlag]: true };
+
+export interface ShardOpening {
+  readonly shard: number;
+  /** The last change that the shard's snapshot holds; -1 when nothing is usable. */
+  readonly sequence: number;
+  readonly state: 'fresh' | 'loaded' | 'missing' | 'damaged';
+  readonly reason: string | null;
+}
+
+export interface NativeQuery {
+  readonly vector: Float32Array | null;
+  readonly hashes: BigUint64Array;
+  readonly weights: Float32Array;
+  readonly groups: Uint32Array;
+  readonly filter: Uint8Array | null;
+  readonly vectorCandidates: number;
+  readonly lexicalCandidates: number;
+  /** 0: the engine's default. */
+  readonly effort: number;
+  readonly deadlineMs: number;
+}
+
+export interface NativeHits {
+  readonly count: number;
+  readonly version: Float64Array;
+  readonly chunk: Uint32Array;
+  readonly shard: Uint16Array;
+  readonly similarity: Float32Array;
+  readonly lexical: Float32Array;
+  readonly shards: { shard: number; strategy: string; candidates: number; ms: number }[];
+}
+
+export interface NativeStatistics {
+  readonly rows: number;
+  readonly deadRows: number;
+  readonly documents: number;
+  readonly bytes: Record<string, number>;
+}
+
+/** Errors carry a `code`: the words of `native/engine/status.h`. Byte formats are those of filter.h and attributes.h. */
+export interface Addon {
+  collectionOpen(options: {
+    readonly collectionId: string;
+    readonly dimensions: number;
+    readonly shards: number;
+    readonly directory: string;
+  }): Promise<{ handle: CollectionHandle; opened: ShardOpening[] }>;
+  collectionRelease(handle: CollectionHandle): void;
+  collectionStage(
+    handle: CollectionHandle,
+    shard: number,
+    version: number,
+    vectors: Float32Array,
+    terms: Uint8Array,
+    attributes: Uint8Array,
+  ): Promise<void>;
+  collectionDiscard(handle: CollectionHandle, shard: number, version: number): void;
+  collectionCommit(
+    handle: CollectionHandle,
+    sequence: number,
+    shard: number,
+    add: number | undefined,
+    remove: number | undefined,
+  ): void;
+  collectionSearch(handle: CollectionHandle, query: NativeQuery, cancel: CancelFlag): Promise<NativeHits>;
+  collectionList(handle: CollectionHandle, filter: Uint8Array | null, limit: number): Promise<Float64Array>;
+  collectionCount(handle: CollectionHandle, filter: Uint8Array | null): number;
+  collectionSnapshot(handle: CollectionHandle): Promise<{ sequence: number; bytes: number }>;
+  collectionStatistics(handle: CollectionHandle): NativeStatistics;
+  collectionDrop(handle: CollectionHandle): Promise<void>;
+  cancelNew(): CancelFlag;
+  cancel(flag: CancelFlag): void;
+}
+
+export const addon: Addon = createRequire(import.meta.url)(join(projectRoot, 'build/Release/quarry.node'));

@@ -1,0 +1,250 @@
+import {
+  addon,
+  type CancelFlag,
+  type CollectionHandle,
+  type NativeHits,
+  type NativeStatistics,
+  type ShardOpening,
+} from '../addon/addon.ts';
+import { assert } from '../base/assert.ts';
+import { encodeAttributes, encodeFilter, type FilterNode } from './encoding.ts';
+
+export type { FilterNode } from './encoding.ts';
+
+/** One version of a document, ready to be added. */
+export interface StagedDocument {
+  readonly shard: number;
+  readonly version: number;
+  /** rows x dimensions, each row of unit length. */
+  readonly vectors: Float32Array;
+  /** TermBlock of as many rows; see src/text/terms.ts. */
+  readonly terms: Uint8Array;
+  readonly attributes: Readonly<Record<string, string | readonly string[]>>;
+}
+
+export interface IndexChange {
+  readonly sequence: number;
+  readonly shard: number;
+  readonly add?: number;
+  readonly remove?: number;
+}
+
+export interface IndexQuery {
+  /** `dimensions` floats of unit length; null: lexical only. */
+  readonly vector: Float32Array | null;
+  /** Terms of one group are alternatives of one query word: a row counts the best of them, at their common rarity. */
+  readonly terms: readonly { readonly hash: bigint; readonly weight: number; readonly group: number }[];
+  readonly filter: FilterNode | null;
+  readonly vectorCandidates: number;
+  readonly lexicalCandidates: number;
+  /** Rows that a graph search keeps in view (ef); more is slower and finds more. Default 128. */
+  readonly effort?: number;
+  /** Milliseconds from now. */
+  readonly deadlineMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export type IndexHits = NativeHits;
+export type IndexStatistics = NativeStatistics;
+
+export const indexErrorCodes = [
+  'busy', // too much is waiting: try again later
+  'deadline', // the search ran out of time
+  'cancelled', // its signal was aborted
+  'closed', // the collection was closed or dropped
+  'unstaged', // a commit names a version that is not staged
+  'sequence', // a commit is older than its shard
+  'invalid', // malformed rows, terms or numbers
+  'conflict', // open elsewhere with other dimensions, shards or directory
+  'io', // the operating system refused a file
+  'memory', // there is no memory
+] as const;
+export type IndexErrorCode = (typeof indexErrorCodes)[number];
+
+/** Trouble of the index with a code to decide by. Whether it is the user's is for the caller to say. */
+export class IndexError extends Error {
+  override readonly name = 'IndexError';
+  readonly code: IndexErrorCode;
+
+  constructor(code: IndexErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+function isIndexErrorCode(code: unknown): code is IndexErrorCode {
+  return (indexErrorCodes as readonly unknown[]).includes(code);
+}
+
+/** The error of the addon as an IndexError; anything else is our own mistake and stays what it is. */
+function translated(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error) || !isIndexErrorCode(error.code)) return error;
+  return new IndexError(error.code, error.message, { cause: error });
+}
+
+function calling<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw translated(error);
+  }
+}
+
+/**
+ * The searchable side of one collection. Every thread of the process that opens the same collection shares one
+ * copy in memory; the collection closes when the last of them does.
+ *
+ * A search sees the state of one instant in all shards: every commit made before it was called and none after.
+ */
+export class CollectionIndex {
+  readonly opened: readonly ShardOpening[];
+  readonly #handle: CollectionHandle;
+  readonly #searches = new Set<CancelFlag>();
+  readonly #pending = new Set<Promise<unknown>>();
+  #closing: Promise<void> | null = null;
+
+  private constructor(handle: CollectionHandle, opened: readonly ShardOpening[]) {
+    this.#handle = handle;
+    this.opened = opened;
+  }
+
+  /**
+   * Loads the snapshots of `directory`, which belongs to this collection alone. A damaged or missing shard starts
+   * empty and says so in `opened`. Afterwards the caller replays newer changes, or rebuilds such shards, in
+   * ascending sequence, and takes no snapshot before that is finished.
+   */
+  static async open(options: {
+    collectionId: string;
+    dimensions: number;
+    shards: number;
+    directory: string;
+  }): Promise<CollectionIndex> {
+    try {
+      const { handle, opened } = await addon.collectionOpen(options);
+      return new CollectionIndex(handle, opened);
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  /** Adds the rows, invisible. Staging a version again replaces what was staged before. */
+  async stage(document: StagedDocument): Promise<void> {
+    const { shard, version, vectors, terms, attributes } = document;
+    await this.#operation(() =>
+      addon.collectionStage(this.#handle, shard, version, vectors, terms, encodeAttributes(attributes)),
+    );
+  }
+
+  /** Forgets a staged version; one that is not staged is fine. */
+  discard(shard: number, version: number): void {
+    this.#assertOpen();
+    calling(() => addon.collectionDiscard(this.#handle, shard, version));
+  }
+
+  /**
+   * One atomic step: searches that start afterwards see `add` and no `remove`, earlier ones the opposite. `add` must
+   * have been staged; removing an unknown version does nothing. Sequences never decrease.
+   */
+  commit(change: IndexChange): void {
+    this.#assertOpen();
+    calling(() =>
+      addon.collectionCommit(this.#handle, change.sequence, change.shard, change.add, change.remove),
+    );
+  }
+
+  /** The best `vectorCandidates` by cosine and the best `lexicalCandidates` by BM25, both scores for each. */
+  async search(query: IndexQuery): Promise<IndexHits> {
+    this.#assertOpen();
+    const { signal } = query;
+    if (signal?.aborted === true) throw new IndexError('cancelled', 'the search was cancelled');
+    const flag = addon.cancelNew();
+    const cancel = () => addon.cancel(flag);
+    this.#searches.add(flag);
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      return await this.#operation(() => addon.collectionSearch(this.#handle, nativeQuery(query), flag));
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      this.#searches.delete(flag);
+    }
+  }
+
+  /** Versions that match, at most `limit`, in any order. */
+  async list(filter: FilterNode | null, limit: number): Promise<Float64Array> {
+    return this.#operation(() =>
+      addon.collectionList(this.#handle, filter === null ? null : encodeFilter(filter), limit),
+    );
+  }
+
+  /** How many versions match. */
+  count(filter: FilterNode | null): number {
+    this.#assertOpen();
+    return calling(() => addon.collectionCount(this.#handle, filter === null ? null : encodeFilter(filter)));
+  }
+
+  /**
+   * Writes the shards that changed since the last time. Afterwards every change up to `sequence` is on disk (-1:
+   * there was none); `bytes` is what this call wrote.
+   */
+  async snapshot(): Promise<{ sequence: number; bytes: number }> {
+    return this.#operation(() => addon.collectionSnapshot(this.#handle));
+  }
+
+  /** Visible rows and documents, rows of removed versions not yet compacted away, and memory by part. */
+  statistics(): IndexStatistics {
+    this.#assertOpen();
+    return calling(() => addon.collectionStatistics(this.#handle));
+  }
+
+  /** Closes the collection for all threads and deletes its files. */
+  async drop(): Promise<void> {
+    await this.#operation(() => addon.collectionDrop(this.#handle));
+    await this.close();
+  }
+
+  /** Running searches are cancelled, other operations end first. May be called at any moment, any number of times. */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeNow();
+    return this.#closing;
+  }
+
+  async #closeNow(): Promise<void> {
+    for (const flag of this.#searches) addon.cancel(flag);
+    await Promise.allSettled(this.#pending);
+    addon.collectionRelease(this.#handle);
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== null) throw new IndexError('closed', 'the collection is closed');
+  }
+
+  async #operation<T>(start: () => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    let pending: Promise<T> | undefined;
+    try {
+      pending = start();
+      this.#pending.add(pending);
+      return await pending;
+    } catch (error) {
+      throw translated(error);
+    } finally {
+      if (pending !== undefined) this.#pending.delete(pending);
+    }
+  }
+}
+
+function nativeQuery(query: IndexQuery) {
+  const { terms } = query;
+  assert(query.deadlineMs >= 0, 'a search has a deadline that is not negative');
+  return {
+    vector: query.vector,
+    hashes: BigUint64Array.from(terms, (term) => term.hash),
+    weights: Float32Array.from(terms, (term) => term.weight),
+    groups: Uint32Array.from(terms, (term) => term.group),
+    filter: query.filter === null ? null : encodeFilter(query.filter),
+    vectorCandidates: query.vectorCandidates,
+    lexicalCandidates: query.lexicalCandidates,
+    effort: query.effort ?? 0,
+    deadlineMs: Math.ceil(query.deadlineMs),
+  };
+}

@@ -1,0 +1,71 @@
+// A test is a function with a title; a failed check says where and ends the program's hope of success.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace quarry::test {
+
+struct Test {
+  const char* title;
+  void (*run)();
+};
+
+inline std::vector<Test>& Tests() {
+  static std::vector<Test> tests;
+  return tests;
+}
+
+inline int& Failures() {
+  static int failures = 0;
+  return failures;
+}
+
+struct Register {
+  Register(const char* title, void (*run)()) { Tests().push_back({title, run}); }
+};
+
+// Runs the tests whose titles contain the word given on the command line, or all of them.
+inline int RunAll(int count, char** words) {
+  const char* wanted = count > 1 ? words[1] : "";
+  int ran = 0;
+  for (const Test& test : Tests()) {
+    if (std::strstr(test.title, wanted) == nullptr) continue;
+    const int before = Failures();
+    test.run();
+    ran++;
+    std::printf("%s - %s\n", Failures() == before ? "ok" : "not ok", test.title);
+    std::fflush(stdout);
+  }
+  std::printf("%d tests, %d failed checks\n", ran, Failures());
+  return Failures() == 0 && ran > 0 ? 0 : 1;
+}
+
+}  // namespace quarry::test
+
+#define QUARRY_JOIN_(left, right) left##right
+#define QUARRY_JOIN(left, right) QUARRY_JOIN_(left, right)
+#define QUARRY_TEST_(title, name)                                   \
+  static void name();                                               \
+  static const quarry::test::Register QUARRY_JOIN(name, _registered)(title, name); \
+  static void name()
+#define TEST(title) QUARRY_TEST_(title, QUARRY_JOIN(test_, __LINE__))
+
+#define CHECK(condition)                                                            \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      std::printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);         \
+      quarry::test::Failures()++;                                                   \
+    }                                                                               \
+  } while (false)
+
+// For what later lines depend on.
+#define REQUIRE(condition)                                                          \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      std::printf("%s:%d: required: %s\n", __FILE__, __LINE__, #condition);         \
+      std::exit(1);                                                                 \
+    }                                                                               \
+  } while (false)

@@ -1,0 +1,65 @@
+#include "engine/kernels.h"
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "check.h"
+#include "engine/checksum.h"
+
+namespace quarry {
+namespace {
+
+struct alignas(64) Line {
+  float values[kRowAlignment];
+};
+
+TEST("every vector kernel gives the dot product of its scalar twin") {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (const Kernels* set : RunnableKernels().sets) {
+    if (set == nullptr) continue;
+    for (size_t lines = 1; lines <= 160; lines += lines < 10 ? 1 : 13) {
+      std::vector<Line> left(lines), right(lines);
+      double exact = 0;
+      double magnitude = 0;
+      for (size_t i = 0; i < lines * kRowAlignment; i++) {
+        float& l = left[i / kRowAlignment].values[i % kRowAlignment];
+        float& r = right[i / kRowAlignment].values[i % kRowAlignment];
+        l = normal(random);
+        r = normal(random);
+        exact += static_cast<double>(l) * r;
+        magnitude += std::abs(static_cast<double>(l) * r);
+      }
+      const size_t length = lines * kRowAlignment;
+      const float result = set->dot(left[0].values, right[0].values, length);
+      CHECK(std::abs(result - exact) < 1e-6 * magnitude);
+      CHECK(std::abs(result - ScalarKernels()->dot(left[0].values, right[0].values, length)) < 1e-6 * magnitude);
+    }
+  }
+}
+
+TEST("every checksum kernel gives the CRC32C of its scalar twin, at every length and alignment") {
+  std::mt19937 random(2);
+  std::vector<uint8_t> bytes(300);
+  for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
+  for (const Kernels* set : RunnableKernels().sets) {
+    if (set == nullptr) continue;
+    for (size_t start = 0; start < 9; start++) {
+      for (size_t length = 0; length + start <= bytes.size(); length++) {
+        CHECK(set->crc32c(7, &bytes[0] + start, length) == ScalarKernels()->crc32c(7, &bytes[0] + start, length));
+      }
+    }
+  }
+}
+
+TEST("the checksum is CRC32C and continues over pieces") {
+  Crc32c checksum;
+  checksum.Add("1234", 4);
+  checksum.Add("56789", 5);
+  CHECK(checksum.Value() == 0xe3069283);
+}
+
+}  // namespace
+}  // namespace quarry
