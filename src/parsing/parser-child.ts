@@ -89,8 +89,12 @@ export class ParserChild {
   }
 
   private receive(message: unknown): void {
-    if (isParserMessage(message)) this.listener?.(message);
-    else this.process.kill('SIGKILL');
+    if (isParserMessage(message)) {
+      this.listener?.(message);
+      return;
+    }
+    this.listener = null; // what speaks no sense is not heard again
+    this.process.kill('SIGKILL');
   }
 
   private watch(): Promise<ChildEnd> {
@@ -151,5 +155,5 @@ export function describeEnd({ code, signal, stderr }: ChildEnd): string {
 
 /** Whether the process died for lack of memory: its own watchdog, V8 or the system's allocator says so. */
 export function endedForMemory({ stderr }: ChildEnd): boolean {
-  return /out of memory|bad_alloc|allocation failed|cannot allocate/i.test(stderr);
+  return /out of memory|bad_alloc|allocation failed|cannot allocate|unable to grow/i.test(stderr);
 }

@@ -103,7 +103,9 @@ async function answerFailure(error: unknown): Promise<void> {
 function isOutOfMemory(error: unknown): boolean {
   return (
     error instanceof Error &&
-    /out of memory|oom|allocation failed|has no memory|invalid string length/i.test(error.message)
+    /out of memory|oom|allocation failed|unable to grow|has no memory|invalid string length/i.test(
+      error.message,
+    )
   );
 }
 

@@ -98,7 +98,7 @@ t.test('a PDF whose page count lies is read as far as it goes or refused, never 
   t.equal((await failure(pdfWithPages(['a real page'], { countClaim: 90_000 }))).code, 'too_large');
 });
 
-t.test('PDF pages with huge boxes and rotated content are still text', async (t) => {
+t.test('a PDF page of a million kilometres is still text', async (t) => {
   const document = await parsed(pdfWithPages(['vast'], { mediaBox: [0, 0, 1_000_000_000, 1_000_000_000] }));
   t.same(document.pages, ['vast']);
 });
