@@ -33,6 +33,8 @@ export interface ParsedHead {
   readonly contentType: string;
   readonly pageCount: number;
   readonly unordered: boolean;
+  /** Lines that start with `#` are headings. */
+  readonly headings: boolean;
   readonly title: string | null;
   readonly language: string | null;
   readonly warnings: readonly string[];
@@ -73,6 +75,8 @@ export interface StoredChunk {
   readonly prefix: string;
   /** Nothing to search for in it: it has no row in the index. */
   readonly blank: boolean;
+  /** Language its words were stemmed in, null where unsure. */
+  readonly language: string | null;
   readonly children: readonly PreciseSpan[];
 }
 
@@ -140,6 +144,12 @@ export class Contents {
   parsedHead(documentId: string): ParsedHead | undefined {
     const bytes = this.#get(documentId, parts.parsedHead, 0);
     return bytes === undefined ? undefined : heads.decode(bytes);
+  }
+
+  /** One page while the document is not chunked; undefined otherwise. */
+  parsedPage(documentId: string, page: number): string | undefined {
+    const bytes = this.#get(documentId, parts.parsedPage, page);
+    return bytes === undefined ? undefined : utf8(bytes);
   }
 
   async parsedPages(documentId: string): Promise<string[]> {

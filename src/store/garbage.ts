@@ -2,22 +2,30 @@ import { limits } from '../base/limits.ts';
 import { deleteBlobReference } from './blob-references.ts';
 import type { Blobs } from './blobs.ts';
 import { Contents } from './content.ts';
-import { tables, u53, uuid } from './keys.ts';
+import { tables, u53 } from './keys.ts';
 import type { Operation, Store } from './store.ts';
 import { Table } from './table.ts';
+import { Versions } from './versions.ts';
 
-/** Content that no document needs any more; deleted a while later, when no running query reads it. */
+/** A version that no document needs any more; deleted a while later, when no running query reads it. */
 export interface Garbage {
+  readonly collectionId: string;
+  readonly version: number;
+  /** Its content, unless another version shares it. */
+  readonly content: UnneededContent | null;
+}
+
+export interface UnneededContent {
   readonly documentId: string;
   /** The blob that this document id refers to, or null. */
   readonly rawHash: string | null;
 }
 
-const garbage = new Table<readonly [dueAt: number, documentId: string], Garbage>(tables.garbage, [u53, uuid]);
+const garbage = new Table<readonly [dueAt: number, version: number], Garbage>(tables.garbage, [u53, u53]);
 
-/** Join this to the write that makes the content unneeded. `now`: milliseconds since the epoch. */
+/** Join this to the write that makes the version unneeded. `now`: milliseconds since the epoch. */
 export function putGarbage(item: Garbage, now: number): Operation {
-  return garbage.put([now + limits.garbageDelayMs, item.documentId], item);
+  return garbage.put([now + limits.garbageDelayMs, item.version], item);
 }
 
 /** Deletes what is due at `now`, in bounded writes. Stopped anywhere, the next call goes on. Resolves to the items done. */
@@ -27,29 +35,41 @@ export async function collectGarbage(
   signal?: AbortSignal,
 ): Promise<number> {
   let done = 0;
+  const versions = new Versions(store);
   const due = garbage.range(store, [], { lt: garbage.keyOf(now + 1) });
   await inGroups(due, signal, async ({ key, value }) => {
-    await deleteContent({ store, blobs }, value, [garbage.delete(key)]);
+    const last = [versions.delete(value.collectionId, value.version), garbage.delete(key)];
+    if (value.content === null) await store.write(last, { mayUseReserve: true });
+    else await deleteContent({ store, blobs }, value.content, last);
     done += 1;
   });
   return done;
 }
 
-/** Works on several items at once, so that they share fsyncs. False when it was stopped before the end. */
+/**
+ * Works on several items at once, so that they share fsyncs. False when it was stopped before the end. After a failure
+ * no further item is begun, and the first error is thrown once everything that runs has ended.
+ */
 export async function inGroups<T>(
   items: AsyncIterable<T>,
   signal: AbortSignal | undefined,
   work: (item: T) => Promise<void>,
 ): Promise<boolean> {
+  const errors: unknown[] = [];
+  const begin = (item: T) => work(item).catch((error: unknown) => void errors.push(error));
   let group: Promise<void>[] = [];
-  for await (const item of items) {
-    if (signal?.aborted === true) break;
-    group.push(work(item));
-    if (group.length < limits.sweepConcurrencyMax) continue;
+  try {
+    for await (const item of items) {
+      if (signal?.aborted === true || errors.length > 0) break;
+      group.push(begin(item));
+      if (group.length < limits.sweepConcurrencyMax) continue;
+      await Promise.all(group);
+      group = [];
+    }
+  } finally {
     await Promise.all(group);
-    group = [];
   }
-  await Promise.all(group);
+  if (errors.length > 0) throw errors[0];
   return signal?.aborted !== true;
 }
 
@@ -59,7 +79,7 @@ export async function inGroups<T>(
  */
 export async function deleteContent(
   { store, blobs }: { readonly store: Store; readonly blobs: Blobs },
-  { documentId, rawHash }: Garbage,
+  { documentId, rawHash }: UnneededContent,
   last: readonly Operation[],
 ): Promise<void> {
   const contents = new Contents(store);

@@ -4,7 +4,7 @@ import type { Operation, Store } from './store.ts';
 import { Table } from './table.ts';
 
 /** Where the pipeline stands with a version; each step is done again from its start after a crash. */
-export const jobSteps = ['parse', 'chunk', 'embed', 'index'] as const;
+export const jobSteps = ['parse', 'chunk', 'index'] as const;
 export type JobStep = (typeof jobSteps)[number];
 
 /** Unfinished work on one version of a document. */
@@ -46,9 +46,10 @@ export class JobQueue {
   readonly #claimed = new Map<number, Job>();
   #waiting = 0;
 
-  static async open(store: Store): Promise<JobQueue> {
+  /** With every unfinished job of the store that `accepts` takes. */
+  static async open(store: Store, accepts: (job: Job) => boolean = () => true): Promise<JobQueue> {
     const queue = new JobQueue();
-    for await (const { value } of jobs.range(store, [])) queue.offer(value);
+    for await (const { value } of jobs.range(store, [])) if (accepts(value)) queue.offer(value);
     return queue;
   }
 

@@ -31,7 +31,7 @@ import { assert } from '../base/assert.ts';
  * | 0x34 | changes          | uuid collectionId, u53 sequence                   | shard, add, remove                     |
  * | 0x40 | content          | uuid documentId, u8 part, u32 index               | by part, see content.ts                |
  * | 0x50 | jobs             | u53 version                                       | job                                    |
- * | 0x51 | garbage          | u53 dueAt, uuid documentId                        | what to delete then                    |
+ * | 0x51 | garbage          | u53 dueAt, u53 version                            | what to delete then                    |
  * | 0x60 | blobReferences   | hash of the bytes, uuid documentId                | nothing                                |
  * | 0x70 | usage            | uuid organizationId, u32 minute, text kind, text subject | counters: total                 |
  */

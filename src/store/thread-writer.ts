@@ -58,6 +58,8 @@ export class ThreadWriter implements GroupWriter {
   #start(): Worker {
     const worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
       workerData: { handle: this.#handle },
+      // Loaders and hooks of the main thread only slow this one's start.
+      execArgv: [],
     });
     worker.on('message', (reply: WriterReply) => {
       const waiting = this.#waiting;

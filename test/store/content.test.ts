@@ -48,6 +48,7 @@ function chunkOf(points: readonly string[], start: number, end: number): StoredC
     pageEnd: 1,
     prefix: 'T > H',
     blank: text.trim() === '',
+    language: null,
     children: [child],
   };
 }
@@ -133,6 +134,7 @@ t.test('parsed pages wait for chunking and are then deleted with one write', asy
     contentType: 'text/plain',
     pageCount: 300,
     unordered: false,
+    headings: true,
     title: null,
     language: 'de',
     warnings: ['w'],
@@ -142,6 +144,10 @@ t.test('parsed pages wait for chunking and are then deleted with one write', asy
   await store.write([contents.putParsedHead(documentId, head), contents.putParsedPage(other, 0, 'x')]);
   t.same(contents.parsedHead(documentId), head);
   t.same(await contents.parsedPages(documentId), pages);
+  t.same(
+    [299, 300].map((page) => contents.parsedPage(documentId, page)),
+    [pages[299], undefined],
+  );
   await store.write(contents.deleteParsed(documentId, 300));
   t.same(await contents.deletes(documentId, 10), []);
   t.equal((await contents.deletes(other, 10)).length, 1);

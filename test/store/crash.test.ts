@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,11 @@ const rounds = Number(process.env.QUARRY_CRASH_ROUNDS ?? 6);
 const folder = mkdtempSync(join(tmpdir(), 'quarry-crash-'));
 t.after(() => rmSync(folder, { recursive: true, force: true }));
 const script = fileURLToPath(new URL('./store-child.js', import.meta.url));
+/** Without the test runner's own options, whose loaders would only slow each child's start. */
+const childOptions: SpawnOptions = {
+  stdio: ['ignore', 'pipe', 'inherit'],
+  env: { ...process.env, NODE_OPTIONS: '' },
+};
 
 /** Resolves with every line the child printed, once it has ended. */
 function linesOf(child: ChildProcess): Promise<string[]> {
@@ -92,7 +97,7 @@ t.test(
   'a second server refuses to start and names the first; after kill -9 the next one starts',
   async (t) => {
     const path = join(folder, 'locked');
-    const first = spawn(process.execPath, [script, path, '0', '1'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const first = spawn(process.execPath, [script, path, '0', '1'], childOptions);
     const lines = linesOf(first);
     await new Promise((resolve) => first.stdout?.once('data', resolve));
     const expected = {
@@ -100,7 +105,7 @@ t.test(
       message: new RegExp(`in use by the server with process id ${first.pid}\\.`),
     };
     await t.rejects(open(path), expected);
-    const second = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const second = spawn(process.execPath, [script, path], childOptions);
     t.match((await linesOf(second))[0], `process id ${first.pid}`);
     first.kill('SIGKILL');
     await lines;

@@ -6,14 +6,15 @@ import { job } from './records.ts';
 t.test('after a restart every unfinished job is offered again, oldest first', async (t) => {
   const store = new MemoryStore();
   await store.write([300, 2, 1, 2 ** 40].map((version) => putJob(job({ version }))));
-  await store.write([deleteJob(2), putJob(job({ version: 300, step: 'embed', attempts: 2 }))]);
+  await store.write([deleteJob(2), putJob(job({ version: 300, step: 'index', attempts: 2 }))]);
   const queue = await JobQueue.open(store);
   t.equal(queue.waiting, 3);
   t.equal(queue.claim(0)?.version, 1);
-  t.match(queue.claim(0), { version: 300, step: 'embed', attempts: 2 });
+  t.match(queue.claim(0), { version: 300, step: 'index', attempts: 2 });
   t.equal(queue.claim(0)?.version, 2 ** 40);
   t.equal(queue.claim(0), null);
   t.equal(queue.claimed, 3);
+  t.equal((await JobQueue.open(store, ({ version }) => version === 1)).waiting, 1, 'only those asked for');
 });
 
 t.test('organisations take turns, whatever one of them has queued', async (t) => {

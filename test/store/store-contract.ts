@@ -113,7 +113,7 @@ export function storeContract(under: StoreUnderTest): void {
   closeContract(under);
 }
 
-type Define = (title: string, check: (store: Store, t: Test) => Promise<void>) => void;
+type Define = (title: string, check: (store: Store, t: Test) => Promise<void>) => unknown;
 
 function rangeContract(test: Define): void {
   const cases: [RangeOptions, string[]][] = [

@@ -105,11 +105,11 @@ t.test(
   },
 );
 
-t.test('garbage is deleted after its delay, not before, with its blob', async (t) => {
+t.test('garbage is deleted after its delay, not before, with its blob; shared content stays', async (t) => {
   const parts = await place();
   const { store, blobs } = parts;
   const contents = new Contents(store);
-  const [documentId, other] = [randomUUID(), randomUUID()];
+  const [collectionId, documentId, other] = [randomUUID(), randomUUID(), randomUUID()];
   const blob = await blobs.put(Buffer.from('raw'));
   const pages = Array.from({ length: limits.sweepOperationsMax + 5 }, (_, page) =>
     contents.putParsedPage(documentId, page, 'x'),
@@ -118,8 +118,10 @@ t.test('garbage is deleted after its delay, not before, with its blob', async (t
     ...pages,
     contents.putParsedPage(other, 0, 'stays'),
     putBlobReference(blob.hash, documentId),
-    putGarbage({ documentId, rawHash: blob.hash }, 1_000),
-    putGarbage({ documentId: randomUUID(), rawHash: null }, 1_000),
+    new Versions(store).put(version({ collectionId, version: 7, documentId })),
+    new Versions(store).put(version({ collectionId, version: 8, documentId: other })),
+    putGarbage({ collectionId, version: 7, content: { documentId, rawHash: blob.hash } }, 1_000),
+    putGarbage({ collectionId, version: 8, content: null }, 1_000),
   ]);
   blob.release();
   t.equal(await collectGarbage(parts, 1_000 + limits.garbageDelayMs - 1), 0);
@@ -129,4 +131,31 @@ t.test('garbage is deleted after its delay, not before, with its blob', async (t
   t.same(await contents.parsedPages(other), ['stays']);
   t.equal(await blobs.size(blob.hash), null);
   t.equal(await collectGarbage(parts, Number.MAX_SAFE_INTEGER - 1), 0);
+});
+
+t.test('a sweep that meets an error says so and goes on the next time', async (t) => {
+  const parts = await place();
+  const { store, blobs } = parts;
+  const collections = new Collections(store);
+  const deleted = collection();
+  await store.write(collections.create(deleted));
+  for (let number = 0; number < 40; number += 1) await addDocument(parts, deleted, number);
+  await store.write(collections.delete(deleted, 0));
+  let left = 5;
+  const failing: Store = {
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    range: (options) => store.range(options),
+    write(operations, options) {
+      left -= 1;
+      return left >= 0 ? store.write(operations, options) : Promise.reject(new Error('I/O error'));
+    },
+    statistics: () => store.statistics(),
+    close: () => store.close(),
+  };
+  await t.rejects(sweepCollections({ store: failing, blobs }, limits.garbageDelayMs), {
+    message: 'I/O error',
+  });
+  t.same(await sweepCollections(parts, limits.garbageDelayMs), [deleted.collectionId]);
+  t.equal(await keyCount(store), 0);
 });
