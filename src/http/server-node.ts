@@ -115,6 +115,8 @@ class NodeExchange implements Exchange {
   readonly #goneListeners: (() => void)[] = [];
   #awaitsContinue: boolean;
   #gone = false;
+  /** Ends the wait of a writer; null when none waits. */
+  #settleWrite: ((arrived: boolean) => void) | null = null;
 
   constructor({ request, response, expects }: NodePair, bounds: ServerBounds) {
     this.#request = request;
@@ -198,12 +200,13 @@ class NodeExchange implements Exchange {
       const timer = setTimeout(() => this.#response.destroy(), this.#bounds.replyIdleMsMax);
       const settle = (arrived: boolean) => {
         clearTimeout(timer);
+        this.#settleWrite = null;
         this.#response.off(event, onEvent);
         resolve(arrived);
       };
       const onEvent = () => settle(true);
       this.#response.once(event, onEvent);
-      this.onGone(() => settle(false));
+      this.#settleWrite = settle;
     });
   }
 
@@ -228,6 +231,7 @@ class NodeExchange implements Exchange {
     if (this.#gone) return;
     this.#gone = true;
     this.body.fail();
+    this.#settleWrite?.(false);
     for (const listener of this.#goneListeners) listener();
   }
 }

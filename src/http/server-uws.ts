@@ -24,8 +24,8 @@ interface UwsResponse {
   writeStatus(status: string): UwsResponse;
   writeHeader(name: string, value: string): UwsResponse;
   end(body: Uint8Array | string, close?: boolean): UwsResponse;
-  endWithoutBody(size?: number, close?: boolean): UwsResponse;
-  tryEnd(chunk: Uint8Array, totalSize: number, close?: boolean): [ok: boolean, done: boolean];
+  endWithoutBody(): UwsResponse;
+  tryEnd(chunk: Uint8Array, totalSize: number): [ok: boolean, done: boolean];
   getWriteOffset(): number;
   onWritable(listener: (offset: number) => boolean): UwsResponse;
   onAborted(listener: () => void): UwsResponse;
@@ -129,6 +129,8 @@ class UwsExchange implements Exchange {
   /** Null when the response is dead: aborted or ended. */
   #response: UwsResponse | null;
   #gone = false;
+  /** Ends the wait of a writer; null when none waits. */
+  #settleWrite: ((offset: number | null) => void) | null = null;
 
   constructor(response: UwsResponse, request: UwsRequest, bounds: ServerBounds) {
     this.#response = response;
@@ -164,57 +166,52 @@ class UwsExchange implements Exchange {
   async reply(reply: Reply): Promise<boolean> {
     const response = this.#response;
     if (!response) return false;
-    const lingering = lingers(this.body);
-    if (!lingering) this.body.discard();
-    const close = reply.close === true || lingering;
-    if (reply.headersOnly || bodySize(reply.body) === 0) return this.#endEmpty(response, reply, close);
-    if (lingering && !isStreamed(reply.body)) return this.#endLingering(response, reply, reply.body);
-    if (isStreamed(reply.body)) return this.#stream(response, reply, reply.body);
-    if (reply.body.byteLength >= limits.bufferedReplyBytesMax) {
-      return this.#stream(response, reply, whole(reply.body));
+    const { body } = reply;
+    if (reply.headersOnly) {
+      this.#endHeadersOnly(response, reply);
+      return true;
     }
-    return this.#endWhole(response, reply, { body: reply.body, close });
+    if (lingers(this.body) && !isStreamed(body)) return this.#endLingering(response, reply, body);
+    this.body.discard();
+    if (isStreamed(body))
+      return body.size > 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, none);
+    if (body.byteLength >= limits.bufferedReplyBytesMax) return this.#stream(response, reply, whole(body));
+    return this.#endWhole(response, reply, body);
   }
 
-  #endEmpty(response: UwsResponse, reply: Reply, close: boolean): boolean {
+  /** `endWithoutBody(length)` would leave the response open, so the length that GET has is a plain header. */
+  #endHeadersOnly(response: UwsResponse, reply: Reply): void {
+    this.body.discard();
     this.#response = null;
     response.cork(() => {
-      writeHead(response, reply);
-      // A 304 has no length of its own; HEAD says the length that GET would have.
-      if (reply.status === 304) response.endWithoutBody(undefined, close);
-      else response.endWithoutBody(bodySize(reply.body), close);
+      writeHead(response, reply, reply.close === true);
+      if (reply.status !== 304) response.writeHeader('content-length', String(bodySize(reply.body)));
+      response.endWithoutBody();
+    });
+  }
+
+  #endWhole(response: UwsResponse, reply: Reply, body: Uint8Array): boolean {
+    this.#response = null;
+    response.cork(() => {
+      writeHead(response, reply, false);
+      response.end(body, reply.close === true);
     });
     return true;
   }
 
-  #endWhole(
-    response: UwsResponse,
-    reply: Reply,
-    { body, close }: { body: Uint8Array; close: boolean },
-  ): boolean {
-    this.#response = null;
-    response.cork(() => {
-      writeHead(response, reply);
-      response.end(body, close);
-    });
-    return true;
-  }
-
-  /** Sends all but the last byte, throws away what the client still sends, and ends with the last byte. */
+  /**
+   * Sends the whole reply, throws away what the client still sends, then breaks the connection. Ending the response
+   * would break it at once, and no other call sends a body of known length without ending; but headers go out as they
+   * are, so the last one carries the blank line and the body with it.
+   */
   async #endLingering(response: UwsResponse, reply: Reply, body: Uint8Array): Promise<boolean> {
-    const split = body.byteLength - 1;
     response.cork(() => {
-      writeHead(response, reply);
-      response.tryEnd(body.subarray(0, split), body.byteLength);
+      writeHead(response, reply, true);
+      const text = Buffer.from(body).toString();
+      response.writeHeader('content-length', `${body.byteLength + 2}\r\n\r\n${text}`);
     });
     await this.#linger();
-    const alive = this.#response;
-    if (!alive) return false;
-    this.#response = null;
-    alive.cork(() => {
-      const [, done] = alive.tryEnd(body.subarray(split), body.byteLength, true);
-      if (!done) alive.close();
-    });
+    this.#abandon();
     return true;
   }
 
@@ -229,7 +226,7 @@ class UwsExchange implements Exchange {
   }
 
   async #stream(response: UwsResponse, reply: Reply, body: StreamedBody): Promise<boolean> {
-    response.cork(() => writeHead(response, reply));
+    response.cork(() => writeHead(response, reply, reply.close === true));
     try {
       for await (const chunk of body.open()) {
         const sent = await this.#send(chunk, body.size);
@@ -272,15 +269,15 @@ class UwsExchange implements Exchange {
   #writable(response: UwsResponse): Promise<number | null> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#abandon(), this.#bounds.replyIdleMsMax);
-      const settle = (offset: number | null) => {
+      this.#settleWrite = (offset) => {
         clearTimeout(timer);
+        this.#settleWrite = null;
         resolve(offset);
       };
       response.onWritable((offset) => {
-        settle(offset);
+        this.#settleWrite?.(offset);
         return true;
       });
-      this.onGone(() => settle(null));
     });
   }
 
@@ -295,6 +292,7 @@ class UwsExchange implements Exchange {
     this.#gone = true;
     this.#response = null;
     this.body.fail();
+    this.#settleWrite?.(null);
     for (const listener of this.#goneListeners) listener();
   }
 
@@ -320,7 +318,11 @@ function whole(body: Uint8Array): StreamedBody {
   };
 }
 
-function writeHead(response: UwsResponse, reply: Reply): void {
+const none = new Uint8Array(0);
+
+/** `close` says that the connection ends, for replies of which the library does not say so itself. */
+function writeHead(response: UwsResponse, reply: Reply, close: boolean): void {
   response.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
   for (const [name, value] of Object.entries(reply.headers)) response.writeHeader(name, value);
+  if (close) response.writeHeader('connection', 'close');
 }

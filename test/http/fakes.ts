@@ -1,0 +1,221 @@
+import { Registry } from 'prom-client';
+import { unauthorised } from '../../src/access/authorise.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemChance } from '../../src/base/ids.ts';
+import { limits } from '../../src/base/limits.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import type { ServerBounds } from '../../src/http/exchange.ts';
+import { Door, type DoorOptions, type DoorSettings } from '../../src/http/handle.ts';
+import { type OpenDoor, openDoor } from '../../src/http/listen.ts';
+import { routes } from '../../src/http/routes.ts';
+import type { Services } from '../../src/http/services.ts';
+import { decodeBase64 } from '../../src/schemas/checks.ts';
+import type { DocumentResponse } from '../../src/schemas/documents.ts';
+import type { Principal } from '../../src/schemas/principal.ts';
+
+/** Services that answer every operation with a small reply of the documented shape, and the door in front of them. */
+
+export const uuid = '00000000-0000-4000-8000-000000000001';
+export const pageBytes = new Uint8Array([0xff, 0xd8, 0xff, 0xd9]);
+
+const document: DocumentResponse = {
+  id: uuid,
+  collection_name: 'c',
+  path: 'p',
+  metadata: {},
+  index_status: 'indexed',
+  size: 1,
+  num_pages: 1,
+  file_url: 'http://x/v1/documents/get-document?token=t',
+  sha256: '0'.repeat(64),
+  error: null,
+  content: null,
+};
+const metric = { count: 0, bytes: 0, billable_units: 0 };
+const models = { rerank: metric, embed: metric };
+const counters = { docs: metric, ocr: metric, indexed: metric, queries: metric };
+const success = { message: 'Success!' };
+const { content: _, ...listed } = document;
+
+export const fakeServices: Services = {
+  addCollection: async () => success,
+  deleteCollection: async () => success,
+  getCollectionList: async () => ({ collection_names: ['a', 'b'] }),
+  addDocument: async (_call, { content, overwrite }) => {
+    if (content.type === 'auto') decodeBase64(content.base64_data);
+    return { status: overwrite ? 200 : 201, body: success };
+  },
+  addDocuments: async (_call, request) => ({
+    results: request.documents.map(() => ({ path: null, status: 422, detail: 'no' })),
+  }),
+  uploadDocument: async (_call, { overwrite }, body) => {
+    for await (const _chunk of body);
+    return { status: overwrite ? 200 : 201, body: success };
+  },
+  updateDocument: async () => success,
+  deleteDocument: async (_call, { path }) => ({ deleted_paths: typeof path === 'string' ? [path] : path }),
+  getDocumentInfo: async () => ({ document }),
+  getDocumentInfoList: async () => ({ documents: [{ ...listed, created_at: '2026-11-21T00:00:00.000Z' }] }),
+  getPageInfo: async (_call, { path, page_index }) => ({
+    page: { id: uuid, collection_name: 'c', path, page_index, content: null, image_url: null },
+  }),
+  getDocumentFile: async () => fakeFile('hello'),
+  getPageImage: async () => ({ bytes: pageBytes, contentType: 'image/jpeg' }),
+  getStatus: async () => ({
+    num_documents: 0,
+    num_parsing_documents: 0,
+    num_indexing_documents: 0,
+    num_indexed_documents: 0,
+    num_failed_documents: 0,
+    num_indexed_bytes: 0,
+  }),
+  topDocuments: async () => ({
+    results: [{ path: 'p', score: 1, metadata: null, file_url: document.file_url }],
+  }),
+  topPages: async () => ({ results: [], document_results: [] }),
+  topSnippets: async () => ({ results: [], document_results: [] }),
+  parseDocument: async (_call, { base64_data }) => ({ pages: [decodeBase64(base64_data).toString()] }),
+  embed: async () => ({ results: [{ embedding: [1, 0] }], usage: { total_bytes: 1, total_tokens: 1 } }),
+  rerank: async () => ({
+    results: [{ index: 0, relevance_score: 0.5 }],
+    total_bytes: 1,
+    total_tokens: 1,
+    actual_latency_mode: 'fast',
+    e2e_latency: 0.1,
+    inference_latency: 0.1,
+  }),
+  openAiEmbeddings: async () => ({
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding: [1, 0] }],
+    model: 'zembed-1',
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  }),
+  cohereRerank: async () => ({
+    id: uuid,
+    results: [{ index: 0, relevance_score: 0.5 }],
+    meta: { api_version: { version: '1' }, billed_units: { search_units: 1 }, tokens: { input_tokens: 1 } },
+  }),
+  createOrganization: async () => success,
+  getOrganization: async (_call, { organization_id }) => ({
+    organization_id,
+    name: 'n',
+    subscription_tier: 'free',
+    override_bpm_fast: null,
+    override_bpm_slow: null,
+    override_max_bytes_per_request: null,
+    zdr: false,
+  }),
+  updateOrganization: async () => success,
+  addApiKey: async () => ({ api_key: 'ze_x' }),
+  listApiKeys: async () => ({ api_keys: [] }),
+  updateApiKey: async () => success,
+  deleteApiKey: async () => success,
+  usageDocuments: async () => [],
+  usageQueries: async () => [],
+  usageReranker: async () => [],
+  usageEmbed: async () => [],
+  usageModelsCounters: async () => ({ all_time: models, billing_cycle: models }),
+  usageCounters: async () => ({ all_time: counters, billing_cycle: counters }),
+};
+
+export function fakeFile(text: string, contentType = 'text/plain; charset=utf-8', filename = 'p') {
+  const bytes = Buffer.from(text);
+  return {
+    size: bytes.length,
+    contentType,
+    filename,
+    etag: 'e1',
+    open: async function* ({ start, end }: { start: number; end: number }) {
+      yield bytes.subarray(start, end);
+    },
+  };
+}
+
+const principals: Readonly<Record<string, Principal>> = {
+  'Bearer all': { kind: 'organisation', organizationId: uuid, keyId: uuid, permission: 'all', zdr: false },
+  'Bearer read': {
+    kind: 'organisation',
+    organizationId: uuid,
+    keyId: uuid,
+    permission: 'read_only',
+    zdr: false,
+  },
+  'Bearer zdr': { kind: 'organisation', organizationId: uuid, keyId: uuid, permission: 'all', zdr: true },
+  'Bearer admin': { kind: 'administrator' },
+};
+
+const settings: DoorSettings = {
+  baseUrl: null,
+  trustProxy: false,
+  jsonBytesMax: 3_000_000,
+  jsonBytesHeldMax: 20_000_000,
+  uploadBytesMax: 200_000_000,
+  bodyIdleMsMax: 4_000,
+  requestMsMax: 20_000,
+  home: '/docs',
+};
+const bounds: ServerBounds = { headerMsMax: 500, replyIdleMsMax: 10_000, lingerMsMax: 1_000 };
+
+export interface TestDoor extends OpenDoor {
+  readonly url: string;
+  readonly registry: Registry;
+}
+
+export interface TestDoorOptions extends Partial<Omit<DoorOptions, 'services' | 'settings'>> {
+  readonly services?: Partial<Services>;
+  readonly settings?: Partial<DoorSettings>;
+  readonly bounds?: Partial<ServerBounds>;
+}
+
+export async function openTestDoor(
+  kind: 'uws' | 'node' | 'auto',
+  options: TestDoorOptions = {},
+): Promise<TestDoor> {
+  const registry = new Registry();
+  const door = new Door({
+    routes,
+    identity: {
+      authenticate: (header) => {
+        if (header === undefined) return null;
+        const principal = principals[header];
+        if (!principal) throw unauthorised('The API key is not valid.');
+        return principal;
+      },
+    },
+    metadataBytesMax: () => limits.metadataBytesMax,
+    notReady: () => null,
+    readiness: () => ({ ready: true, components: { store: { ready: true } } }),
+    registry,
+    logger: silentLogger,
+    clock: systemClock,
+    chance: systemChance,
+    version: '0.1.0',
+    checkReplies: true,
+    ...options,
+    services: { ...fakeServices, ...options.services },
+    settings: { ...settings, ...options.settings },
+  });
+  const open = await openDoor({
+    door,
+    kind,
+    host: '127.0.0.1',
+    port: 0,
+    bounds: { ...bounds, ...options.bounds },
+    logger: silentLogger,
+  });
+  return { ...open, registry, url: `http://127.0.0.1:${open.port}` };
+}
+
+/** Posts JSON (or a raw text) with a key that may do everything. */
+export function post(
+  door: TestDoor,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${door.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer all', 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' || body === undefined ? (body ?? null) : JSON.stringify(body),
+  });
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+export interface RawReply {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+}
+
+/** A client that writes bytes as they are told, for everything that a proper client would not do. */
+export class RawClient {
+  readonly socket: Socket;
+  #received = Buffer.alloc(0);
+  #arrived: Buffer[] = [];
+  #arrivedBytes = 0;
+  /** Bytes that must be there before it is worth looking again. */
+  #wanted = 0;
+  #ended = false;
+  #wake: (() => void) | null = null;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.#arrived.push(chunk);
+      this.#arrivedBytes += chunk.length;
+      this.#wake?.();
+    });
+    for (const event of ['end', 'error', 'close']) {
+      socket.on(event, () => {
+        this.#ended = true;
+        this.#wake?.();
+      });
+    }
+  }
+
+  static async open(port: number): Promise<RawClient> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    await once(socket, 'connect');
+    return new RawClient(socket);
+  }
+
+  send(bytes: string | Uint8Array): boolean {
+    return this.socket.write(bytes);
+  }
+
+  /** Request line and headers, with Host and a key that may do everything. */
+  head(method: string, path: string, headers: Record<string, string> = {}): boolean {
+    const all = { host: 'test', authorization: 'Bearer all', ...headers };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    return this.send(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  }
+
+  /** The next reply, interim ones (100) included. Rejects when the connection ends before it is complete. */
+  async reply({ hasBody = true } = {}): Promise<RawReply> {
+    for (;;) {
+      const parsed = this.#parse(hasBody);
+      if (parsed) return parsed;
+      if (this.#ended)
+        throw new Error(`the connection ended after ${this.#received.length + this.#arrivedBytes} bytes`);
+      await this.#more();
+    }
+  }
+
+  /** Resolves when the server has ended the connection. */
+  async ended(): Promise<void> {
+    while (!this.#ended) await this.#more();
+  }
+
+  /** Resolves when at least `count` bytes have come in all. */
+  async bytes(count: number): Promise<void> {
+    while (this.#received.length + this.#arrivedBytes < count && !this.#ended) await this.#more();
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #parse(hasBody: boolean): RawReply | null {
+    if (this.#received.length + this.#arrivedBytes < this.#wanted) return null;
+    this.#received = Buffer.concat([this.#received, ...this.#arrived]);
+    this.#arrived = [];
+    this.#arrivedBytes = 0;
+    const end = this.#received.indexOf('\r\n\r\n');
+    if (end < 0) return null;
+    const [first = '', ...lines] = this.#received.subarray(0, end).toString().split('\r\n');
+    const headers = new Map(
+      lines.map((line) => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+      }),
+    );
+    const status = Number(first.split(' ')[1]);
+    const length =
+      hasBody && status !== 100 && status !== 304 ? Number(headers.get('content-length') ?? 0) : 0;
+    const start = end + 4;
+    this.#wanted = this.#received.length < start + length ? start + length : 0;
+    if (this.#wanted > 0) return null;
+    const body = this.#received.subarray(start, start + length);
+    this.#received = this.#received.subarray(start + length);
+    return { status, headers, body };
+  }
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Waits until `condition` holds; a test that waits for ever fails by tap's own time-out. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(5);
+}
