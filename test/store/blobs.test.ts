@@ -96,6 +96,35 @@ t.test('collecting never takes a file whose reference is just being written', as
   t.pass('all rounds');
 });
 
+t.test('bytes that arrive while their file is being collected are stored again', async (t) => {
+  const directory = join(folder, randomUUID());
+  const store = new MemoryStore();
+  let finishLooking = () => {};
+  const looked = new Promise<void>((resolve) => {
+    finishLooking = resolve;
+  });
+  const slow: Store = {
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    async *range(options) {
+      yield* store.range(options);
+      await looked;
+    },
+    write: (operations, options) => store.write(operations, options),
+    statistics: () => store.statistics(),
+    close: () => store.close(),
+  };
+  const blobs = await Blobs.open({ directory, store: slow, chance: systemChance });
+  (await blobs.put(Buffer.from('bytes'))).release();
+  const collecting = blobs.collect(sha('bytes'));
+  const storing = blobs.put(Buffer.from('bytes'));
+  setTimeout(finishLooking, 100);
+  t.equal(await collecting, true);
+  const held = await storing;
+  t.equal(await blobs.size(held.hash), 5);
+  t.equal(await blobs.collect(held.hash), false, 'held');
+});
+
 t.test('what a crash leaves is cleaned up, what is referenced stays', async (t) => {
   const { blobs, store, directory } = await fresh();
   const kept = await blobs.put(Buffer.from('kept'));

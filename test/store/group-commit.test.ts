@@ -1,0 +1,83 @@
+import t from 'tap';
+import { GroupCommit, type PlainOperation } from '../../src/store/group-commit.ts';
+import { put } from './store-contract.ts';
+
+interface Commit {
+  readonly keys: string[];
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Commits that end when the test says so. */
+function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit } {
+  const commits: Commit[] = [];
+  const commit = (operations: readonly PlainOperation[]) =>
+    new Promise<void>((resolve, reject) => {
+      commits.push({ keys: operations.map(({ key }) => Buffer.from(key).toString()), resolve, reject });
+    });
+  return {
+    commits,
+    group: new GroupCommit({ get: () => undefined, commit, pendingBytesMax: 10_000, groupBytesMax }),
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+t.test('what arrives during a commit becomes the next one, in order', async (t) => {
+  const { commits, group } = manual();
+  const writes = [group.write([put('a', '')])];
+  await turn();
+  writes.push(group.write([put('b', '')]), group.write([put('c', '')]));
+  await turn();
+  t.same(
+    commits.map(({ keys }) => keys),
+    [['a']],
+    'one commit at a time',
+  );
+  commits[0]?.resolve();
+  await turn();
+  t.same(commits[1]?.keys, ['b', 'c']);
+  commits[1]?.resolve();
+  await Promise.all(writes);
+  t.equal(group.statistics.pendingBytes, 0);
+});
+
+t.test('a group stays below its bound, a larger write is a group of its own', async (t) => {
+  const { commits, group } = manual(100);
+  const sizes = [30, 30, 30, 500, 10];
+  const writes = Promise.all(sizes.map((size, index) => group.write([put(String(index), 'x'.repeat(size))])));
+  for (let round = 0; round < sizes.length; round += 1) {
+    await turn();
+    commits[round]?.resolve();
+  }
+  await writes;
+  t.same(
+    commits.map(({ keys }) => keys),
+    [['0', '1'], ['2'], ['3'], ['4']],
+  );
+});
+
+t.test('what was queued behind a failed commit fails with it, what comes later is tried', async (t) => {
+  const { commits, group } = manual();
+  const first = group.write([put('a', '')]);
+  await turn();
+  const behind = group.write([put('b', '')]);
+  commits[0]?.reject(new Error('disk'));
+  await t.rejects(first, { message: 'disk' });
+  await t.rejects(behind, { message: 'disk' });
+  const later = group.write([put('c', '')]);
+  await turn();
+  commits[1]?.resolve();
+  await later;
+  t.same(
+    commits.map(({ keys }) => keys),
+    [['a'], ['c']],
+  );
+  t.match(group.statistics, {
+    commits: 1,
+    committedWrites: 1,
+    failedCommits: 1,
+    pendingWrites: 0,
+    pendingBytes: 0,
+  });
+});
