@@ -51,14 +51,18 @@ export class ParserChild {
   }
 
   /** Forks and waits until the process is ready. Rejects when it cannot start: a fault of the host, not of a document. */
-  static async start(options: ParserChildOptions, started: (pid: number) => void): Promise<ParserChild> {
+  static async start(
+    options: ParserChildOptions,
+    onProcess: (event: 'started' | 'ended', pid: number) => void,
+  ): Promise<ParserChild> {
     const forked = forkRestricted(options);
     if (forked.pid === undefined) {
       const [error] = await once(forked, 'error');
       throw new Error('the parser process cannot be started', { cause: error });
     }
-    started(forked.pid);
     const child = new ParserChild(forked, options.folders);
+    onProcess('started', child.pid);
+    void child.ended.then(() => onProcess('ended', child.pid));
     let late: NodeJS.Timeout | undefined;
     const ready = new Promise<'ready'>((resolve) => child.listen(() => resolve('ready')));
     const timedOut = new Promise<'late'>((resolve) => {

@@ -91,10 +91,11 @@ export class ParserHost {
     await this.replace();
   }
 
-  /** Kills the process, whatever it does; a task under way ends as lost. May be called twice. */
+  /** Kills the process, whatever it does; a task under way ends with a failure. May be called twice. */
   async close(): Promise<void> {
     this.closed = true;
     await this.replace();
+    await this.queue; // a process that was still starting is gone, too
   }
 
   private enqueue<T>(run: () => Promise<T>): Promise<T> {
@@ -114,6 +115,10 @@ export class ParserHost {
     this.cancelled = false;
     for (let number = 1; ; number++) {
       const child = await this.ready(folder);
+      if (this.cancelled || this.closed) {
+        await this.replace();
+        return cancelledAttempt;
+      }
       const attempt = await new ParserAttempt(child, limits, freshPages()).run(request(file));
       if (attempt.kind === 'lost') await this.replace();
       else if (isWornOut(child, attempt.residentBytes)) await this.replace();
@@ -133,8 +138,7 @@ export class ParserHost {
     await this.replace();
     const { entry, prlimit, onProcess } = this.options;
     const folders = readable ? granted : [...granted, folder];
-    const child = await ParserChild.start({ entry, prlimit, folders }, (pid) => onProcess('started', pid));
-    void child.ended.then(() => onProcess('ended', child.pid));
+    const child = await ParserChild.start({ entry, prlimit, folders }, onProcess);
     this.child = child;
     return child;
   }

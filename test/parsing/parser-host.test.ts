@@ -299,9 +299,23 @@ t.test('close ends the process in the middle of a document, and may be called tw
   await sleep(300);
   await host.close();
   await host.close();
-  t.match(await running, { failure: { code: 'crash' } });
+  t.match(await running, { failure: { code: /crash|timeout/ } });
   t.ok(await isGone(started.at(-1)!));
   await t.rejects(host.parse({ kind: 'parse', file: stored(utf8('late')) }), /closed/);
+});
+
+t.test('a document is cancelled, and a host closed, while their process is still starting', async (t) => {
+  const cancelled = hostOf(t, entries.hostile);
+  const first = cancelled.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  await sleep(20);
+  await cancelled.cancel();
+  t.match(await first, { failure: { code: 'timeout' } });
+  const closed = hostOf(t, entries.hostile);
+  const second = closed.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  await sleep(20);
+  await closed.close();
+  t.match(await second, { failure: { code: 'timeout' } });
+  for (const pid of alive) t.notOk(pid === started.at(-1), 'the last process has ended');
 });
 
 t.test('kill -9 of the server ends a parser process that hangs in a document', async (t) => {
