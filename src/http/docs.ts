@@ -46,7 +46,7 @@ export function docsPage(routes: readonly Route[]): string {
     .join('');
   const groups = tags.map((tag) => {
     const sections = shown.filter((route) => route.tag === tag).map(section);
-    return `<h2 id="${tag}">${text(tag)}</h2>${sections.join('')}`;
+    return `<h2 id="group-${tag}">${text(tag)}</h2>${sections.join('')}`;
   });
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Quarry API</title><style>${style}</style></head><body><main><h1>Quarry API</h1><p>Every address works under <code>/v1</code> and without it. Requests carry <code>Authorization: Bearer &lt;API key&gt;</code> and, where there is a body, JSON. An empty body counts as <code>{}</code>; unknown fields are ignored. Refusals are <code>{"detail": "..."}</code>. For programs: <a href="/openapi.json">openapi.json</a>.</p><nav aria-label="Operations"><ul>${contents}</ul></nav>${groups.join('')}</main></body></html>`;
 }

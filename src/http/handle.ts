@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { authorise, type Operation } from '../access/authorise.ts';
 import { AppError, invalidField } from '../base/app-error.ts';
-import { assert, unreachable } from '../base/assert.ts';
+import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
@@ -27,7 +27,7 @@ import {
   type TokenRoute,
   type UploadRoute,
 } from './routes.ts';
-import type { OpenCall, Services } from './services.ts';
+import type { Answer, OpenCall, Services } from './services.ts';
 import { multipartUpload, putUpload } from './uploads.ts';
 
 /** Who is calling; `access/authenticate` is one. */
@@ -100,6 +100,8 @@ interface Visit {
   readonly deadline: Deadline;
   route: Route | null;
   principal: Principal | null;
+  /** The end of the walk; never rejects. */
+  walked: Promise<void>;
 }
 
 /**
@@ -115,8 +117,7 @@ export class Door {
   readonly #budget: BodyBudget;
   readonly #requests = new Map<Route, Validate<unknown>>();
   readonly #replies = new Map<Route, Validate<unknown>>();
-  /** Running exchanges with the promises of their ends, which never reject. */
-  readonly #visits = new Map<Visit, Promise<void>>();
+  readonly #visits = new Set<Visit>();
   readonly #idle: (() => void)[] = [];
   #draining = false;
 
@@ -146,9 +147,11 @@ export class Door {
       deadline,
       route: null,
       principal: null,
+      walked: Promise.resolve(),
     };
     exchange.onGone(() => deadline.gone());
-    this.#visits.set(visit, this.#walk(visit));
+    this.#visits.add(visit);
+    visit.walked = this.#walk(visit);
   };
 
   /**
@@ -158,7 +161,7 @@ export class Door {
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
     if (await this.#becomesIdle(graceMs)) return;
-    for (const visit of this.#visits.keys()) visit.deadline.cut(stopping());
+    for (const visit of this.#visits) visit.deadline.cut(stopping());
     await this.#becomesIdle(1_000);
   }
 
@@ -283,10 +286,22 @@ export class Door {
       route.check(request, { metadataBytesMax: this.#metadataBytesMax(call.principal) });
       await guards?.limit?.(call, route.operation, request);
       const answer = await route.serve(services, call, request);
-      this.#replies.get(route)?.(answer.body);
+      this.#checkReply(route, answer);
       return jsonReply(answer.status, answer.body);
     } finally {
       body.release();
+    }
+  }
+
+  /** Only where replies are checked. A wrong one is our fault, so it does not leave as a refusal. */
+  #checkReply(route: JsonRoute, answer: Answer<unknown>): void {
+    const validate = this.#replies.get(route);
+    if (!validate) return;
+    assert(route.successes.includes(answer.status), `${route.operation} answers a documented status`);
+    try {
+      validate(answer.body);
+    } catch (error) {
+      throw new AssertionFailure(`${route.operation} answers its documented shape`, { cause: error });
     }
   }
 

@@ -106,12 +106,13 @@ function jsonRoute<Q extends TSchema, R extends TSchema>(
   words: OperationWords<Q, R>,
   serve: (services: Services, call: Call, request: Static<Q>) => Promise<Answer<unknown>>,
 ): JsonRoute {
-  const tag = words.path.split('/')[1] ?? '';
+  // `/models/embed` belongs to the models; so do the two addresses that clients of other services know.
+  const [, group = '', rest] = words.path.split('/');
   return {
     kind: 'json',
     method: 'POST',
     versioned: true,
-    tag,
+    tag: rest === undefined ? 'models' : group,
     path: words.path,
     operation: words.operation,
     summary: words.summary,
@@ -654,7 +655,7 @@ const adminRoutes: readonly Route[] = [
     operation: 'delete-api-key',
     path: '/admin/delete-api-key',
     summary: 'Revoke an API key',
-    description: 'Ends a key at once.',
+    description: 'Ends a key at once; whoever still sends it gets 401.',
     request: admin.DeleteAPIKeyRequest,
     reply: DefaultResponse,
     example: keyExample,

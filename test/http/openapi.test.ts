@@ -1,0 +1,178 @@
+import t from 'tap';
+import { Compile } from 'typebox/compile';
+import { operationNeeds } from '../../src/access/authorise.ts';
+import { docsPage, docsPolicy } from '../../src/http/docs.ts';
+import { openApi, openApiPath } from '../../src/http/openapi.ts';
+import { type JsonRoute, routes } from '../../src/http/routes.ts';
+import { openTestDoor } from './fakes.ts';
+import { publishedOperations, publishedShapes } from './published-shapes.ts';
+
+type Json = Record<string, unknown>;
+interface Printed {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly paths: Record<string, Record<string, Json>>;
+  readonly components: { readonly schemas: Record<string, Json> };
+}
+
+const printed = JSON.parse(JSON.stringify(openApi(routes, '0.1.0'))) as Printed;
+const { schemas } = printed.components;
+
+/** Every value under `key`, at any depth. */
+function* valuesOf(key: string, value: unknown): Generator<unknown> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, each] of Object.entries(value)) {
+    if (name === key) yield each;
+    yield* valuesOf(key, each);
+  }
+}
+
+function isNullable(schema: Json): boolean {
+  const branches = schema.anyOf as Json[] | undefined;
+  return branches === undefined
+    ? schema.type === undefined && !('$ref' in schema)
+    : branches.some((each) => each.type === 'null');
+}
+
+t.test('every published shape is here, with the same required fields, nulls and words', (t) => {
+  for (const [name, fields] of Object.entries(publishedShapes)) {
+    const schema = schemas[name];
+    t.ok(schema, `${name} is a component`);
+    if (!schema) continue;
+    if (Array.isArray(schema.enum)) {
+      t.same(schema.enum, fields, name);
+      continue;
+    }
+    const properties = schema.properties as Record<string, Json> | undefined;
+    const required = (schema.required ?? []) as string[];
+    for (const field of fields) {
+      const [, fieldName = '', mark, nullable] = /^(\w+)([!?])(0?)$/.exec(field) ?? [];
+      const property = properties?.[fieldName];
+      t.ok(property, `${name}.${fieldName} is there`);
+      t.equal(
+        required.includes(fieldName),
+        mark === '!',
+        `${name}.${fieldName} is ${mark === '!' ? '' : 'not '}required`,
+      );
+      t.equal(
+        isNullable(property ?? {}),
+        nullable === '0',
+        `${name}.${fieldName} ${nullable ? 'may' : 'may not'} be null`,
+      );
+    }
+    if (name.endsWith('Request')) {
+      const published = new Set(
+        fields.filter((field) => field.includes('!')).map((field) => field.slice(0, field.indexOf('!'))),
+      );
+      for (const field of required)
+        t.ok(published.has(field), `${name} asks for no more than is published: ${field}`);
+    }
+  }
+  t.end();
+});
+
+/** Nothing that a request of these names can be missing. */
+const collectionless = new Set([
+  '/usage/models/reranker',
+  '/usage/models/embed',
+  '/usage/models/counters',
+  '/usage/counters',
+]);
+
+t.test('all 30 published operations are here, with their requests, replies and statuses', (t) => {
+  t.equal(publishedOperations.length, 30);
+  for (const [method, path, request, reply, statuses] of publishedOperations) {
+    const operation = printed.paths[path]?.[method.toLowerCase()];
+    t.ok(operation, `${method} ${path}`);
+    if (!operation) continue;
+    const responses = operation.responses as Record<string, Json>;
+    const success = statuses.find((status) => status < 300);
+    for (const status of statuses) {
+      if (status === 404 && collectionless.has(path)) continue;
+      t.ok(responses[status], `${path} answers ${status}`);
+    }
+    if (request)
+      t.ok(
+        [...valuesOf('$ref', operation.requestBody)].includes(`#/components/schemas/${request}`),
+        `${path} takes ${request}`,
+      );
+    if (reply) {
+      const name = path === '/documents/add-document' ? 'AddDocumentResponse' : reply.replace('[]', '');
+      const schema = JSON.stringify(responses[String(success)]);
+      t.ok(schema.includes(`#/components/schemas/${name}"`), `${path} answers ${name}`);
+      t.equal(
+        schema.includes('"type":"array"'),
+        reply.endsWith('[]'),
+        `${path} answers ${reply.endsWith('[]') ? 'a list' : 'an object'}`,
+      );
+    }
+  }
+  t.end();
+});
+
+t.test('the description is whole: references resolve, ids are unique, every schema compiles', (t) => {
+  t.equal(printed.openapi, '3.1.0');
+  t.equal(printed.info.version, '0.1.0');
+  for (const reference of valuesOf('$ref', printed)) {
+    const name = String(reference).replace('#/components/schemas/', '');
+    t.ok(schemas[name], `${reference} resolves`);
+  }
+  const operations = Object.values(printed.paths).flatMap((item) =>
+    Object.entries(item).flatMap(([method, operation]) => (method === 'servers' ? [] : [operation])),
+  );
+  const ids = operations.map((operation) => operation.operationId);
+  t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
+  t.equal(operations.length, routes.length);
+  for (const operation of operations) {
+    t.ok(
+      String(operation.summary).length > 5 && String(operation.description).length > 20,
+      `${operation.operationId} is described`,
+    );
+    t.ok(operation.responses);
+  }
+  for (const [name, schema] of Object.entries(schemas))
+    t.doesNotThrow(() => Compile(schema), `${name} compiles`);
+  for (const [path, item] of Object.entries(printed.paths)) {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+    for (const name of names)
+      t.ok(
+        JSON.stringify(item).includes(`"name":"${name}","in":"path","required":true`),
+        `${path} describes ${name}`,
+      );
+  }
+  t.end();
+});
+
+t.test('every documented example is a request that passes', (t) => {
+  for (const route of routes.filter((each): each is JsonRoute => each.kind === 'json')) {
+    t.ok(Compile(route.request).Check(route.example), route.operation);
+    t.doesNotThrow(() => route.check(route.example, { metadataBytesMax: 65_535 }), route.operation);
+  }
+  t.end();
+});
+
+t.test('every operation of the permission table has its route', (t) => {
+  const served = new Set(routes.map((route) => route.operation));
+  for (const operation of Object.keys(operationNeeds)) t.ok(served.has(operation as never), operation);
+  t.end();
+});
+
+t.test('the page for people shows every operation, needs no script and loads nothing', async (t) => {
+  const html = docsPage(routes);
+  for (const route of routes) {
+    if (route.kind === 'page' && route.page === 'home') continue;
+    t.ok(html.includes(`${route.versioned ? '/v1' : ''}${openApiPath(route.path)}</code>`), route.path);
+  }
+  t.notMatch(html, /<script|\bsrc=|<link|url\(|@import|\son\w+=/i);
+  const ids = [...html.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]);
+  t.equal(new Set(ids).size, ids.length, 'anchors are unique');
+  for (const [, target] of html.matchAll(/href="#([^"]+)"/g))
+    t.ok(ids.includes(target), `#${target} leads somewhere`);
+  const door = await openTestDoor('auto');
+  t.teardown(() => door.close(0));
+  const reply = await fetch(`${door.url}/docs`);
+  t.equal(reply.headers.get('content-security-policy'), docsPolicy);
+  t.match(docsPolicy, /^default-src 'none'; style-src 'sha256-/);
+  t.equal(await reply.text(), html);
+  t.same(await (await fetch(`${door.url}/openapi.json`)).json(), printed);
+});

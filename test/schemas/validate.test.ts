@@ -1,0 +1,117 @@
+import t from 'tap';
+import Type from 'typebox';
+import { AppError } from '../../src/base/app-error.ts';
+import { limits } from '../../src/base/limits.ts';
+import { AddDocumentRequest, AddDocumentsRequest, BatchDocument } from '../../src/schemas/documents.ts';
+import { compileValidator } from '../../src/schemas/validate.ts';
+import { Nullable } from '../../src/schemas/wire.ts';
+
+function issuesFor(
+  validate: (value: unknown) => unknown,
+  value: unknown,
+): readonly { loc: readonly string[]; msg: string; type: string }[] {
+  try {
+    validate(value);
+    return [];
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid') throw error;
+    return error.options.issues ?? [];
+  }
+}
+
+const validateAdd = compileValidator(AddDocumentRequest);
+
+t.test('a value of the right shape comes back as it is, unknown fields included', (t) => {
+  const request = { collection_name: 'c', path: 'p', content: { type: 'text', text: '' }, extra: 1 };
+  t.equal(validateAdd(request), request);
+  t.end();
+});
+
+t.test('every fault of a request is named at its place', (t) => {
+  const issues = issuesFor(validateAdd, {
+    collection_name: 1,
+    content: { type: 'text-pages', pages: [1] },
+    metadata: { a: [2] },
+  });
+  t.same(issues, [
+    { loc: ['body', 'path'], msg: 'is missing', type: 'missing' },
+    { loc: ['body', 'collection_name'], msg: 'must be a string, but is an integer', type: 'string_type' },
+    {
+      loc: ['body', 'content', 'pages', '0'],
+      msg: 'must be a string, but is an integer',
+      type: 'string_type',
+    },
+    { loc: ['body', 'metadata', 'a', '0'], msg: 'must be a string, but is an integer', type: 'string_type' },
+  ]);
+  t.end();
+});
+
+t.test('a request with a million faults is explained briefly', (t) => {
+  const pages = Array.from({ length: 1_000_000 }, () => 0);
+  const issues = issuesFor(validateAdd, {
+    collection_name: 'c',
+    path: 'p',
+    content: { type: 'text-pages', pages },
+  });
+  t.equal(issues.length, limits.validationIssuesMax);
+  t.end();
+});
+
+t.test('fields that every object inherits are not taken for fields of a request', (t) => {
+  const validate = compileValidator(
+    Type.Object({ constructor: Type.Optional(Type.String()), x: Type.String() }),
+  );
+  t.same(issuesFor(validate, { x: 1 }), [
+    { loc: ['body', 'x'], msg: 'must be a string, but is an integer', type: 'string_type' },
+  ]);
+  const required = issuesFor(
+    validateAdd,
+    JSON.parse('{"__proto__":{"collection_name":"c","path":"p","content":{"type":"text","text":""}}}'),
+  );
+  t.equal(required.length, 3, 'a __proto__ field lends nothing');
+  t.end();
+});
+
+t.test('whatever the compiled schema refuses has an explanation', (t) => {
+  const schema = Type.Object({
+    a: Nullable(Type.Integer({ minimum: 0, maximum: 9 })),
+    b: Type.String({ format: 'uuid' }),
+    c: Type.Union([Type.String(), Type.Array(Type.String())]),
+  });
+  const validate = compileValidator(schema);
+  const good = { a: 1, b: '00000000-0000-4000-8000-000000000001', c: [] };
+  t.equal(issuesFor(validate, good).length, 0);
+  for (const bad of [
+    { a: -1 },
+    { a: 1.5 },
+    { a: 'x' },
+    { b: 'x' },
+    { b: null },
+    { c: 1 },
+    { c: [null] },
+    { c: {} },
+  ]) {
+    const issues = issuesFor(validate, { ...good, ...bad });
+    t.equal(issues.length, 1, JSON.stringify(bad));
+    t.same(issues[0]?.loc.slice(0, 2), ['body', Object.keys(bad)[0]]);
+    t.not(issues[0]?.type, undefined);
+  }
+  for (const bad of [null, 1, 'x', [], true]) t.equal(issuesFor(validate, bad)[0]?.type, 'object_type');
+  t.end();
+});
+
+t.test('a batch passes with broken items, which are checked one by one', (t) => {
+  const validateBatch = compileValidator(AddDocumentsRequest);
+  const validateItem = compileValidator(BatchDocument, ['body', 'documents', '1']);
+  const documents = [{ path: 'p', content: { type: 'text', text: '' } }, { path: 1 }, null];
+  t.same(issuesFor(validateBatch, { collection_name: 'c', documents }), []);
+  t.equal(issuesFor(validateItem, documents[0]).length, 0);
+  t.same(
+    issuesFor(validateItem, documents[1]).map((issue) => issue.loc),
+    [
+      ['body', 'documents', '1', 'content'],
+      ['body', 'documents', '1', 'path'],
+    ],
+  );
+  t.end();
+});
