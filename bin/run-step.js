@@ -1,9 +1,9 @@
-// Runs one step of the build: quiet while it goes well, with the time it takes on a terminal, and with the end of the
-// child's output when it fails.
+// Runs one step of the build: quiet while it goes well, with the time it takes on a terminal, and with the child's
+// output when it fails.
 import { spawn } from 'node:child_process';
 import { LaunchFailure } from './launch-failure.js';
 
-const outputLinesShownMax = 60;
+const outputLinesShown = { first: 20, last: 40 };
 const outputUnitsKeptMax = 64 * 1024;
 const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
@@ -29,8 +29,20 @@ export async function runStep(step) {
     return;
   }
   display.end('failed');
-  process.stderr.write(`${output().split('\n').slice(-outputLinesShownMax).join('\n')}\n`);
-  throw new LaunchFailure(`${step.title} failed (${ended.reason}); its last lines are above. ${step.advice}`);
+  process.stderr.write(`${shortened(output()).join('\n')}\n`);
+  throw new LaunchFailure(`${step.title} failed (${ended.reason}); what it said is above. ${step.advice}`);
+}
+
+/** npm names the fault in its first lines and prints its usage after it; a compiler does the opposite. */
+function shortened(output) {
+  const lines = output.split('\n');
+  const { first, last } = outputLinesShown;
+  if (lines.length <= first + last) return lines;
+  return [
+    ...lines.slice(0, first),
+    `... ${lines.length - first - last} more lines ...`,
+    ...lines.slice(-last),
+  ];
 }
 
 function createDisplay(title, seconds) {

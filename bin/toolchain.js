@@ -3,10 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-/** npm's command line and the node-gyp it brings, or null. Under `npm start`, npm names itself. */
-export function findNpm() {
-  const beside = join(dirname(process.execPath), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
-  const candidates = [process.env.npm_execpath, findOnPath('npm'), beside];
+/**
+ * npm's command line and the node-gyp it brings, or null. Looks where npm said it is (under `npm start`), on the path,
+ * and beside the Node.js at `node`.
+ */
+export function findNpm(variables = process.env, node = process.execPath) {
+  const beside = join(dirname(node), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
+  const candidates = [variables.npm_execpath, findOnPath('npm', variables.PATH ?? ''), beside];
   for (const candidate of candidates) {
     if (candidate === undefined || candidate === null || !existsSync(candidate)) continue;
     const cli = realpathSync(candidate);
@@ -45,8 +48,8 @@ function canRun(command) {
   return spawnSync(program, [...first, '--version'], { stdio: 'ignore' }).status === 0;
 }
 
-function findOnPath(name) {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+function findOnPath(name, path) {
+  for (const folder of path.split(delimiter)) {
     if (folder !== '' && existsSync(join(folder, name))) return join(folder, name);
   }
   return null;

@@ -1,0 +1,291 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { projectRoot } from '../../src/base/root.ts';
+
+/**
+ * The real launcher in a project of its own, whose npm, node-gyp and tsc are small scripts that write down that they
+ * ran and leave behind what the real ones would.
+ */
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+const lock = {
+  packages: { '': { name: 'x' }, 'node_modules/typescript': { version: '6.0.3', integrity: 'i' } },
+};
+const fakeCompiler = `
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+appendFileSync('ran.log', 'tsc\\n');
+if (readFileSync('src/cli/main.ts', 'utf8').includes('broken')) { console.log('main.ts(1,1): error'); process.exit(2); }
+mkdirSync('dist/src/cli', { recursive: true });
+writeFileSync('dist/src/cli/main.js', readFileSync('src/cli/main.ts', 'utf8'));
+`;
+const fakeNpm = `
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+appendFileSync('ran.log', 'npm ' + process.argv.slice(2, 3) + '\\n');
+if (process.env.NPM_FAILS) { console.error('npm error code ENOTFOUND'); process.exit(1); }
+mkdirSync('node_modules/typescript/bin', { recursive: true });
+writeFileSync('node_modules/typescript/package.json', '{"type":"module"}');
+writeFileSync('node_modules/typescript/bin/tsc', ${JSON.stringify(fakeCompiler)});
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+delete packages[''];
+writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }));
+`;
+const fakeNodeGyp = `
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+appendFileSync('ran.log', 'node-gyp ' + process.argv[2] + '\\n');
+await setTimeout(Number(process.env.GYP_MS ?? 0));
+if (process.argv[2] === 'build') { mkdirSync('build/Release', { recursive: true }); writeFileSync('build/Release/quarry.node', ''); }
+`;
+
+/** A fresh clone without node_modules, build and dist; returns its folder. */
+function freshClone(t: Test): string {
+  const folder = t.testdir({
+    'package.json': '{"type": "module"}',
+    'package-lock.json': JSON.stringify(lock),
+    'tsconfig.json': '{}',
+    'binding.gyp': '{}',
+    native: { 'a.cc': 'one' },
+    src: { cli: { 'main.ts': "console.log('handed over: ' + process.argv.slice(2).join(' '));" } },
+    npm: {
+      'package.json': '{"type": "module"}',
+      bin: { 'npm-cli.js': fakeNpm },
+      node_modules: {
+        'node-gyp': { 'package.json': '{"type": "module"}', bin: { 'node-gyp.js': fakeNodeGyp } },
+      },
+    },
+    tools: {},
+  });
+  cpSync(join(projectRoot, 'bin'), join(folder, 'bin'), { recursive: true });
+  for (const tool of ['g++', 'make', 'python3']) {
+    writeFileSync(join(folder, 'tools', tool), '#!/bin/sh\nexit 0\n');
+    chmodSync(join(folder, 'tools', tool), 0o755);
+  }
+  return folder;
+}
+
+function start(
+  folder: string,
+  words: readonly string[],
+  variables: Record<string, string> = {},
+): ChildProcess {
+  return spawn(process.execPath, [join(folder, 'bin', 'quarry.js'), ...words], {
+    cwd: folder,
+    env: {
+      PATH: join(folder, 'tools'),
+      npm_execpath: join(folder, 'npm', 'bin', 'npm-cli.js'),
+      ...variables,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  let out = '';
+  let err = '';
+  child.stdout?.on('data', (part) => {
+    out += part;
+  });
+  child.stderr?.on('data', (part) => {
+    err += part;
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, out, err };
+}
+
+/** What ran since the last call. */
+function ran(folder: string): string[] {
+  const log = join(folder, 'ran.log');
+  const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
+  rmSync(log, { force: true });
+  return lines;
+}
+
+const everything = ['npm ci', 'node-gyp configure', 'node-gyp build', 'tsc'];
+
+t.test('a fresh clone installs, builds and hands over; the next start only hands over', async (t) => {
+  const folder = freshClone(t);
+  const first = await ended(start(folder, ['search', 'a b']));
+  t.equal(first.code, 0, first.err);
+  t.equal(first.out, 'handed over: search a b\n', 'progress does not mix with what a command prints');
+  t.same(ran(folder), everything);
+  t.match(first.err, /quarry: installing packages \(npm ci\): done in \d+ s/);
+  const second = await ended(start(folder, ['status']));
+  t.equal(second.err, '');
+  t.same(ran(folder), []);
+});
+
+t.test('build does the work and hands over to nothing', async (t) => {
+  const folder = freshClone(t);
+  const built = await ended(start(folder, ['build']));
+  t.equal(built.code, 0, built.err);
+  t.equal(built.out, '');
+  t.same(ran(folder), everything);
+});
+
+t.test('only what is stale is done again', async (t) => {
+  const folder = freshClone(t);
+  await ended(start(folder, ['build']));
+  ran(folder);
+  const newer = {
+    packages: { ...lock.packages, 'node_modules/other': { version: '1.0.0', integrity: 'j' } },
+  };
+  const optional = {
+    packages: { ...newer.packages, 'node_modules/mac': { version: '1.0.0', optional: true } },
+  };
+  const cases: [string, () => void, string[]][] = [
+    ['a native source', () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'), everything.slice(1, 3)],
+    ['a new native file', () => writeFileSync(join(folder, 'native', 'b.h'), ''), everything.slice(1, 3)],
+    ['a TypeScript source', () => writeFileSync(join(folder, 'src', 'cli', 'main.ts'), '1;'), ['tsc']],
+    [
+      'the lock file',
+      () => writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(newer)),
+      ['npm ci', 'tsc'],
+    ],
+    ['a lost addon', () => rmSync(join(folder, 'build', 'Release', 'quarry.node')), everything.slice(1, 3)],
+    ['a lost dist', () => rmSync(join(folder, 'dist'), { recursive: true }), ['tsc']],
+    ['lost packages', () => rmSync(join(folder, 'node_modules'), { recursive: true }), ['npm ci']],
+    ['touching without a change', () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'), []],
+  ];
+  for (const [what, change, expected] of cases) {
+    change();
+    t.equal((await ended(start(folder, ['build']))).code, 0);
+    t.same(ran(folder), expected, what);
+  }
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(optional));
+  const installed = JSON.stringify({ packages: { ...newer.packages } });
+  writeFileSync(join(folder, 'node_modules', '.package-lock.json'), installed);
+  await ended(start(folder, ['build']));
+  t.notOk(ran(folder).includes('npm ci'), 'an optional package of another platform is not missed');
+});
+
+t.test('compiled files whose source is gone are removed, so that old tests do not run', async (t) => {
+  const folder = freshClone(t);
+  await ended(start(folder, ['build']));
+  mkdirSync(join(folder, 'dist', 'test'), { recursive: true });
+  writeFileSync(join(folder, 'dist', 'test', 'old.test.js'), '');
+  writeFileSync(join(folder, 'src', 'cli', 'main.ts'), '2;');
+  await ended(start(folder, ['build']));
+  t.notOk(existsSync(join(folder, 'dist', 'test', 'old.test.js')));
+  t.ok(existsSync(join(folder, 'dist', 'src', 'cli', 'main.js')));
+});
+
+t.test('a machine without compiler, make or Python is told in one sentence what to install', async (t) => {
+  const folder = freshClone(t);
+  for (const tool of ['g++', 'python3']) rmSync(join(folder, 'tools', tool));
+  const failed = await ended(start(folder, ['serve']));
+  t.equal(failed.code, 1);
+  t.match(
+    failed.err,
+    /quarry: Quarry compiles .* needs a C\+\+20 compiler and python3: install it \(Debian, Ubuntu: apt-get/,
+  );
+  t.same(ran(folder), ['npm ci']);
+  t.equal(failed.out, '');
+});
+
+t.test('a machine without npm is told so', async (t) => {
+  const folder = freshClone(t);
+  // A Node.js without anything beside it.
+  symlinkSync(process.execPath, join(folder, 'tools', 'node'));
+  const bare = spawn(
+    join(folder, 'tools', 'node'),
+    ['--preserve-symlinks-main', join(folder, 'bin', 'quarry.js')],
+    {
+      env: { PATH: join(folder, 'tools') },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const failed = await ended(bare);
+  const besideNode = existsSync(join(dirname(process.execPath), '..', 'lib', 'node_modules', 'npm'));
+  if (besideNode) t.pass('this Node.js brings its npm');
+  else t.match(failed.err, /Quarry needs npm/);
+});
+
+t.test(
+  'a step that fails shows its output, says so in a sentence and is tried again next time',
+  async (t) => {
+    const folder = freshClone(t);
+    const offline = await ended(start(folder, ['serve'], { NPM_FAILS: '1' }));
+    t.equal(offline.code, 1);
+    t.match(
+      offline.err,
+      /npm error code ENOTFOUND\nquarry: installing packages \(npm ci\) failed \(exit code 1\)/,
+    );
+    const source = join(folder, 'src', 'cli', 'main.ts');
+    writeFileSync(source, 'broken');
+    const broken = await ended(start(folder, ['serve']));
+    t.equal(broken.code, 1);
+    t.match(broken.err, /main\.ts\(1,1\): error\nquarry: compiling TypeScript failed/);
+    ran(folder);
+    writeFileSync(source, '1;');
+    t.equal((await ended(start(folder, ['serve']))).code, 0);
+    t.same(ran(folder), ['tsc']);
+  },
+);
+
+t.test('two launchers at once do the work once, and both hand over', async (t) => {
+  const folder = freshClone(t);
+  const both = await Promise.all([1, 2].map(() => ended(start(folder, ['status'], { GYP_MS: '700' }))));
+  t.same(
+    both.map((one) => [one.code, one.out]),
+    [
+      [0, 'handed over: status\n'],
+      [0, 'handed over: status\n'],
+    ],
+  );
+  t.same(ran(folder), everything);
+  t.match(both.map((one) => one.err).join(''), /quarry: process \d+ is building; waiting for it/);
+  t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
+});
+
+t.test('a launcher that was killed leaves a lock that nobody waits for', async (t) => {
+  const folder = freshClone(t);
+  const killed = start(folder, ['status'], { GYP_MS: '2000' });
+  const gone = ended(killed);
+  while (
+    !existsSync(join(folder, 'ran.log')) ||
+    !readFileSync(join(folder, 'ran.log'), 'utf8').includes('gyp')
+  )
+    await sleep(20);
+  killed.kill('SIGKILL');
+  await gone;
+  t.ok(existsSync(join(folder, 'build', 'launcher.lock')));
+  const next = await ended(start(folder, ['status']));
+  t.equal(next.out, 'handed over: status\n', next.err);
+  t.notOk(next.err.includes('waiting'));
+});
+
+t.test(
+  'SIGTERM during a build ends the build and the launcher, with the exit code of the signal',
+  async (t) => {
+    const folder = freshClone(t);
+    const child = start(folder, ['status'], { GYP_MS: '20000' });
+    const end = ended(child);
+    while (
+      !existsSync(join(folder, 'ran.log')) ||
+      !readFileSync(join(folder, 'ran.log'), 'utf8').includes('gyp')
+    )
+      await sleep(20);
+    child.kill('SIGTERM');
+    const stopped = await end;
+    t.equal(stopped.code, 143);
+    t.match(stopped.err, /was interrupted\./);
+    t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
+  },
+);
