@@ -1,6 +1,7 @@
 /**
- * How good a cut before each UTF-16 unit of a text would be. `forbidden` splits something that belongs together
- * (a surrogate pair, CR LF, a letter and its marks); all others are allowed, stronger ones are better.
+ * How good a cut before each UTF-16 unit of a text would be. `forbidden` splits something that belongs
+ * together (a surrogate pair, CR LF, a letter and its marks); all others are allowed, stronger ones are
+ * better.
  */
 export const breakStrength = {
   forbidden: 0,
@@ -68,8 +69,8 @@ function isLowerCaseAscii(unit: number): boolean {
 }
 
 /**
- * One strength per position 0..text.length (a cut before that unit). One pass, constant work per unit, whatever the
- * text holds. White space stays with what precedes it; indentation stays with its line.
+ * One strength per position 0..text.length (a cut before that unit). One pass, constant work per unit,
+ * whatever the text holds. White space stays with what precedes it; indentation stays with its line.
  */
 export function scoreBreaks(text: string): Uint8Array {
   const length = text.length;

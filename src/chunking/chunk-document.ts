@@ -5,7 +5,10 @@ import { type CutWindow, cutSpan } from './cuts.ts';
 import { findHeadings } from './headings.ts';
 import { chunkPrefix, documentName, HeadingPath } from './prefix.ts';
 
-/** What stands between two pages in the document text. It belongs to no page's content but counts in offsets. */
+/**
+ * What stands between two pages in the document text. It belongs to no page's content but counts in
+ * offsets.
+ */
 export const pageSeparator = '\n\n';
 
 export interface ChunkingInput {
@@ -71,8 +74,9 @@ const preciseWindow: CutWindow = {
 };
 
 /**
- * Cuts a document into coarse chunks and these into precise ones. Every character of the joined text lies in exactly
- * one chunk of each granularity. Pure, and linear in the text for any text: working memory is one byte per unit.
+ * Cuts a document into coarse chunks and these into precise ones. Every character of the joined text lies
+ * in exactly one chunk of each granularity. Pure, and linear in the text for any text: working memory is
+ * one byte per unit.
  */
 export function chunkDocument(input: ChunkingInput): ChunkedDocument {
   const text = input.pages.join(pageSeparator);

@@ -10,7 +10,9 @@ export class CodePointCursor {
     this.#isPlain = !/[\ud800-\udfff]/.test(text);
   }
 
-  /** Code points before UTF-16 offset `unit`, which is not smaller than at the last call and splits no pair. */
+  /**
+   * Code points before UTF-16 offset `unit`, which is not smaller than at the last call and splits no pair.
+   */
   at(unit: number): number {
     if (this.#isPlain) return unit;
     for (; this.#unit < unit; this.#unit += 1) {

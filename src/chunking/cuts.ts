@@ -1,6 +1,9 @@
 import { breakStrength } from './breaks.ts';
 
-/** Lengths of a chunk in UTF-16 units. A chunk of a text that offers breaks lies in [min, max]; the last may be shorter. */
+/**
+ * Lengths of a chunk in UTF-16 units. A chunk of a text that offers breaks lies in [min, max]; the last may
+ * be shorter.
+ */
 export interface CutWindow {
   readonly min: number;
   readonly target: number;
@@ -15,8 +18,9 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * End positions of the chunks that tile [from, to) of `text`, ascending, the last one equal to `to`.
- * `scores` are those of `scoreBreaks`. Greedy: each chunk takes the best break of its window, so an edit changes
- * only the chunks near it. No cut splits a surrogate pair, and none splits a grapheme shorter than twice `max`.
+ * `scores` are those of `scoreBreaks`. Greedy: each chunk takes the best break of its window, so an edit
+ * changes only the chunks near it. No cut splits a surrogate pair, and none splits a grapheme shorter than
+ * twice `max`.
  */
 export function cutSpan(
   text: string,
@@ -59,9 +63,10 @@ function bestBreak(scores: Uint8Array, start: number, to: number, window: CutWin
 }
 
 /**
- * The cut nearest to `cut` that splits no grapheme: `cut` itself, else the start of the grapheme around it, else its
- * end. `start` is a grapheme boundary already, so a slice from there is segmented as the whole text would be; the
- * slice is at most `cap` units, because Intl.Segmenter is quadratic on long strings in Node 20.
+ * The cut nearest to `cut` that splits no grapheme: `cut` itself, else the start of the grapheme around it,
+ * else its end. `start` is a grapheme boundary already, so a slice from there is segmented as the whole
+ * text would be; the slice is at most `cap` units, because Intl.Segmenter is quadratic on long strings in
+ * Node 20.
  */
 function graphemeSafe(text: string, start: number, cut: number, to: number, cap: number): number {
   if (isPlainBoundary(text.charCodeAt(cut - 1), text.charCodeAt(cut))) return cut;
@@ -83,12 +88,17 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** True when Unicode text segmentation always breaks between these two units, so that no segmenter is asked. */
+/**
+ * True when Unicode text segmentation always breaks between these two units, so that no segmenter is asked.
+ */
 function isPlainBoundary(before: number, after: number): boolean {
   return isPlain(before) && isPlain(after) && !(before === 0x0d && after === 0x0a);
 }
 
-/** Units that neither extend nor join anything: Latin, Greek, Cyrillic, basic Arabic letters, CJK, Hangul syllables. */
+/**
+ * Units that neither extend nor join anything: Latin, Greek, Cyrillic, basic Arabic letters, CJK, Hangul
+ * syllables.
+ */
 function isPlain(unit: number): boolean {
   if (unit < 0x300) return true;
   if (unit < 0x3001) {

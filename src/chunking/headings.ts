@@ -1,6 +1,9 @@
 import { limits } from '../base/limits.ts';
 
-/** A heading line. `position` is the UTF-16 offset of its line; a heading ends all open ones of equal or higher rank. */
+/**
+ * A heading line. `position` is the UTF-16 offset of its line; a heading ends all open ones of equal or
+ * higher rank.
+ */
 export interface Heading {
   readonly position: number;
   readonly rank: number;
@@ -8,8 +11,8 @@ export interface Heading {
 }
 
 /**
- * Ranks: Markdown and numbered headings count ten per level; unnumbered lines in capitals stand above them, other
- * title-like lines below.
+ * Ranks: Markdown and numbered headings count ten per level; unnumbered lines in capitals stand above them,
+ * other title-like lines below.
  */
 const rankPerLevel = 10;
 const capitalsRank = 5;
@@ -17,8 +20,13 @@ const titleLikeRank = 80;
 
 const markdownHeading = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/;
 const numberedHeading = /^(\d{1,3}(?:\.\d{1,3}){0,5})[.)]?[ \t]+(\p{Lu}|\p{Lo})/u;
-const namedHeading =
-  /^(?:chapter|section|article|part|appendix|annex|kapitel|abschnitt|artikel|teil|anhang|chapitre|partie|annexe|capítulo|sección|artículo|parte|capitolo|sezione|articolo|hoofdstuk|глава|раздел|статья)[ \t]+[\divxlc]+\b/iu;
+const namedParts = [
+  'chapter section article part appendix annex',
+  'kapitel abschnitt artikel teil anhang',
+  'chapitre partie annexe capítulo sección artículo parte capitolo sezione articolo',
+  'hoofdstuk глава раздел статья',
+].flatMap((names) => names.split(' '));
+const namedHeading = new RegExp(`^(?:${namedParts.join('|')})[ \\t]+[\\divxlc]+\\b`, 'iu');
 const wideHeading = /^第[一二三四五六七八九十百千零〇\d]{1,6}[章节節条條部编編回]/u;
 const sentenceEnd = /[.,;:!?…。，；：！？]$/u;
 
@@ -30,9 +38,10 @@ interface Line {
 }
 
 /**
- * Headings of a text in order: Markdown (`#` and underlined), numbered, named ("Chapter 4") and short title-like
- * lines. `pageStarts` are UTF-16 offsets; the first line of a page counts as following a blank one. With
- * `markupOnly`, lines that only look like a title are left alone (rows of a table do). Linear in the text.
+ * Headings of a text in order: Markdown (`#` and underlined), numbered, named ("Chapter 4") and short
+ * title-like lines. `pageStarts` are UTF-16 offsets; the first line of a page counts as following a blank
+ * one. With `markupOnly`, lines that only look like a title are left alone (rows of a table do). Linear in
+ * the text.
  */
 export function findHeadings(text: string, pageStarts: readonly number[], markupOnly: boolean): Heading[] {
   const headings: Heading[] = [];

@@ -14,7 +14,10 @@ export class HeadingPath {
     this.#headings = headings;
   }
 
-  /** Titles from the outermost to the innermost heading open at `position`; only headings at or after `since` count. */
+  /**
+   * Titles from the outermost to the innermost heading open at `position`; only headings at or after
+   * `since` count.
+   */
   at(position: number, since: number): string[] {
     for (; this.#next < this.#headings.length; this.#next += 1) {
       const heading = this.#headings[this.#next]!;
@@ -34,8 +37,9 @@ export function documentName(title: string | null, path: string): string {
 }
 
 /**
- * "name > heading > heading" in at most `chunkPrefixUnitsMax` units. What does not fit goes: outer headings first,
- * because the innermost says most about the chunk, then the end of the line (never half a character).
+ * "name > heading > heading" in at most `chunkPrefixUnitsMax` units. What does not fit goes: outer headings
+ * first, because the innermost says most about the chunk, then the end of the line (never half a
+ * character).
  */
 export function chunkPrefix(name: string, headings: readonly string[]): string {
   const titles = headings.map(clean).filter((title) => title !== '' && title !== name);

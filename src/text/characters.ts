@@ -1,4 +1,7 @@
-/** What a UTF-16 unit is to the analyser. Letters, digits and marks make words; each script class makes its own runs. */
+/**
+ * What a UTF-16 unit is to the analyser. Letters, digits and marks make words; each script class makes its
+ * own runs.
+ */
 export const characterClass = {
   other: 0,
   letter: 1,
@@ -39,7 +42,10 @@ function buildClasses(): Uint8Array {
   return table;
 }
 
-/** The class of the unit at `index`; `other` at and beyond the end. Surrogate pairs are told apart by `classOfPair`. */
+/**
+ * The class of the unit at `index`; `other` at and beyond the end. Surrogate pairs are told apart by
+ * `classOfPair`.
+ */
 export function classAt(text: string, index: number): number {
   return index < text.length ? classes[text.charCodeAt(index)]! : characterClass.other;
 }

@@ -1,8 +1,8 @@
 /**
- * Spelling differences that must not hide a word. Two steps, because stemmers need the accents:
- * `lowerCase` unifies compatibility forms (NFKC), case and digits of other scripts;
- * `foldDiacritics` then drops the marks of Latin, Greek, Arabic and Hebrew and spells out letters like ß and æ.
- * Marks that make another letter (Indic vowels, kana voicing, Cyrillic й) stay.
+ * Spelling differences that must not hide a word. Two steps, because stemmers need the accents: `lowerCase`
+ * unifies compatibility forms (NFKC), case and digits of other scripts; `foldDiacritics` then drops the
+ * marks of Latin, Greek, Arabic and Hebrew and spells out letters like ß and æ. Marks that make another
+ * letter (Indic vowels, kana voicing, Cyrillic й) stay.
  */
 export function lowerCase(word: string): string {
   if (isAscii(word)) return word.toLowerCase();

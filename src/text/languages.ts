@@ -5,10 +5,16 @@ import { type Language, stopWords } from './stop-words.ts';
 
 export type { Language } from './stop-words.ts';
 
-/** Every language that can be told from its function words, in a fixed order; votes and caches are indexed by it. */
+/**
+ * Every language that can be told from its function words, in a fixed order; votes and caches are indexed
+ * by it.
+ */
 export const languages = Object.keys(stopWords) as readonly Language[];
 
-/** The languages whose words are reduced to stems. The others are told apart so that no wrong stemmer is used. */
+/**
+ * The languages whose words are reduced to stems. The others are told apart so that no wrong stemmer is
+ * used.
+ */
 const algorithms: Readonly<Partial<Record<Language, string>>> = {
   en: 'english',
   de: 'german',
@@ -89,9 +95,12 @@ function indexStopWords(spell: (word: string) => string): Map<string, number[]> 
 
 const none: readonly number[] = [];
 
-/** Positions in `languages` for which this piece is a function word. */
+/**
+ * Positions in `languages` for which this piece is a function word; single letters say more about units and
+ * lists.
+ */
 export function stopLanguages(piece: string): readonly number[] {
-  return languagesOfStopWord.get(piece) ?? none;
+  return /^[a-z]$/.test(piece) ? none : (languagesOfStopWord.get(piece) ?? none);
 }
 
 /** The same for a piece of a query, with or without its diacritics. */
@@ -116,13 +125,15 @@ export class LanguageVotes {
   }
 
   /**
-   * The language, when the evidence is clear: function words make up a due part of the passage, and the best language
-   * leads the next by half. Null otherwise.
+   * The language, when the evidence is clear: function words make up a due part of the passage, and the
+   * best language leads the next by half. Null otherwise.
    */
   winner(): Language | null {
     const { best, lead } = this.#ranking();
     const votes = this.#votes[best]!;
-    return votes >= Math.max(1, this.#words * votesPerWordMin) && lead >= leadMin ? languages[best]! : null;
+    return votes >= Math.max(votesMin, this.#words * votesPerWordMin) && lead >= leadMin
+      ? languages[best]!
+      : null;
   }
 
   #ranking(): { best: number; lead: number } {
@@ -140,5 +151,7 @@ export class LanguageVotes {
   }
 }
 
+/** Two function words, of which one may be shared with another language. */
+const votesMin = 1.5;
 const votesPerWordMin = 0.05;
 const leadMin = 1.5;

@@ -8,13 +8,17 @@ export interface LexiconEntry {
   readonly pieces: readonly WordPiece[];
   /** Positions in `languages` of those that have the word as a function word. */
   readonly stops: readonly number[];
-  /** Per language position + 1 (0: unsure): halves (high, low, high, low, ...) of the hash of each distinct term. */
+  /**
+   * Per language position + 1 (0: unsure): halves (high, low, high, low, ...) of the hash of each distinct
+   * term.
+   */
   readonly hashes: (Uint32Array | undefined)[];
 }
 
 /**
- * Bounded memory of words. Natural text repeats itself, so splitting, folding, stemming and hashing are paid once per
- * spelling; when the limit is reached everything is forgotten, which costs a stream of ever new words nothing extra.
+ * Bounded memory of words. Natural text repeats itself, so splitting, folding, stemming and hashing are
+ * paid once per spelling; when the limit is reached everything is forgotten, which costs a stream of ever
+ * new words nothing extra.
  */
 export class Lexicon {
   readonly #words = new Map<string, LexiconEntry>();

@@ -23,6 +23,23 @@ const weakPairWeight = 0.3;
 
 const lexicon = new Lexicon();
 
+interface Spelling {
+  readonly text: string;
+  readonly hash: bigint;
+}
+
+interface Group {
+  readonly surface: string;
+  readonly spellings: readonly Spelling[];
+  weight: number;
+}
+
+/**
+ * Stems and hashes of recent query words by languages and word: a stemmer takes some 7 us per word and
+ * language.
+ */
+const spellingCache = new Map<string, readonly Spelling[]>();
+
 interface QueryWord {
   readonly surface: string;
   readonly pieces: readonly WordPiece[];
@@ -30,36 +47,39 @@ interface QueryWord {
 }
 
 /**
- * Groups of terms to look for, in the order of the query, at most `queryGroupsMax`. `collectionLanguages` are those
- * that `analyseChunks` reported for the documents of the collection (null: not known, so all are tried). Function words are left
- * out unless nothing else is asked for. A word that is repeated counts once for each time. No character is an operator.
+ * Groups of terms to look for, in the order of the query, at most `queryGroupsMax`. `collectionLanguages`
+ * are those that `analyseChunks` reported for the documents of the collection (null: not known, so all are
+ * tried). Function words are left out unless nothing else is asked for. A word that is repeated counts once
+ * for each time. No character is an operator.
  */
 export function analyseQuery(
   query: string,
   collectionLanguages: readonly Language[] | null = null,
 ): AnalysedQuery {
   const candidates = collectionLanguages ?? stemmedLanguages;
-  const words = contentWords(queryWords(query), candidates);
-  const groups = new Map<string, { surface: string; terms: readonly string[]; weight: number }>();
-  for (const { surface, pieces } of words) {
+  const groups = new Map<string, Group>();
+  for (const { surface, pieces } of contentWords(queryWords(query), candidates)) {
     for (const piece of pieces) {
-      const terms = alternatives(piece, candidates);
-      const key = terms.join(' ');
+      const spellings = spellingsOf(piece, candidates);
+      const key = spellings.map(({ text }) => text).join(' ');
       const known = groups.get(key);
       if (known !== undefined) known.weight += piece.weight;
-      else if (groups.size < limits.queryGroupsMax) groups.set(key, { surface, terms, weight: piece.weight });
+      else if (groups.size < limits.queryGroupsMax)
+        groups.set(key, { surface, spellings, weight: piece.weight });
     }
   }
-  const terms: QueryTerm[] = [];
-  for (const [group, { terms: texts, weight }] of [...groups.values()].entries()) {
-    for (const text of texts) terms.push({ text, hash: termKey(text), weight, group });
-  }
-  return { terms, words: [...groups.values()].map(({ surface }) => surface) };
+  const ordered = [...groups.values()];
+  return {
+    terms: ordered.flatMap(({ spellings, weight }, group) =>
+      spellings.map(({ text, hash }) => ({ text, hash, weight, group })),
+    ),
+    words: ordered.map(({ surface }) => surface),
+  };
 }
 
 /**
- * Which words of the query a chunk matched, as they were typed, each once and in order. `language` is the row's from
- * `analyseChunks`.
+ * Which words of the query a chunk matched, as they were typed, each once and in order. `language` is the
+ * row's from `analyseChunks`.
  */
 export function matchedWords(query: AnalysedQuery, text: string, language: Language | null): string[] {
   const present = new Set<string>();
@@ -95,8 +115,9 @@ function queryWords(query: string): QueryWord[] {
 }
 
 /**
- * The words without the function words of the query's language: the only one of the collection, or the candidate for
- * which most words are function words, if that is more than one ("die hard" asks for no German article).
+ * The words without the function words of the query's language: the only one of the collection, or the
+ * candidate for which most words are function words, if that is more than one ("die hard" asks for no
+ * German article).
  */
 function contentWords(words: readonly QueryWord[], candidates: readonly Language[]): readonly QueryWord[] {
   const votes = candidates.map((language) => {
@@ -109,7 +130,20 @@ function contentWords(words: readonly QueryWord[], candidates: readonly Language
   return kept.length > 0 ? kept : words;
 }
 
-/** The surface first, then what each language makes of it; in German also with umlauts spelled the other way. */
+function spellingsOf(piece: WordPiece, candidates: readonly Language[]): readonly Spelling[] {
+  const key = `${candidates.join()} ${piece.stemmable} ${piece.text}`;
+  const known = spellingCache.get(key);
+  if (known !== undefined) return known;
+  const spellings = alternatives(piece, candidates).map((text) => ({ text, hash: termKey(text) }));
+  if (spellingCache.size >= limits.queryCacheEntriesMax) spellingCache.clear();
+  spellingCache.set(key, spellings);
+  return spellings;
+}
+
+/**
+ * The surface first, then what each language makes of it; in German also with umlauts spelled the other
+ * way.
+ */
 function alternatives(piece: WordPiece, candidates: readonly Language[]): string[] {
   const terms = new Set([termOf(piece.text, piece.stemmable, null)]);
   for (const language of candidates) {

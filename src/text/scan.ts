@@ -11,18 +11,20 @@ export interface ScanSink {
 }
 
 /**
- * `pair`: two neighbours. `weakPair`: two hiragana, mostly grammar. `alone`: the only character of its run. `inner`: one
- * character of a longer run, there for queries of a single character; a query needs it only when it is `alone`.
+ * `pair`: two neighbours. `weakPair`: two hiragana, mostly grammar. `alone`: the only character of its run.
+ * `inner`: one character of a longer run, there for queries of a single character; a query needs it only
+ * when it is `alone`.
  */
 export type GramRole = 'pair' | 'weakPair' | 'alone' | 'inner';
 
 const { letter, digit, mark, han, kana, hangul, unspaced, highSurrogate } = characterClass;
 
 /**
- * Walks a text once and hands over its words. Letters and digits of spaced scripts make words, joined by single
- * `- _ . @ &` and apostrophes into compounds; Han, kana and Hangul make overlapping pairs, Han characters also single ones and
- * Hangul also the first syllable of a word (particles follow it); Thai, Lao, Khmer and Burmese go through
- * Intl.Segmenter in short slices, because it is quadratic on long ones. Linear for any text.
+ * Walks a text once and hands over its words. Letters and digits of spaced scripts make words, joined by
+ * single `- _ . @ &` and apostrophes into compounds; Han, kana and Hangul make overlapping pairs, Han
+ * characters also single ones and Hangul also the first syllable of a word (particles follow it); Thai,
+ * Lao, Khmer and Burmese go through Intl.Segmenter in short slices, because it is quadratic on long ones.
+ * Linear for any text.
  */
 export function scanWords(text: string, sink: ScanSink): void {
   let index = 0;
@@ -139,8 +141,8 @@ function isHiragana(character: string): boolean {
 const segmenter = new Intl.Segmenter('th', { granularity: 'word' });
 
 /**
- * Hands over the words of the unspaced run at `start`, or of its first slice, and returns how far it came. The last
- * words of a slice that does not end its run may be cut short: they are left for the next slice.
+ * Hands over the words of the unspaced run at `start`, or of its first slice, and returns how far it came.
+ * The last words of a slice that does not end its run may be cut short: they are left for the next slice.
  */
 function scanUnspaced(text: string, start: number, sink: ScanSink): number {
   let end = start;

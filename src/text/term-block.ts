@@ -2,14 +2,14 @@ import { assert } from '../base/assert.ts';
 import { entryHashes, type LexiconEntry } from './lexicon.ts';
 
 /**
- * A TermBlock holds the terms of a document's rows (one row = one coarse chunk), packed little endian and handed to the
- * engine as it is stored:
+ * A TermBlock holds the terms of a document's rows (one row = one coarse chunk), packed little endian and
+ * handed to the engine as it is stored:
  *   header   u32 magic 'QTB1', u32 rowCount
  *   sizes    rowCount x u32 entryCount, padded with zeros to a multiple of 8 bytes
  *   entries  in row order, 16 bytes each: u64 termHash, u16 bodyCount, u16 prefixCount, u32 zero
  * The entries of a row ascend by unsigned termHash and are unique; counts saturate at 65,535.
  */
-export const termBlockMagic = 0x31425451;
+const termBlockMagic = 0x31425451;
 const wordsPerEntry = 4;
 const countMax = 0xffff;
 
@@ -35,7 +35,10 @@ export class TermBlockPacker {
     return this.#entries;
   }
 
-  /** Adds a row stemmed for the language at `position` (-1: unsure) and returns its number of term occurrences. */
+  /**
+   * Adds a row stemmed for the language at `position` (-1: unsure) and returns its number of term
+   * occurrences.
+   */
   add(body: readonly LexiconEntry[], prefix: readonly LexiconEntry[], position: number): number {
     const row = this.#row;
     row.clear();
@@ -100,7 +103,10 @@ class Occurrences {
     }
   }
 
-  /** Each distinct term in ascending order of hash; occurrences from `bodyOccurrences` on belong to the prefix. */
+  /**
+   * Each distinct term in ascending order of hash; occurrences from `bodyOccurrences` on belong to the
+   * prefix.
+   */
   forEachTerm(
     bodyOccurrences: number,
     visit: (high: number, low: number, bodyCount: number, prefixCount: number) => void,
@@ -166,7 +172,10 @@ export interface TermBlockEntry {
   readonly prefixCount: number;
 }
 
-/** The rows of a block, checked; for tests, tools and the slow path. Throws when the bytes are not a TermBlock. */
+/**
+ * The rows of a block, checked; for tests, tools and the slow path. Throws when the bytes are not a
+ * TermBlock.
+ */
 export function readTermBlock(block: Uint8Array): TermBlockEntry[][] {
   const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
   assert(

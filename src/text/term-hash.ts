@@ -1,8 +1,8 @@
 /**
- * The 64-bit name of a term in postings: SipHash-2-4 of its UTF-8 bytes (Aumasson and Bernstein, 2012) under a fixed
- * key. The algorithm and the key are part of the TermBlock format: they never change without a new format version.
- * At ten million distinct terms the chance of any collision is below 3 in a million. Each 64-bit word is kept as two
- * 32-bit halves, because BigInt arithmetic allocates.
+ * The 64-bit name of a term in postings: SipHash-2-4 of its UTF-8 bytes (Aumasson and Bernstein, 2012)
+ * under a fixed key. The algorithm and the key are part of the TermBlock format: they never change without
+ * a new format version. At ten million distinct terms the chance of any collision is below 3 in a million.
+ * Each 64-bit word is kept as two 32-bit halves, because BigInt arithmetic allocates.
  */
 export interface TermHash {
   /** Upper and lower 32 bits, unsigned. */

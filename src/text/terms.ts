@@ -5,7 +5,10 @@ import { Lexicon, type LexiconEntry } from './lexicon.ts';
 import { scanWords } from './scan.ts';
 import { TermBlockPacker } from './term-block.ts';
 
-/** What is indexed of one coarse chunk: its text, and its heading prefix as a field of its own. */
+/**
+ * What is indexed of one coarse chunk: its text, and its heading prefix as a field of its own. A row whose
+ * text has no words (white space, rules, emoji) gets no entries, so that its prefix alone never finds it.
+ */
 export interface AnalysisRow {
   readonly text: string;
   readonly prefix: string;
@@ -14,7 +17,10 @@ export interface AnalysisRow {
 export interface AnalysedChunks {
   /** A TermBlock with one row per input row. */
   readonly block: Uint8Array;
-  /** The language by which each row was stemmed; null where unsure. Their union is what `analyseQuery` needs. */
+  /**
+   * The language by which each row was stemmed; null where unsure. Their union is what `analyseQuery`
+   * needs.
+   */
   readonly languages: readonly (Language | null)[];
   /** Occurrences of terms, body and prefix together. */
   readonly tokens: number;
@@ -23,22 +29,23 @@ export interface AnalysedChunks {
 }
 
 /**
- * Which terms: every word is indexed once, under the stem of its row's language, or under its folded surface where the
- * language is unsure. A query carries for each of its words the surface and the stem of every language the collection
- * holds, as alternatives of one group (`analyseQuery`). Equal words have equal stems in each language, so a word is
- * found by its exact form whatever language was guessed. Indexing stem and surface both would serve too, but it
- * makes about half as many entries again and counts a plain match twice; this way a query pays one look-up per further
- * language, which nearly always finds an empty list.
+ * Which terms: every word is indexed once, under the stem of its row's language, or under its folded
+ * surface where the language is unsure. A query carries for each of its words the surface and the stem of
+ * every language the collection holds, as alternatives of one group (`analyseQuery`). Equal words have
+ * equal stems in each language, so a word is found by its exact form whatever language was guessed.
+ * Indexing stem and surface both would serve too, but it makes 1.4 times (English) to 1.85 times (Russian)
+ * as many entries and counts a plain match twice; this way a query pays one look-up per further language,
+ * which nearly always finds an empty list.
  *
- * Terms never contain a space, so that adjacent stem pairs can later be indexed as "stem stem" in the same blocks.
+ * Terms never contain a space, so that adjacent stem pairs can later be indexed as "stem stem" in the same
+ * blocks. The lexicon is a pure memo: what was analysed before changes no result.
  */
-
-/** Words of a thread's recent texts and queries; a pure memo, so sharing it changes no result. */
 const lexicon = new Lexicon();
 
 /**
- * Terms of the chunks of one document. `language` is what the document says about itself (a tag such as "de-AT"); it
- * only decides where the words themselves leave doubt, because such declarations are often wrong.
+ * Terms of the chunks of one document. `language` is what the document says about itself (a tag such as
+ * "de-AT"); it only decides where the words themselves leave doubt, because such declarations are often
+ * wrong.
  */
 export function analyseChunks(rows: readonly AnalysisRow[], language: string | null = null): AnalysedChunks {
   const fallback = documentLanguage(rows) ?? languageOfTag(language);
@@ -49,17 +56,12 @@ export function analyseChunks(rows: readonly AnalysisRow[], language: string | n
     assert(row.text.length + row.prefix.length <= limits.analysedRowUnitsMax, 'a row is one chunk');
     const votes = new LanguageVotes();
     const body = scan(row.text, votes);
-    const prefix = scan(row.prefix, null);
+    const prefix = body.length === 0 ? [] : scan(row.prefix, null);
     const rowLanguage = body.length === 0 ? null : (votes.winner() ?? fallback);
     rowLanguages.push(rowLanguage);
     tokens += packer.add(body, prefix, rowLanguage === null ? -1 : languages.indexOf(rowLanguage));
   }
   return { block: packer.finish(), languages: rowLanguages, tokens, terms: packer.entries };
-}
-
-/** The language of a text, or null when its words do not tell. */
-export function detectLanguage(text: string): Language | null {
-  return documentLanguage([{ text, prefix: '' }]);
 }
 
 /** Decided on rows spread evenly over the document, so that a table or a quotation does not decide alone. */

@@ -23,9 +23,9 @@ const innerWord = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|\p{N}+|[\p{L}\p{M}]+/
 const innerWordsMax = 6;
 
 /**
- * The pieces under which a word is indexed and searched. A plain word is one piece. A compound ("foo-bar_1.2",
- * "getUserName", "PX-4500B", "john.doe@example.com", "1,234.5") is found whole, in any spelling of its joints
- * ("foobar", "get_user_name", "px4500b"), and by each of its parts.
+ * The pieces under which a word is indexed and searched. A plain word is one piece. A compound
+ * ("foo-bar_1.2", "getUserName", "PX-4500B", "john.doe@example.com", "1,234.5") is found whole, in any
+ * spelling of its joints ("foobar", "get_user_name", "px4500b"), and by each of its parts.
  */
 export function expandWord(surface: string): WordPiece[] {
   return expandVisible(dropInvisible(surface));
@@ -57,11 +57,7 @@ function expandCompound(compound: string): WordPiece[] {
   const numbers = body.match(dottedNumber) ?? [];
   if (numbers[0] === spelled && runs.length === 2) return [wordPiece(spelled)];
   const isNatural = suffix === '' && runs.every((part) => plainWord.test(part) && lettersOnly.test(part));
-  const whole: WordPiece = {
-    text: lowerCase(catenate(body)) + suffix,
-    stemmable: false,
-    weight: isNatural ? 0.5 : 1,
-  };
+  const whole = wordPiece(catenate(body) + suffix, isNatural ? 0.5 : 1);
   if (runs.length > 1 && runs.every((part) => part.length === 1 && lettersOnly.test(part))) return [whole];
   const parts = [...runs.flatMap(runParts), ...numbers.flatMap(numberParts)];
   return [whole, ...parts.map((part) => wordPiece(part, isNatural ? 1 : 0.5))];

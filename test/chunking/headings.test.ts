@@ -2,20 +2,49 @@ import t from 'tap';
 import { findHeadings } from '../../src/chunking/headings.ts';
 
 const cases: readonly { promise: string; text: string; titles: readonly string[]; markupOnly?: boolean }[] = [
-  { promise: 'Markdown headings of all levels', text: '# One\ntext\n### Three ###\ntext', titles: ['One', 'Three'] },
+  {
+    promise: 'Markdown headings of all levels',
+    text: '# One\ntext\n### Three ###\ntext',
+    titles: ['One', 'Three'],
+  },
   { promise: 'a hash without a space is no heading', text: '#tag\n#!bin/sh\n', titles: [] },
-  { promise: 'comments in fenced code are no headings', text: '```\n# comment\n```\n# Real\n', titles: ['Real'] },
+  {
+    promise: 'comments in fenced code are no headings',
+    text: '```\n# comment\n```\n# Real\n',
+    titles: ['Real'],
+  },
   { promise: 'underlined headings', text: 'Title\n=====\n\nSub\n---\ntext', titles: ['Title', 'Sub'] },
   { promise: 'a rule under a paragraph is no heading', text: 'line one\nline two\n---\n', titles: [] },
-  { promise: 'numbered sections in running text', text: 'end of text.\n3.2 Results of the trial\nWe saw', titles: ['3.2 Results of the trial'] },
+  {
+    promise: 'numbered sections in running text',
+    text: 'end of text.\n3.2 Results of the trial\nWe saw',
+    titles: ['3.2 Results of the trial'],
+  },
   { promise: 'a numbered list is no list of headings', text: 'Buy this:\n1 Apples\n2 Pears\n', titles: [] },
-  { promise: 'named sections in several languages', text: '\nChapter 4\ntext\n\nKapitel 5\ntext\n\n第三章 水\n文', titles: ['Chapter 4', 'Kapitel 5', '第三章 水'] },
-  { promise: 'lines in capitals between blank lines', text: 'text.\n\nTERMS OF SERVICE\n\nThe service', titles: ['TERMS OF SERVICE'] },
-  { promise: 'title-like lines between blank lines', text: 'text.\n\nScope of the Agreement\n\nThis', titles: ['Scope of the Agreement'] },
+  {
+    promise: 'named sections in several languages',
+    text: '\nChapter 4\ntext\n\nKapitel 5\ntext\n\n第三章 水\n文',
+    titles: ['Chapter 4', 'Kapitel 5', '第三章 水'],
+  },
+  {
+    promise: 'lines in capitals between blank lines',
+    text: 'text.\n\nTERMS OF SERVICE\n\nThe service',
+    titles: ['TERMS OF SERVICE'],
+  },
+  {
+    promise: 'title-like lines between blank lines',
+    text: 'text.\n\nScope of the Agreement\n\nThis',
+    titles: ['Scope of the Agreement'],
+  },
   { promise: 'a sentence is no heading', text: '\nThis is Fine.\n\nNext', titles: [] },
   { promise: 'a long line is no heading', text: `\n# ${'x'.repeat(300)}\n\n`, titles: [] },
-  { promise: 'table rows are no headings', text: 'Name Of Item\n\nOther Thing\n\n', titles: [], markupOnly: true },
-]; // biome-ignore format: one case per line
+  {
+    promise: 'table rows are no headings',
+    text: 'Name Of Item\n\nOther Thing\n\n',
+    titles: [],
+    markupOnly: true,
+  },
+];
 
 for (const { promise, text, titles, markupOnly } of cases) {
   t.test(promise, async (t) => {

@@ -10,12 +10,51 @@ export function seededChance(seed: number): () => number {
 }
 
 const fragments = [
-  'the court held that ', 'Ware', 'e\u0301', 'n\u0303', '日本語の文章です。', '猫、犬', '한국어 ', 'ภาษาไทย', '👩‍👩‍👧‍👦', '🇩🇪🇫🇷', '👍🏽', '\u200d',
-  '\r\n', '\n', '\n\n', '\r', '\t', '  ', '. ', '! ', ', ', '; ', '“quote” ', 'नमस्ते ', 'שלום ', 'مرحبا ', '𝒳𝒴', '# Heading\n', '1.2 Scope\n',
-  '\u0000', '\ufeff', '\u2028', 'a', 'Z', '9', '```\n', '----\n', '각', '\u0600',
-]; // biome-ignore format: one line per family reads better
+  'the court held that ',
+  'Ware',
+  'e\u0301',
+  'n\u0303',
+  '日本語の文章です。',
+  '猫、犬',
+  '한국어 ',
+  'ภาษาไทย',
+  '👩‍👩‍👧‍👦',
+  '🇩🇪🇫🇷',
+  '👍🏽',
+  '\u200d',
+  '\r\n',
+  '\n',
+  '\n\n',
+  '\r',
+  '\t',
+  '  ',
+  '. ',
+  '! ',
+  ', ',
+  '; ',
+  '“quote” ',
+  'नमस्ते ',
+  'שלום ',
+  'مرحبا ',
+  '𝒳𝒴',
+  '# Heading\n',
+  '1.2 Scope\n',
+  '\u0000',
+  '\ufeff',
+  '\u2028',
+  'a',
+  'Z',
+  '9',
+  '```\n',
+  '----\n',
+  '각',
+  '\u0600',
+];
 
-/** Text of `length` units or a little more, mixing scripts, white space and everything that must not be split. */
+/**
+ * Text of `length` units or a little more, mixing scripts, white space and everything that must not be
+ * split.
+ */
 export function mixedText(chance: () => number, length: number): string {
   const parts: string[] = [];
   let size = 0;
@@ -30,10 +69,11 @@ export function mixedText(chance: () => number, length: number): string {
   return parts.join('');
 }
 
-const words =
-  'the of a in to court contract party shall notice term payment service agreement either breach days written liability section under provided period person information system document search passage'.split(
-    ' ',
-  );
+const vocabulary =
+  'the of a in to court contract party shall notice term payment service agreement either breach days ' +
+  'written liability section under provided period person information system document search passage';
+
+const words = vocabulary.split(' ');
 
 /** English-looking prose in sentences and paragraphs. */
 export function prose(chance: () => number, length: number): string {

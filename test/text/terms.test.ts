@@ -1,0 +1,133 @@
+import t from 'tap';
+import { AssertionFailure } from '../../src/base/assert.ts';
+import { limits } from '../../src/base/limits.ts';
+import { termKey } from '../../src/text/lexicon.ts';
+import { readTermBlock } from '../../src/text/term-block.ts';
+import { type AnalysisRow, analyseChunks } from '../../src/text/terms.ts';
+import { mixedText, seededChance } from '../chunking/sample-texts.ts';
+import { passages } from './passages.ts';
+
+const seed = 20261121;
+const row = (text: string, prefix = ''): AnalysisRow => ({ text, prefix });
+
+t.test('counts of a term in text and prefix come back from the block', async (t) => {
+  const { block, tokens, terms } = analyseChunks([
+    row('alpha beta alpha', 'beta gamma'),
+    row(''),
+    row('gamma'),
+  ]);
+  const rows = readTermBlock(block).map((entries) =>
+    Object.fromEntries(
+      entries.map(({ hash, bodyCount, prefixCount }) => [String(hash), [bodyCount, prefixCount]]),
+    ),
+  );
+  t.same(rows, [
+    {
+      [String(termKey('alpha'))]: [2, 0],
+      [String(termKey('beta'))]: [1, 1],
+      [String(termKey('gamma'))]: [0, 1],
+    },
+    {},
+    { [String(termKey('gamma'))]: [1, 0] },
+  ]);
+  t.equal(tokens, 6);
+  t.equal(terms, 4);
+});
+
+t.test('a chunk without words is not indexed, not even under its heading', async (t) => {
+  const { block } = analyseChunks([row(' \n\n', 'heading'), row('--- 👍', 'heading'), row('7', 'heading')]);
+  t.same(
+    readTermBlock(block).map((entries) => entries.length),
+    [0, 0, 2],
+  );
+});
+
+t.test('the bytes of a block are those of its description', async (t) => {
+  const { block } = analyseChunks([row('alpha alpha', 'alpha')]);
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  t.equal(new TextDecoder().decode(block.subarray(0, 4)), 'QTB1');
+  t.equal(view.getUint32(4, true), 1);
+  t.equal(view.getUint32(8, true), 1);
+  t.equal(view.getUint32(12, true), 0, 'padding');
+  t.equal(view.getBigUint64(16, true), termKey('alpha'));
+  t.equal(view.getUint16(24, true), 2);
+  t.equal(view.getUint16(26, true), 1);
+  t.equal(view.getUint32(28, true), 0, 'reserved');
+  t.equal(block.byteLength, 32);
+});
+
+t.test('a document without chunks has an empty block', async (t) => {
+  t.same(readTermBlock(analyseChunks([]).block), []);
+});
+
+t.test('entries ascend, are unique, and blocks do not depend on what was analysed before', async (t) => {
+  t.comment(`seed ${seed}`);
+  const chance = seededChance(seed);
+  for (let round = 0; round < 40; round += 1) {
+    const rows = Array.from({ length: 1 + Math.floor(chance() * 5) }, () =>
+      row(mixedText(chance, Math.floor(chance() * 2_500)), mixedText(chance, Math.floor(chance() * 100))),
+    );
+    const first = analyseChunks(rows);
+    for (const entries of readTermBlock(first.block)) {
+      for (let index = 1; index < entries.length; index += 1) {
+        if (entries[index]!.hash <= entries[index - 1]!.hash) t.fail(`round ${round}: order`);
+      }
+      if (entries.some(({ bodyCount, prefixCount }) => bodyCount + prefixCount === 0))
+        t.fail(`round ${round}: count`);
+    }
+    if (!Buffer.from(first.block).equals(Buffer.from(analyseChunks(rows).block)))
+      t.fail(`round ${round}: repeat`);
+  }
+  t.pass('40 random documents');
+});
+
+t.test('counts saturate', async (t) => {
+  const [entries] = readTermBlock(analyseChunks([row('x '.repeat(70_000))]).block);
+  t.same(entries, [{ hash: termKey('x'), bodyCount: 65_535, prefixCount: 0 }]);
+});
+
+t.test('a document of several languages is stemmed row by row', async (t) => {
+  const { languages } = analyseChunks([
+    row(passages.de),
+    row(passages.fr),
+    row('天地玄黄宇宙洪荒'),
+    row(passages.en),
+  ]);
+  t.same([languages[0], languages[1], languages[3]], ['de', 'fr', 'en']);
+});
+
+t.test('a row that does not tell takes the language of its document', async (t) => {
+  const { languages } = analyseChunks([row(passages.de), row(passages.de), row('Häuser 120 Straßen 80')]);
+  t.equal(languages[2], 'de');
+});
+
+t.test('what a document says of its language decides only where its words do not', async (t) => {
+  t.same(analyseChunks([row('Häuser Straßen')], 'de-DE').languages, ['de']);
+  t.same(analyseChunks([row(passages.fr)], 'en-US').languages, ['fr']);
+  t.same(analyseChunks([row('Häuser Straßen')]).languages, [null]);
+});
+
+t.test('more distinct words than the cache holds are analysed all the same', async (t) => {
+  const words = Array.from(
+    { length: limits.wordCacheEntriesMax + 5_000 },
+    (_, index) => `w${index.toString(36)}q`,
+  );
+  const rows = Array.from({ length: Math.ceil(words.length / 1_000) }, (_, index) =>
+    row(words.slice(index * 1_000, (index + 1) * 1_000).join(' ')),
+  );
+  const blocks = readTermBlock(analyseChunks(rows).block);
+  t.ok(blocks.at(0)?.some(({ hash }) => hash === termKey(words[0]!)));
+  t.ok(blocks.at(-1)?.some(({ hash }) => hash === termKey(words.at(-1)!)));
+});
+
+t.test('bytes that are no block are refused', async (t) => {
+  const { block } = analyseChunks([row('alpha beta')]);
+  t.throws(() => readTermBlock(block.subarray(0, 4)), AssertionFailure);
+  t.throws(() => readTermBlock(block.subarray(0, block.length - 8)), AssertionFailure);
+  t.throws(() => readTermBlock(Buffer.concat([block, new Uint8Array(8)])), AssertionFailure);
+  t.throws(() => readTermBlock(new Uint8Array(64)), AssertionFailure);
+});
+
+t.test('a row larger than any chunk is our mistake', async (t) => {
+  t.throws(() => analyseChunks([row('x'.repeat(limits.analysedRowUnitsMax + 1))]), AssertionFailure);
+});
