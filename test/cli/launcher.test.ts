@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { projectRoot } from '../../src/base/root.ts';
@@ -199,22 +199,23 @@ t.test('a machine without compiler, make or Python is told in one sentence what 
   t.equal(failed.out, '');
 });
 
-t.test('a machine without npm is told so', async (t) => {
+t.test('npm is found where it says it is, on the path and beside Node.js, and nowhere else', async (t) => {
   const folder = freshClone(t);
-  // A Node.js without anything beside it.
-  symlinkSync(process.execPath, join(folder, 'tools', 'node'));
-  const bare = spawn(
-    join(folder, 'tools', 'node'),
-    ['--preserve-symlinks-main', join(folder, 'bin', 'quarry.js')],
-    {
-      env: { PATH: join(folder, 'tools') },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
-  const failed = await ended(bare);
-  const besideNode = existsSync(join(dirname(process.execPath), '..', 'lib', 'node_modules', 'npm'));
-  if (besideNode) t.pass('this Node.js brings its npm');
-  else t.match(failed.err, /Quarry needs npm/);
+  const { findNpm } = (await import(join(projectRoot, 'bin', 'toolchain.js'))) as {
+    findNpm(variables: Record<string, string>, node: string): { cli: string; nodeGyp: string } | null;
+  };
+  const cli = join(folder, 'npm', 'bin', 'npm-cli.js');
+  const nodeGyp = join(folder, 'npm', 'node_modules', 'node-gyp', 'bin', 'node-gyp.js');
+  const tools = join(folder, 'tools');
+  const elsewhere = join(folder, 'elsewhere', 'bin', 'node');
+  t.equal(findNpm({ PATH: tools }, elsewhere), null);
+  t.equal(findNpm({ npm_execpath: join(folder, 'yarn.js') }, elsewhere), null);
+  t.same(findNpm({ npm_execpath: cli }, elsewhere), { cli, nodeGyp });
+  mkdirSync(join(folder, 'lib', 'node_modules'), { recursive: true });
+  symlinkSync(join(folder, 'npm'), join(folder, 'lib', 'node_modules', 'npm'));
+  t.same(findNpm({}, join(folder, 'bin', 'node')), { cli, nodeGyp });
+  symlinkSync(cli, join(tools, 'npm'));
+  t.same(findNpm({ PATH: tools }, elsewhere), { cli, nodeGyp });
 });
 
 t.test(
