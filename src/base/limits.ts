@@ -27,6 +27,10 @@ export const limits = {
   // the door
   headerBytesMax: 131_072,
   keepAliveMsMax: 72_000,
+  headerMsMax: 15_000,
+  bodyIdleMsMax: 8_000,
+  replyIdleMsMax: 30_000,
+  lingerMsMax: 2_000,
   pipelinedRequestsMax: 8,
   requestsRunningMax: 4_096,
   bodyQueueBytesMax: 1_048_576,
@@ -71,6 +75,7 @@ export const limits = {
   documentPagesMax: 5_000,
   documentTextUnitsMax: 50_000_000,
   pageTextUnitsMax: 2_000_000,
+  textPagesMax: 100_000,
 
   // chunks, in UTF-16 code units
   coarseChunkUnitsMin: 1_000,
@@ -116,3 +121,4 @@ assert(limits.waitMsMax < limits.requestMsMax, 'a waiting add answers before the
 assert(limits.requestMsMax < 60_000, 'every call answers inside the 60 s of the official clients');
 assert(limits.preciseChunkUnitsMax < limits.coarseChunkUnitsMin, 'precise chunks nest inside coarse ones');
 assert(limits.pageTextUnitsMax <= limits.documentTextUnitsMax, 'one page fits into a document');
+assert(limits.bodyIdleMsMax < 10_000, 'a stalled body is answered before uWebSockets.js cuts it off after 10 s');

@@ -219,6 +219,7 @@ const documentSizes = {
   file_url: Type.String({
     description: 'Address of the raw document; it needs no key and ends with the document.',
   }),
+  sha256: Type.String({ description: 'SHA-256 of the raw document, in lower-case hexadecimal.' }),
   error: Nullable(Type.String(), { description: 'Why parsing or indexing failed, else null.' }),
 } as const;
 

@@ -1,0 +1,505 @@
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { Authenticator } from './access/authenticate.ts';
+import { ModelAdmission } from './access/model-admission.ts';
+import { systemTimer } from './access/timer.ts';
+import { firstStart } from './accounts/first-start.ts';
+import { KeyRing } from './accounts/key-ring.ts';
+import { OrganisationDirectory } from './accounts/organisation-directory.ts';
+import { tiersOf } from './accounts/tiers.ts';
+import { systemClock } from './base/clock.ts';
+import { systemChance } from './base/ids.ts';
+import { limits } from './base/limits.ts';
+import { createLogger, type Logger } from './base/logger.ts';
+import type { Settings } from './config/schema.ts';
+import { Door } from './http/handle.ts';
+import { openDoor } from './http/listen.ts';
+import type { Readiness } from './http/pages.ts';
+import { routes } from './http/routes.ts';
+import type { Services } from './http/services.ts';
+import { quantise } from './models/codes.ts';
+import { toDimensions } from './models/dimensions.ts';
+import {
+  defaultEmbeddingModel,
+  embeddingModel,
+  offeredDimensions,
+  rerankModel,
+  rerankModels,
+} from './models/registry.ts';
+import { optionalTools } from './parsing/optional-tools.ts';
+import { hasPageImages } from './parsing/parse-task.ts';
+import { ParserProcesses } from './parsing/parser-processes.ts';
+import { Admission } from './pipeline/admission.ts';
+import type { DocumentEvent } from './pipeline/document-event.ts';
+import { DocumentProgress } from './pipeline/document-progress.ts';
+import { DocumentWriter } from './pipeline/document-writer.ts';
+import { Housekeeping } from './pipeline/housekeeping.ts';
+import { Indexes } from './pipeline/indexes.ts';
+import { Ingest } from './pipeline/ingest.ts';
+import { IngestSteps } from './pipeline/ingest-steps.ts';
+import { KeyedLock } from './pipeline/keyed-lock.ts';
+import { registerPipelineMetrics } from './pipeline/metrics.ts';
+import { ModelRunner } from './pipeline/model-runner.ts';
+import { PageImages } from './pipeline/page-images.ts';
+import { Pool } from './pipeline/pools.ts';
+import { QueryBatcher } from './pipeline/query-batcher.ts';
+import { Switchboard } from './pipeline/switchboard.ts';
+import { Search } from './search/search.ts';
+import { Addresses } from './services/addresses.ts';
+import { AdminService } from './services/admin.ts';
+import { CollectionServices } from './services/collections.ts';
+import { DocumentServices } from './services/documents.ts';
+import { FileServices } from './services/files.ts';
+import { ModelService } from './services/models.ts';
+import { ParserServices } from './services/parsers.ts';
+import { QueryServices } from './services/queries.ts';
+import { StatusServices } from './services/status.ts';
+import { UsageService } from './services/usage.ts';
+import { ChangeLog, LiveVersions } from './store/changes.ts';
+import { Collections } from './store/collections.ts';
+import { Contents } from './store/content.ts';
+import { Counts } from './store/counts.ts';
+import { type DataDirectory, openDataDirectory } from './store/data-directory.ts';
+import { Documents } from './store/documents.ts';
+import { Sequence } from './store/sequence.ts';
+import { Versions } from './store/versions.ts';
+import { UsageLedger } from './usage/ledger.ts';
+import { UsageMeter } from './usage/meter.ts';
+
+/** Tasks that may wait for one of the pools. */
+const poolTasksMax = 4_096;
+/** Bytes of JSON bodies in memory at one time. */
+const jsonBytesHeldMax = 1_000_000_000;
+/** Bytes of page images that are kept on disk. */
+const imageBytesMax = 1_000_000_000;
+/** What a slow or silent client may take, in milliseconds. */
+const patience = { headerMsMax: 15_000, replyIdleMsMax: 60_000, lingerMsMax: 2_000, bodyIdleMsMax: 20_000 };
+const apiVersion = '0.1.0';
+
+const clock = systemClock;
+const chance = systemChance;
+
+/** A running server. */
+export interface App {
+  readonly port: number;
+  readonly httpServer: 'uws' | 'node';
+  /** A key that was issued just now and will never be shown again; null when there was one. */
+  readonly newKey: string | null;
+  /** Resolves when every collection is loaded and the server is ready; rejects when one cannot be loaded. */
+  readonly loaded: Promise<void>;
+  /** Finishes what runs, writes what is left and frees everything. Twice is once. */
+  close(): Promise<void>;
+}
+
+/** Everything that reads or writes one data directory. */
+async function buildStorage(data: DataDirectory, logger: Logger) {
+  const { store } = data;
+  const parts = {
+    sequence: await Sequence.open(store),
+    changes: new ChangeLog(store),
+    live: new LiveVersions(store),
+    collections: new Collections(store),
+    documents: new Documents(store),
+    versions: new Versions(store),
+    contents: new Contents(store),
+    counts: new Counts(store),
+    meter: new UsageMeter({ store, clock, logger }),
+  };
+  const indexes = new Indexes({ ...parts, store, folder: data.indexPath, logger });
+  return { ...parts, store, blobs: data.blobs, blobsFolder: join(data.path, 'blobs'), indexes };
+}
+type Storage = Awaited<ReturnType<typeof buildStorage>>;
+
+function buildPools(settings: Settings, processes: ParserProcesses) {
+  const pool = (name: Pool['name'], threads: number) =>
+    new Pool({
+      name,
+      threads,
+      queueTasksMax: poolTasksMax,
+      onMessage: (message) => {
+        processes.accept(message);
+      },
+    });
+  return {
+    parse: pool('parse', settings.parseThreads),
+    chunk: pool('chunk', settings.chunkThreads),
+    embed: pool('embed', settings.embedThreads),
+    rerank: pool('rerank', settings.rerankThreads),
+  };
+}
+type Pools = ReturnType<typeof buildPools>;
+
+/** The way of a document from the door into the shards. */
+async function buildPipeline(settings: Settings, storage: Storage, pools: Pools, logger: Logger) {
+  const models = new ModelRunner(pools, defaultEmbeddingModel);
+  const parseLimits = {
+    fileBytesMax: settings.uploadBytesMax,
+    totalMsMax: settings.parseSecondsMax * 1_000,
+    idleMsMax: settings.parseStallSeconds * 1_000,
+  };
+  const shared = {
+    ...storage,
+    switchboard: new Switchboard(storage),
+    locks: new KeyedLock(),
+    clock,
+    chance,
+    count: (event: DocumentEvent) => storage.meter.documentOperations(documentFact(event)),
+  };
+  const progress = new DocumentProgress(shared);
+  const steps = new IngestSteps({
+    ...storage,
+    pools,
+    models,
+    model: defaultEmbeddingModel,
+    parseLimits,
+    hasPageImages,
+    quantise,
+    clock,
+  });
+  const ingest = await Ingest.open({
+    store: storage.store,
+    progress,
+    steps,
+    clock,
+    logger,
+    parallel: { parse: settings.parseThreads, index: settings.chunkThreads + settings.embedThreads },
+  });
+  const writer = new DocumentWriter({
+    ...shared,
+    onJob: (job) => ingest.offer(job),
+    onAbandoned: (version) => ingest.abandon(version),
+  });
+  return { models, parseLimits, ingest, writer };
+}
+type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;
+
+function documentFact({ preciseChunks, ...event }: DocumentEvent) {
+  return {
+    contentTokens: 0,
+    embeddingTokens: 0,
+    coarseChunks: 0,
+    timeTakenMs: 0,
+    ...event,
+    fineChunks: preciseChunks ?? 0,
+  };
+}
+
+function buildSearch(storage: Storage, models: ModelRunner): Search {
+  const batcher = new QueryBatcher((texts) => models.embed(texts, 'query', { priority: 'query' }));
+  return new Search({
+    ...storage,
+    clock,
+    indexOf: (collectionId) => storage.indexes.get(collectionId),
+    models: {
+      embed: async (query, shared) =>
+        shared ? batcher.embed(query) : (await models.embed([query], 'query', { priority: 'query' })).vectors,
+      rerank: async (model, query, texts) =>
+        (await models.rerank(model, query, texts, { priority: 'query' })).scores,
+    },
+  });
+}
+
+interface ServiceParts {
+  readonly settings: Settings;
+  readonly data: DataDirectory;
+  readonly storage: Storage;
+  readonly pools: Pools;
+  readonly pipeline: Pipeline;
+  readonly organisations: OrganisationDirectory;
+  readonly keys: KeyRing;
+  readonly gate: ModelAdmission;
+  readonly images: PageImages;
+}
+
+/** The use cases, by the names of their operations. */
+function buildServices(parts: ServiceParts): Services {
+  const { settings, data, storage, pools, pipeline, organisations, keys, gate, images } = parts;
+  const { meter, indexes } = storage;
+  const addresses = new Addresses(data.secret);
+  const rerankIds = rerankModels.map((model) => model.id);
+  const collections = new CollectionServices({
+    ...storage,
+    clock,
+    chance,
+    dimensions: embeddingModel(defaultEmbeddingModel).dimensions,
+    lifecycle: {
+      open: (collection) => indexes.open(collection),
+      remove: (collection) => indexes.remove(collection.collectionId),
+    },
+  });
+  const documents = new DocumentServices({
+    ...storage,
+    ...pipeline,
+    addresses,
+    admission: new Admission({
+      queueDepth: () => pipeline.ingest.depth,
+      queueDocumentsMax: settings.queueDocumentsMax,
+      residentBytes: () => process.memoryUsage.rss(),
+      memoryBytesMax: settings.memoryBytesMax,
+    }),
+    metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
+  });
+  const queries = new QueryServices({
+    ...storage,
+    search: buildSearch(storage, pipeline.models),
+    addresses,
+    clock,
+    rerankModels: rerankIds,
+    rerankerDefault: settings.reranker,
+    embedModel: defaultEmbeddingModel,
+  });
+  const files = new FileServices({ ...storage, images, secret: data.secret });
+  const status = new StatusServices(storage.collections, storage.counts);
+  const parsers = new ParserServices({
+    pool: pools.parse,
+    folder: storage.blobsFolder,
+    parseLimits: pipeline.parseLimits,
+    chance,
+  });
+  const catalogue = {
+    dimensionsOf: (id: string, asked: number | null) => offeredDimensions(embeddingModel(id), asked),
+    checkReranker: (id: string) => {
+      rerankModel(id);
+    },
+    toDimensions,
+  };
+  const models = new ModelService({ runs: pipeline.models, gate, meter, clock, catalogue });
+  const admin = new AdminService({ organisations, keys });
+  const ledger = new UsageLedger({ store: storage.store, clock });
+  const usage = new UsageService({ meter, ledger, collections: storage.collections });
+  return bindServices({ collections, documents, queries, files, status, parsers, models, admin, usage });
+}
+
+interface ServiceRooms {
+  readonly collections: CollectionServices;
+  readonly documents: DocumentServices;
+  readonly queries: QueryServices;
+  readonly files: FileServices;
+  readonly status: StatusServices;
+  readonly parsers: ParserServices;
+  readonly models: ModelService;
+  readonly admin: AdminService;
+  readonly usage: UsageService;
+}
+
+function bindServices(rooms: ServiceRooms): Services {
+  const { collections, documents, queries, files, status, parsers, models, admin, usage } = rooms;
+  return {
+    addCollection: (call, request) => collections.addCollection(call, request),
+    deleteCollection: (call, request) => collections.deleteCollection(call, request),
+    getCollectionList: (call) => collections.getCollectionList(call),
+    addDocument: (call, request) => documents.addDocument(call, request),
+    addDocuments: (call, request) => documents.addDocuments(call, request),
+    uploadDocument: (call, parameters, body) => documents.uploadDocument(call, parameters, body),
+    updateDocument: (call, request) => documents.updateDocument(call, request),
+    deleteDocument: (call, request) => documents.deleteDocument(call, request),
+    getDocumentInfo: (call, request) => documents.getDocumentInfo(call, request),
+    getDocumentInfoList: (call, request) => documents.getDocumentInfoList(call, request),
+    getPageInfo: (call, request) => documents.getPageInfo(call, request),
+    getDocumentFile: (call, token) => files.getDocumentFile(call, token),
+    getPageImage: (call, token) => files.getPageImage(call, token),
+    getStatus: (call, request) => status.getStatus(call, request),
+    topDocuments: (call, request) => queries.topDocuments(call, request),
+    topPages: (call, request) => queries.topPages(call, request),
+    topSnippets: (call, request) => queries.topSnippets(call, request),
+    parseDocument: (call, request) => parsers.parseDocument(call, request),
+    embed: (call, request) => models.embed(call, request),
+    rerank: (call, request) => models.rerank(call, request),
+    openAiEmbeddings: (call, request) => models.openAiEmbeddings(call, request),
+    cohereRerank: (call, request) => models.cohereRerank(call, request),
+    createOrganization: (call, request) => admin.createOrganization(call, request),
+    getOrganization: (call, request) => admin.getOrganization(call, request),
+    updateOrganization: (call, request) => admin.updateOrganization(call, request),
+    addApiKey: (call, request) => admin.addApiKey(call, request),
+    listApiKeys: (call, request) => admin.listApiKeys(call, request),
+    updateApiKey: (call, request) => admin.updateApiKey(call, request),
+    deleteApiKey: (call, request) => admin.deleteApiKey(call, request),
+    usageDocuments: (call, request) => usage.documents(call, request),
+    usageQueries: (call, request) => usage.queries(call, request),
+    usageReranker: (call, request) => usage.reranker(call, request),
+    usageEmbed: (call, request) => usage.embed(call, request),
+    usageModelsCounters: (call) => usage.modelsCounters(call),
+    usageCounters: (call) => usage.counters(call),
+  };
+}
+
+/** Loads every collection, then lets the pipeline work. `progress` says how far it is. */
+async function load(
+  storage: Storage,
+  pipeline: Pipeline,
+  progress: { loaded: number; all: number },
+  logger: Logger,
+) {
+  const collections = await storage.collections.all();
+  progress.all = collections.length;
+  const started = clock.monotonic();
+  for (const collection of collections) {
+    if (!storage.indexes.has(collection.collectionId)) await storage.indexes.open(collection);
+    progress.loaded += 1;
+  }
+  pipeline.ingest.start();
+  const ms = Math.round(clock.monotonic() - started);
+  logger.info({ collections: collections.length, unfinished: pipeline.ingest.depth, ms }, 'ready');
+}
+
+/** What `/readyz` says: the parts of the server, and which optional tools this machine has. */
+function readiness(isLoaded: () => boolean, data: DataDirectory): Readiness {
+  const tools = Object.entries(optionalTools()).map(
+    ([tool, path]) => [`tool ${tool}`, { ready: true, detail: path ?? 'not installed (optional)' }] as const,
+  );
+  return {
+    ready: isLoaded(),
+    components: {
+      store: { ready: true, detail: `${data.store.statistics().pendingWrites} writes on their way` },
+      disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
+      collections: { ready: isLoaded(), detail: isLoaded() ? 'loaded' : 'loading' },
+      ...Object.fromEntries(tools),
+    },
+  };
+}
+
+/** Things that were opened and how to close them, last opened first. */
+class Opened {
+  readonly #closers: (() => unknown)[] = [];
+  #closing: Promise<void> | null = null;
+
+  add(close: () => unknown): void {
+    this.#closers.push(close);
+  }
+
+  /** Closes all even when one fails; then rejects with the first failure. */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  async #closeAll(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const close of this.#closers.reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}
+
+/** Builds every room, opens the door and begins to load; the door answers 503 until that is done. */
+export async function startApp(settings: Settings): Promise<App> {
+  const opened = new Opened();
+  try {
+    return await openApp(settings, opened);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+async function openApp(settings: Settings, opened: Opened): Promise<App> {
+  const logger = createLogger(settings.logLevel);
+  const data = await openDataDirectory({
+    path: settings.data,
+    reserveBytes: settings.diskReserveBytes,
+    logger,
+    chance,
+  });
+  opened.add(() => data.close());
+  const storage = await buildStorage(data, logger);
+  storage.meter.start();
+  opened.add(() => storage.meter.close());
+  opened.add(() => storage.indexes.close());
+  const processes = new ParserProcesses();
+  const pools = buildPools(settings, processes);
+  opened.add(async () => {
+    await Promise.all(Object.values(pools).map((pool) => pool.close()));
+    processes.killAll();
+  });
+  const pipeline = await buildPipeline(settings, storage, pools, logger);
+  opened.add(() => pipeline.ingest.close());
+  const housekeeping = new Housekeeping({
+    ...storage,
+    clock,
+    logger,
+    snapshotMs: settings.snapshotSeconds * 1_000,
+  });
+  opened.add(() => housekeeping.close());
+
+  const organisations = new OrganisationDirectory({ store: data.store, clock, tiers: tiersOf(settings) });
+  const keys = new KeyRing({ store: data.store, clock, chance });
+  const { newKey } = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
+  const gate = new ModelAdmission({
+    limitsOf: (id) => organisations.limitsOf(id),
+    clock,
+    timer: systemTimer,
+  });
+  const images = await PageImages.open({
+    pool: pools.parse,
+    blobs: data.blobs,
+    blobsFolder: storage.blobsFolder,
+    folder: join(data.cachePath, 'pages'),
+    bytesMax: imageBytesMax,
+    chance,
+  });
+  const services = buildServices({
+    settings,
+    data,
+    storage,
+    pools,
+    pipeline,
+    organisations,
+    keys,
+    gate,
+    images,
+  });
+
+  const registry = new Registry();
+  registerPipelineMetrics({ ...storage, ...pipeline, registry, pools: Object.values(pools) });
+  const progress = { loaded: 0, all: 0, done: false };
+  const door = new Door({
+    routes,
+    services,
+    identity: new Authenticator({ keys, organisations, clock, adminKey: settings.adminKey }),
+    metadataBytesMax: (principal) => organisations.limitsOf(principal.organizationId).metadataBytesMax,
+    notReady: () =>
+      progress.done
+        ? null
+        : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
+    readiness: () => readiness(() => progress.done, data),
+    registry,
+    settings: { ...doorSettings(settings) },
+    logger,
+    clock,
+    chance,
+    version: apiVersion,
+  });
+  const { port, kind, close } = await openDoor({
+    door,
+    kind: settings.http,
+    host: settings.host,
+    port: settings.port,
+    bounds: patience,
+    logger,
+  });
+  opened.add(() => close(settings.drainSeconds * 1_000));
+
+  const loaded = load(storage, pipeline, progress, logger).then(() => {
+    progress.done = true;
+    housekeeping.start();
+  });
+  return { port, httpServer: kind, newKey, loaded, close: () => opened.close() };
+}
+
+function doorSettings(settings: Settings) {
+  return {
+    baseUrl: settings.baseUrl,
+    trustProxy: settings.trustProxy,
+    jsonBytesMax: settings.bodyBytesMax,
+    jsonBytesHeldMax,
+    uploadBytesMax: settings.uploadBytesMax,
+    bodyIdleMsMax: patience.bodyIdleMsMax,
+    requestMsMax: limits.requestMsMax,
+    home: '/docs',
+  };
+}

@@ -1,0 +1,39 @@
+import { type App, startApp } from './app.ts';
+import type { Settings } from './config/schema.ts';
+
+/** Runs the server until SIGTERM or SIGINT, then closes it; a second signal ends the process at once. */
+export async function main(settings: Settings): Promise<void> {
+  const app = await startApp(settings);
+  const stopped = new Promise<void>((resolve) => {
+    const stop = () => {
+      process.once('SIGTERM', () => process.exit(1)).once('SIGINT', () => process.exit(1));
+      resolve();
+    };
+    process.once('SIGTERM', stop).once('SIGINT', stop);
+  });
+  try {
+    await Promise.race([app.loaded.then(() => announce(app, settings)), stopped]);
+    await stopped;
+  } finally {
+    await app.close();
+  }
+}
+
+/** Tells a person where the server is and how to search for the first time. */
+function announce(app: App, settings: Settings): void {
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  const url = settings.baseUrl ?? `http://${host}:${app.port}`;
+  const key = app.newKey ?? (settings.apiKey === null ? 'YOUR_KEY' : '$QUARRY_API_KEY');
+  const lines = [
+    `Quarry is ready at ${url} (documentation: ${url}/docs)`,
+    ...(app.newKey === null ? [] : [`API key, shown only this once: ${app.newKey}`]),
+    '',
+    'First search, with the command line:',
+    `  export QUARRY_URL=${url} QUARRY_API_KEY="${key}"`,
+    '  npx quarry ingest --collection first README.md && npx quarry search --collection first "how do I add documents"',
+    'or with curl:',
+    `  curl -s ${url}/v1/queries/top-snippets -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' \\`,
+    `    -d '{"collection_name":"first","query":"how do I add documents","k":3}'`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}

@@ -1,0 +1,15 @@
+/** What happened to a document, for whoever counts: sizes and times, never a word of its text. */
+export interface DocumentEvent {
+  readonly organizationId: string;
+  readonly collectionId: string;
+  readonly event: 'added' | 'deleted' | 'parsed' | 'indexed';
+  /** Raw bytes. */
+  readonly fileBytes: number;
+  readonly pages: number;
+  readonly contentTokens?: number;
+  readonly embeddingTokens?: number;
+  readonly coarseChunks?: number;
+  readonly preciseChunks?: number;
+  /** Milliseconds of work. */
+  readonly timeTakenMs?: number;
+}

@@ -1,0 +1,304 @@
+import type { Clock } from '../base/clock.ts';
+import type { Collections } from '../store/collections.ts';
+import type { Contents, IndexBlock, Layout, ParsedHead, StoredChunk } from '../store/content.ts';
+import type { Counts } from '../store/counts.ts';
+import type { DocumentError, DocumentRecord, Documents } from '../store/documents.ts';
+import { putGarbage } from '../store/garbage.ts';
+import { deleteJob, type Job, putJob } from '../store/jobs.ts';
+import { type Operation, operationsBytes, type Store } from '../store/store.ts';
+import type { Versions } from '../store/versions.ts';
+import type { DocumentEvent } from './document-event.ts';
+import { pathKey } from './document-writer.ts';
+import type { KeyedLock } from './keyed-lock.ts';
+import type { Switchboard } from './switchboard.ts';
+
+/** The version is not wanted any more: its document was deleted, overwritten or updated, or its collection is gone. */
+export class Abandoned extends Error {
+  override readonly name = 'Abandoned';
+  constructor() {
+    super('the work on this version is not wanted any more');
+  }
+}
+
+export interface DocumentProgressOptions {
+  readonly store: Store;
+  readonly documents: Documents;
+  readonly collections: Collections;
+  readonly versions: Versions;
+  readonly contents: Contents;
+  readonly counts: Counts;
+  readonly switchboard: Switchboard;
+  /** The same locks as the document writer's. */
+  readonly locks: KeyedLock;
+  readonly clock: Clock;
+  readonly count: (event: DocumentEvent) => Operation[];
+}
+
+export interface ParsedText {
+  readonly head: ParsedHead;
+  readonly pages: readonly string[];
+  /** Page images can be drawn from the file. */
+  readonly hasImages: boolean;
+  readonly timeTakenMs: number;
+}
+
+export interface ChunkedContent {
+  readonly chunks: readonly StoredChunk[];
+  /** 8-bit vectors of the precise chunks, per chunk; undefined for one without. */
+  readonly codes: readonly (Uint8Array | undefined)[];
+  readonly layout: Layout;
+  readonly block: IndexBlock;
+  readonly languages: readonly string[];
+  readonly tokens: { readonly content: number; readonly embedding: number };
+  readonly timeTakenMs: number;
+}
+
+/** Bytes of one write while large content is stored piece by piece. */
+const writeBytesTarget = 4_000_000;
+
+/**
+ * How a version moves on: every method is one durable step that leaves the document in a state from which the next
+ * attempt can go on. All throw `Abandoned` when the version is no longer the current one of its path.
+ */
+export class DocumentProgress {
+  readonly #options: DocumentProgressOptions;
+  /** Languages per collection, including those whose write is on its way. */
+  readonly #languages = new Map<string, Set<string>>();
+
+  constructor(options: DocumentProgressOptions) {
+    this.#options = options;
+  }
+
+  /** The record of a job's document. */
+  current(job: Job): DocumentRecord {
+    const record = this.#options.documents.get(job.collectionId, job.path);
+    if (record?.version !== job.version) throw new Abandoned();
+    return record;
+  }
+
+  /** Shows that work on the step has begun. */
+  async begin(job: Job, status: 'parsing' | 'indexing'): Promise<void> {
+    if (this.current(job).status === status) return;
+    await this.#advance(job, (record) => ({ record: { ...record, status }, operations: [] }));
+  }
+
+  /** The text of a file is known: stores its pages. Answers the job that comes next. */
+  async parsed(job: Job, { head, pages, hasImages, timeTakenMs }: ParsedText): Promise<Job> {
+    const { contents, versions } = this.#options;
+    await this.#writeInPieces(
+      job,
+      pages.map((page, i) => [contents.putParsedPage(job.documentId, i, page)]),
+    );
+    const next: Job = { ...job, step: 'chunk', attempts: 0, notBefore: 0 };
+    await this.#advance(job, (record) => {
+      const version = versions.get(job.collectionId, job.version);
+      const { contentType } = head;
+      return {
+        record: {
+          ...record,
+          status: 'not_indexed',
+          numPages: pages.length,
+          textBytes: joinedBytes(pages),
+          contentType,
+        },
+        operations: [
+          contents.putParsedHead(job.documentId, head),
+          ...(version === undefined ? [] : [versions.put({ ...version, contentType, hasImages })]),
+          putJob(next),
+          ...this.#count(job, record, { event: 'parsed', pages: pages.length, timeTakenMs }),
+        ],
+      };
+    });
+    return next;
+  }
+
+  /** The chunks and their vectors are known: stores them instead of the parsed pages. Answers the job that comes next. */
+  async chunked(job: Job, content: ChunkedContent): Promise<Job> {
+    const { contents } = this.#options;
+    const { documentId } = job;
+    await this.#writeInPieces(
+      job,
+      content.chunks.map((chunk, i) => {
+        const codes = content.codes[i];
+        const put = contents.putChunk(documentId, i, chunk);
+        return codes === undefined ? [put] : [put, contents.putCodes(documentId, i, codes)];
+      }),
+    );
+    const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
+    const { chunks, block, layout, tokens, timeTakenMs, languages } = content;
+    await this.#advance(job, (record) => ({
+      record,
+      operations: [
+        contents.putLayout(documentId, layout),
+        ...contents.putIndexBlock(documentId, block),
+        ...contents.deleteParsed(documentId, layout.pageStarts.length),
+        ...this.#learnLanguages(job.collectionId, languages),
+        putJob(next),
+        ...this.#count(job, record, {
+          event: 'indexed',
+          contentTokens: tokens.content,
+          embeddingTokens: tokens.embedding,
+          coarseChunks: chunks.length,
+          preciseChunks: chunks.reduce((sum, chunk) => sum + chunk.children.length, 0),
+          timeTakenMs,
+        }),
+      ],
+    }));
+    return next;
+  }
+
+  /** The staged version becomes what search answers from, and the one before it goes. The job is done. */
+  indexed(job: Job): Promise<void> {
+    const { versions } = this.#options;
+    return this.#advance(job, (record) => {
+      const { version, documentId, live } = record;
+      const shard = versions.get(job.collectionId, version)!.shard;
+      return {
+        record: {
+          ...record,
+          status: 'indexed',
+          error: null,
+          live: version,
+          liveDocumentId: documentId,
+          indexedBytes: record.textBytes,
+        },
+        change: { collectionId: job.collectionId, shard, add: { version, documentId }, remove: live },
+        operations: [deleteJob(version), ...this.#retireLive(record)],
+      };
+    });
+  }
+
+  /** The version cannot be parsed or indexed. What search answered from until now leaves search. The job is done. */
+  failed(job: Job, status: 'parsing_failed' | 'indexing_failed', error: DocumentError): Promise<void> {
+    const { versions } = this.#options;
+    return this.#advance(job, (record) => {
+      const { live } = record;
+      const shard = live === null ? 0 : (versions.get(job.collectionId, live)?.shard ?? 0);
+      const numPages = status === 'parsing_failed' ? null : record.numPages;
+      return {
+        record: { ...record, status, error, live: null, liveDocumentId: null, indexedBytes: 0, numPages },
+        change: { collectionId: job.collectionId, shard, add: null, remove: live },
+        operations: [deleteJob(job.version), ...this.#retireLive(record)],
+      };
+    });
+  }
+
+  /** The attempt failed and will be made again. */
+  async postponed(job: Job): Promise<void> {
+    await this.#advance(job, (record) => ({
+      record: { ...record, attempts: job.attempts },
+      operations: [putJob(job)],
+    }));
+  }
+
+  /** Languages that queries of a collection have to consider from now on. */
+  #learnLanguages(collectionId: string, languages: readonly string[]): Operation[] {
+    const { collections } = this.#options;
+    const collection = collections.byId(collectionId);
+    if (collection === undefined) throw new Abandoned();
+    // Writes of other documents may be on their way: what they add must not be lost by this one.
+    const known = this.#languages.get(collectionId) ?? new Set(collection.languages);
+    this.#languages.set(collectionId, known);
+    const learned = languages.filter((language) => !known.has(language));
+    if (learned.length === 0) return [];
+    for (const language of learned) known.add(language);
+    return collections.update({ ...collection, languages: [...known] });
+  }
+
+  /** Drops the version that search answered from; running queries may still read it for a while. */
+  #retireLive(record: DocumentRecord): Operation[] {
+    const { versions, documents, clock } = this.#options;
+    const { collectionId, live, liveDocumentId, documentId } = record;
+    if (live === null || live === record.version) return [];
+    const old = versions.get(collectionId, live);
+    const replaced = liveDocumentId !== null && liveDocumentId !== documentId;
+    return [
+      ...(replaced ? [documents.forgetId(liveDocumentId)] : []),
+      putGarbage(
+        {
+          collectionId,
+          version: live,
+          content:
+            replaced && old !== undefined ? { documentId: liveDocumentId, rawHash: old.rawHash } : null,
+        },
+        clock.now(),
+      ),
+    ];
+  }
+
+  /** Changes the record of a job's document as one step, unless the document has moved on. */
+  #advance(
+    job: Job,
+    decide: (record: DocumentRecord) => {
+      record: DocumentRecord;
+      operations: Operation[];
+      change?: Parameters<Switchboard['apply']>[0];
+    },
+  ): Promise<void> {
+    const { locks, documents, collections, counts, switchboard } = this.#options;
+    return locks.run(pathKey(job.collectionId, job.path), async () => {
+      const before = this.current(job);
+      const { record, operations, change = null } = decide(before);
+      await switchboard.apply(
+        change,
+        [
+          collections.expectExists(job.collectionId),
+          documents.expectVersion(job.collectionId, job.path, job.version),
+          ...documents.put(record),
+          counts.change(job.collectionId, {
+            from: before.status,
+            to: record.status,
+            bytes: record.indexedBytes - before.indexedBytes,
+          }),
+          ...operations,
+        ],
+        { mayUseReserve: true },
+      );
+    });
+  }
+
+  /** Writes large content in bounded pieces, each refused when the document has moved on. */
+  async #writeInPieces(job: Job, entries: readonly (readonly Operation[])[]): Promise<void> {
+    const { documents, collections, store } = this.#options;
+    let piece: Operation[] = [];
+    const flush = async () => {
+      const expected = [
+        collections.expectExists(job.collectionId),
+        documents.expectVersion(job.collectionId, job.path, job.version),
+      ];
+      await store.write([...expected, ...piece]);
+      piece = [];
+    };
+    let bytes = 0;
+    for (const entry of entries) {
+      piece.push(...entry);
+      bytes += operationsBytes(entry);
+      if (bytes < writeBytesTarget) continue;
+      await flush();
+      bytes = 0;
+    }
+    if (piece.length > 0) await flush();
+  }
+
+  #count(
+    job: Job,
+    record: DocumentRecord,
+    event: Omit<DocumentEvent, 'organizationId' | 'collectionId' | 'fileBytes' | 'pages'> & {
+      pages?: number;
+    },
+  ): Operation[] {
+    return this.#options.count({
+      organizationId: job.organizationId,
+      collectionId: job.collectionId,
+      fileBytes: record.size,
+      pages: record.numPages ?? 0,
+      ...event,
+    });
+  }
+}
+
+/** UTF-8 bytes of the document's text: the pages with two line feeds between them. */
+function joinedBytes(pages: readonly string[]): number {
+  const separators = 2 * Math.max(0, pages.length - 1);
+  return pages.reduce((sum, page) => sum + Buffer.byteLength(page), separators);
+}

@@ -1,0 +1,342 @@
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { putBlobReference } from '../store/blob-references.ts';
+import type { Collection, Collections } from '../store/collections.ts';
+import type { Contents } from '../store/content.ts';
+import type { Counts } from '../store/counts.ts';
+import type { ContentKind, DocumentRecord, Documents } from '../store/documents.ts';
+import { putGarbage } from '../store/garbage.ts';
+import { deleteJob, type Job, putJob } from '../store/jobs.ts';
+import type { Metadata } from '../store/metadata-codec.ts';
+import type { Sequence } from '../store/sequence.ts';
+import { ExpectationFailed, type Operation } from '../store/store.ts';
+import type { Versions } from '../store/versions.ts';
+import type { DocumentEvent } from './document-event.ts';
+import type { KeyedLock } from './keyed-lock.ts';
+import { shardOf } from './shard-of.ts';
+import type { Switchboard } from './switchboard.ts';
+
+/** A document as it came through the door, checked. */
+export interface NewDocument {
+  readonly path: string;
+  readonly metadata: Metadata;
+  readonly overwrite: boolean;
+  readonly contentKind: ContentKind;
+  readonly contentType: string;
+  /** SHA-256 of the raw bytes, lower-case hex. For `auto` the blob of that name is durable and held. */
+  readonly rawHash: string;
+  /** Raw bytes. */
+  readonly size: number;
+  /** The text variants bring their pages; `auto` has none yet. */
+  readonly pages: readonly string[] | null;
+}
+
+export interface DocumentWriterOptions {
+  readonly documents: Documents;
+  readonly collections: Collections;
+  readonly versions: Versions;
+  readonly contents: Contents;
+  readonly counts: Counts;
+  readonly sequence: Sequence;
+  readonly switchboard: Switchboard;
+  /** Everything about one path happens under `pathKey`. */
+  readonly locks: KeyedLock;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Operations that count an event, joined to the write that causes it. */
+  readonly count: (event: DocumentEvent) => Operation[];
+  /** Work that is durable now. */
+  readonly onJob: (job: Job) => void;
+  /** A version that nobody needs any more; work on it may stop. */
+  readonly onAbandoned: (version: number) => void;
+}
+
+export interface AddedDocument {
+  readonly created: boolean;
+  readonly version: number;
+}
+
+/** The name of the lock that guards a path. */
+export function pathKey(collectionId: string, path: string): string {
+  return `${collectionId} ${path}`;
+}
+
+/**
+ * What users do to documents: add, overwrite, delete, change metadata, try again. Each is one atomic, durable write;
+ * a refused one changes nothing.
+ */
+export class DocumentWriter {
+  readonly #options: DocumentWriterOptions;
+
+  constructor(options: DocumentWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Adds or overwrites. A path that exists is a conflict unless `overwrite`. */
+  add(collection: Collection, input: NewDocument): Promise<AddedDocument> {
+    return this.#locked(collection, input.path, async (existing) => {
+      if (existing !== undefined && !input.overwrite) throw pathTaken(collection, input.path);
+      const { clock, switchboard, onJob } = this.#options;
+      const record = this.#newRecord(collection, input, existing);
+      const job = newJob(collection, record, input.contentKind === 'auto' ? 'parse' : 'chunk', clock.now());
+      await switchboard.apply(null, [
+        ...this.#expected(collection, input.path, existing),
+        ...(existing === undefined ? [] : this.#abandon(existing)),
+        ...this.#contentOperations(record, input),
+        ...this.#put(collection, record, existing),
+        this.#versionOf(collection, record),
+        putJob(job),
+        ...this.#count(collection, record, 'added'),
+      ]);
+      if (existing !== undefined) this.#options.onAbandoned(existing.version);
+      onJob(job);
+      return { created: existing === undefined, version: record.version };
+    });
+  }
+
+  /** Deletes those of `paths` that exist and answers them; each deletion is atomic by itself. */
+  async remove(collection: Collection, paths: readonly string[]): Promise<string[]> {
+    const removed = await Promise.all(
+      [...new Set(paths)].map(async (path) => ((await this.#remove(collection, path)) ? path : null)),
+    );
+    return removed.filter((path) => path !== null);
+  }
+
+  /** New metadata for an indexed document; search keeps the old until the new is indexed. */
+  updateMetadata(collection: Collection, path: string, metadata: Metadata): Promise<void> {
+    return this.#change(collection, path, (existing) => {
+      if (existing.status !== 'indexed') {
+        throw precondition(existing, 'its metadata can be replaced when it is "indexed"');
+      }
+      const version = this.#options.sequence.next();
+      return {
+        record: { ...existing, version, metadata, status: 'not_indexed', error: null },
+        step: 'index',
+      };
+    });
+  }
+
+  /** Tries a failed document again from the step that failed. */
+  retry(collection: Collection, path: string, status: 'not_parsed' | 'not_indexed'): Promise<void> {
+    const [failed, step] =
+      status === 'not_parsed'
+        ? (['parsing_failed', 'parse'] as const)
+        : (['indexing_failed', 'chunk'] as const);
+    return this.#change(collection, path, (existing) => {
+      if (existing.status !== failed) {
+        throw precondition(existing, `index_status can be set to "${status}" when it is "${failed}"`);
+      }
+      return { record: { ...existing, status, error: null, attempts: 0 }, step };
+    });
+  }
+
+  #change(
+    collection: Collection,
+    path: string,
+    decide: (existing: DocumentRecord) => { record: DocumentRecord; step: Job['step'] },
+  ): Promise<void> {
+    return this.#locked(collection, path, async (existing) => {
+      if (existing === undefined) throw pathUnknown(collection, path);
+      const { record, step } = decide(existing);
+      const job = newJob(collection, record, step, this.#options.clock.now());
+      await this.#options.switchboard.apply(null, [
+        ...this.#expected(collection, path, existing),
+        ...this.#put(collection, record, existing),
+        this.#versionOf(collection, record),
+        putJob(job),
+      ]);
+      this.#options.onJob(job);
+    });
+  }
+
+  #remove(collection: Collection, path: string): Promise<boolean> {
+    return this.#locked(collection, path, async (existing) => {
+      if (existing === undefined) return false;
+      const { documents, counts, switchboard } = this.#options;
+      const { collectionId, live } = existing;
+      await switchboard.apply(
+        { collectionId, shard: shardOf(path, collection.shards), add: null, remove: live },
+        [
+          ...this.#expected(collection, path, existing),
+          ...this.#abandon(existing),
+          ...(live === null ? [] : this.#abandonLive(existing)),
+          ...documents.delete(existing),
+          counts.change(collectionId, { from: existing.status, to: null, bytes: -existing.indexedBytes }),
+          ...this.#count(collection, existing, 'deleted'),
+        ],
+        { mayUseReserve: true },
+      );
+      this.#options.onAbandoned(existing.version);
+      return true;
+    });
+  }
+
+  /** Runs `work` with the record of a path while nobody else changes it. A write that came too late is a 404. */
+  #locked<T>(
+    collection: Collection,
+    path: string,
+    work: (existing: DocumentRecord | undefined) => Promise<T>,
+  ): Promise<T> {
+    const { locks, documents } = this.#options;
+    return locks.run(pathKey(collection.collectionId, path), async () => {
+      try {
+        return await work(documents.get(collection.collectionId, path));
+      } catch (error) {
+        // Under the lock only the collection itself can have changed: it was deleted.
+        if (!(error instanceof ExpectationFailed)) throw error;
+        throw new AppError('not_found', `The collection ${JSON.stringify(collection.name)} was deleted.`);
+      }
+    });
+  }
+
+  #expected(collection: Collection, path: string, existing: DocumentRecord | undefined): Operation[] {
+    const { documents, collections } = this.#options;
+    const { collectionId } = collection;
+    return [
+      collections.expectExists(collectionId),
+      existing === undefined
+        ? documents.expectAbsent(collectionId, path)
+        : documents.expectVersion(collectionId, path, existing.version),
+    ];
+  }
+
+  #newRecord(
+    collection: Collection,
+    input: NewDocument,
+    existing: DocumentRecord | undefined,
+  ): DocumentRecord {
+    const { sequence, chance, clock } = this.#options;
+    return {
+      collectionId: collection.collectionId,
+      path: input.path,
+      documentId: chance.uuid(),
+      version: sequence.next(),
+      live: existing?.live ?? null,
+      liveDocumentId: existing?.liveDocumentId ?? null,
+      status: input.contentKind === 'auto' ? 'not_parsed' : 'not_indexed',
+      error: null,
+      createdAt: clock.now(),
+      size: input.size,
+      numPages: input.pages?.length ?? null,
+      contentKind: input.contentKind,
+      contentType: input.contentType,
+      rawHash: input.rawHash,
+      metadata: input.metadata,
+      attempts: 0,
+      textBytes: input.pages === null ? 0 : input.size,
+      indexedBytes: existing?.indexedBytes ?? 0,
+    };
+  }
+
+  /** The text variants are parsed as they come; a file is referenced, so that it stays. */
+  #contentOperations(record: DocumentRecord, input: NewDocument): Operation[] {
+    const { contents } = this.#options;
+    const { documentId } = record;
+    if (input.pages === null) return [putBlobReference(input.rawHash, documentId)];
+    return [
+      ...input.pages.map((page, i) => contents.putParsedPage(documentId, i, page)),
+      contents.putParsedHead(documentId, {
+        kind: input.contentKind,
+        contentType: input.contentType,
+        pageCount: input.pages.length,
+        unordered: input.contentKind === 'text-pages-unordered',
+        headings: true,
+        title: null,
+        language: null,
+        warnings: [],
+      }),
+    ];
+  }
+
+  #put(collection: Collection, record: DocumentRecord, existing: DocumentRecord | undefined): Operation[] {
+    const { documents, counts } = this.#options;
+    return [
+      ...documents.put(record),
+      counts.change(collection.collectionId, {
+        from: existing?.status ?? null,
+        to: record.status,
+        bytes: record.indexedBytes - (existing?.indexedBytes ?? 0),
+      }),
+    ];
+  }
+
+  #versionOf(collection: Collection, record: DocumentRecord): Operation {
+    const { collectionId, version, documentId, path, metadata, contentType, rawHash } = record;
+    return this.#options.versions.put({
+      collectionId,
+      version,
+      documentId,
+      path,
+      metadata,
+      shard: shardOf(path, collection.shards),
+      contentType,
+      rawHash,
+      hasImages: this.#options.versions.get(collectionId, version)?.hasImages ?? false,
+    });
+  }
+
+  /** Drops the current version of a record unless search answers from it. */
+  #abandon(record: DocumentRecord): Operation[] {
+    const { documents, clock } = this.#options;
+    const { collectionId, version, live, documentId, liveDocumentId, rawHash } = record;
+    if (version === live) return [];
+    const shared = documentId === liveDocumentId;
+    return [
+      deleteJob(version),
+      ...(shared ? [] : [documents.forgetId(documentId)]),
+      putGarbage({ collectionId, version, content: shared ? null : { documentId, rawHash } }, clock.now()),
+    ];
+  }
+
+  /** Drops what search answers from; running queries may still read it for a while. */
+  #abandonLive(record: DocumentRecord): Operation[] {
+    const { clock, versions } = this.#options;
+    const live = versions.get(record.collectionId, record.live!);
+    if (live === undefined) return [];
+    const { collectionId, version, documentId, rawHash } = live;
+    return [putGarbage({ collectionId, version, content: { documentId, rawHash } }, clock.now())];
+  }
+
+  #count(collection: Collection, record: DocumentRecord, event: 'added' | 'deleted'): Operation[] {
+    return this.#options.count({
+      organizationId: collection.organizationId,
+      collectionId: collection.collectionId,
+      event,
+      fileBytes: record.size,
+      pages: record.numPages ?? 0,
+    });
+  }
+}
+
+function newJob(collection: Collection, record: DocumentRecord, step: Job['step'], now: number): Job {
+  return {
+    version: record.version,
+    organizationId: collection.organizationId,
+    collectionId: collection.collectionId,
+    path: record.path,
+    documentId: record.documentId,
+    step,
+    attempts: 0,
+    notBefore: 0,
+    createdAt: now,
+  };
+}
+
+function pathTaken(collection: Collection, path: string): AppError {
+  return new AppError(
+    'conflict',
+    `The collection ${JSON.stringify(collection.name)} has a document ${JSON.stringify(path)} already; set overwrite to true to replace it.`,
+  );
+}
+
+export function pathUnknown(collection: Collection, path: string): AppError {
+  return new AppError(
+    'not_found',
+    `The collection ${JSON.stringify(collection.name)} has no document ${JSON.stringify(path)}.`,
+  );
+}
+
+function precondition(existing: DocumentRecord, rule: string): AppError {
+  return new AppError('precondition_failed', `The document is "${existing.status}"; ${rule}.`);
+}

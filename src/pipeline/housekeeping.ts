@@ -1,0 +1,96 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Blobs } from '../store/blobs.ts';
+import { collectGarbage } from '../store/garbage.ts';
+import type { Store } from '../store/store.ts';
+import { sweepCollections } from '../store/sweep.ts';
+import type { Indexes } from './indexes.ts';
+
+export interface HousekeepingOptions {
+  readonly store: Store;
+  readonly blobs: Blobs;
+  readonly indexes: Indexes;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Milliseconds between snapshots of the shards. */
+  readonly snapshotMs: number;
+}
+
+/** Milliseconds between looks for what can be deleted. */
+const sweepMs = 15_000;
+/** Changes of a collection that are worth a snapshot before its time: they would have to be replayed after a crash. */
+const snapshotChangesMin = 20_000;
+
+interface Chore {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly work: (signal: AbortSignal) => Promise<void>;
+}
+
+/** What has to be done again and again beside the work: deleting what nobody needs, writing snapshots. */
+export class Housekeeping {
+  readonly #options: HousekeepingOptions;
+  readonly #stop = new AbortController();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { indexes, snapshotMs, blobs, logger } = this.#options;
+    this.#repeat({ name: 'sweep', everyMs: sweepMs, work: (signal) => this.#sweep(signal) });
+    this.#repeat({ name: 'snapshot', everyMs: snapshotMs, work: () => indexes.snapshot() });
+    this.#repeat({
+      name: 'early snapshot',
+      everyMs: sweepMs,
+      work: () => indexes.snapshot(snapshotChangesMin),
+    });
+    this.#run({
+      name: 'orphans',
+      everyMs: 0,
+      work: async (signal) => {
+        const collected = await blobs.collectOrphans(signal);
+        if (collected > 0) logger.info({ files: collected }, 'files that nothing refers to were deleted');
+      },
+    });
+  }
+
+  /** Waits for what runs. Twice is once. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    await Promise.all(this.#running);
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { clock, logger, store, blobs } = this.#options;
+    await collectGarbage({ store, blobs }, clock.now(), signal);
+    const swept = await sweepCollections({ store, blobs }, clock.now(), signal);
+    for (const collectionId of swept) logger.info({ collectionId }, 'deleted collection is cleared away');
+  }
+
+  #repeat(chore: Chore): void {
+    if (this.#stop.signal.aborted) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void this.#run(chore).then(() => this.#repeat(chore));
+    }, chore.everyMs);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+
+  /** A chore that fails is told in the log and tried again at its next time. */
+  #run({ name, work }: Chore): Promise<void> {
+    const run = work(this.#stop.signal)
+      .catch((error: unknown) => {
+        if (this.#stop.signal.aborted) return;
+        this.#options.logger.warn({ chore: name, error: String(error) }, 'housekeeping failed; will retry');
+      })
+      .finally(() => this.#running.delete(run));
+    this.#running.add(run);
+    return run;
+  }
+}

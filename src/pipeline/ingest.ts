@@ -1,0 +1,258 @@
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { DocumentRecord } from '../store/documents.ts';
+import { type Job, JobQueue } from '../store/jobs.ts';
+import { ExpectationFailed, type Store } from '../store/store.ts';
+import { Abandoned, type DocumentProgress } from './document-progress.ts';
+import type { IngestSteps, StepFailure } from './ingest-steps.ts';
+
+export interface IngestOptions {
+  readonly store: Store;
+  readonly progress: DocumentProgress;
+  readonly steps: IngestSteps;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Documents that are parsed, and that are chunked, embedded and indexed, at the same time. */
+  readonly parallel: { readonly parse: number; readonly index: number };
+}
+
+/** Attempts at one step before the document fails for a reason of our own. */
+const attemptsMax = 4;
+/** Milliseconds before the second attempt; each further one waits four times as long. */
+const retryMsFirst = 500;
+const retryFactor = 4;
+
+interface Lane {
+  readonly queue: JobQueue;
+  readonly runningMax: number;
+  running: number;
+  timer: NodeJS.Timeout | null;
+}
+
+/**
+ * Drives documents through parse, chunk, embed and index. What is to be done is durable in the store; this class only
+ * decides what runs when. Files that take long to parse have a lane of their own, so that texts never wait for them.
+ */
+export class Ingest {
+  readonly #options: IngestOptions;
+  readonly #lanes: { readonly parse: Lane; readonly index: Lane };
+  readonly #running = new Map<number, AbortController>();
+  readonly #waiters = new Map<number, Set<() => void>>();
+  readonly #ended = new Set<Promise<void>>();
+  #closed = false;
+
+  /** Reads the unfinished jobs; `start` begins to work on them. */
+  static async open(options: IngestOptions): Promise<Ingest> {
+    const parse = await JobQueue.open(options.store, (job) => job.step === 'parse');
+    const index = await JobQueue.open(options.store, (job) => job.step !== 'parse');
+    return new Ingest(options, { parse, index });
+  }
+
+  private constructor(options: IngestOptions, queues: { parse: JobQueue; index: JobQueue }) {
+    this.#options = options;
+    const lane = (queue: JobQueue, runningMax: number): Lane => ({
+      queue,
+      runningMax,
+      running: 0,
+      timer: null,
+    });
+    this.#lanes = {
+      parse: lane(queues.parse, options.parallel.parse),
+      index: lane(queues.index, options.parallel.index),
+    };
+  }
+
+  /** Documents that wait or are being worked on. */
+  get depth(): number {
+    return Object.values(this.#lanes).reduce((sum, { queue }) => sum + queue.waiting + queue.claimed, 0);
+  }
+
+  /** The same by lane, for the metrics. */
+  depths(): Record<'parse' | 'index', number> {
+    const of = ({ queue }: Lane) => queue.waiting + queue.claimed;
+    return { parse: of(this.#lanes.parse), index: of(this.#lanes.index) };
+  }
+
+  start(): void {
+    for (const lane of Object.values(this.#lanes)) this.#pump(lane);
+  }
+
+  /** A job whose record is durable. */
+  offer(job: Job): void {
+    if (this.#closed) return;
+    const lane = this.#laneOf(job);
+    lane.queue.offer(job);
+    this.#pump(lane);
+  }
+
+  /** Nobody needs this version any more: work on it stops, and whoever waits for it is told. */
+  abandon(version: number): void {
+    this.#running.get(version)?.abort(new Abandoned());
+    this.#tell(version);
+  }
+
+  /** Resolves when the version is indexed, has failed or is abandoned, or when `signal` aborts. */
+  settled(version: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        signal.removeEventListener('abort', done);
+        const waiters = this.#waiters.get(version);
+        waiters?.delete(done);
+        if (waiters?.size === 0) this.#waiters.delete(version);
+        resolve();
+      };
+      if (signal.aborted) return resolve();
+      signal.addEventListener('abort', done);
+      const waiters = this.#waiters.get(version) ?? new Set();
+      this.#waiters.set(version, waiters.add(done));
+    });
+  }
+
+  /** Stops the work; what is unfinished goes on at the next start. Twice is once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const lane of Object.values(this.#lanes)) if (lane.timer !== null) clearTimeout(lane.timer);
+    for (const controller of this.#running.values()) controller.abort(new Abandoned());
+    await Promise.all(this.#ended);
+  }
+
+  #laneOf(job: Job): Lane {
+    return job.step === 'parse' ? this.#lanes.parse : this.#lanes.index;
+  }
+
+  #pump(lane: Lane): void {
+    while (!this.#closed && lane.running < lane.runningMax) {
+      const job = lane.queue.claim(this.#options.clock.now());
+      if (job === null) {
+        this.#wake(lane);
+        return;
+      }
+      lane.running += 1;
+      const run = this.#run(job).then((next) => {
+        lane.running -= 1;
+        this.#ended.delete(run);
+        lane.queue.settle(job.version);
+        if (next === null) this.#tell(job.version);
+        else this.offer(next);
+        this.#pump(lane);
+      });
+      this.#ended.add(run);
+    }
+  }
+
+  #wake(lane: Lane): void {
+    if (lane.timer !== null) clearTimeout(lane.timer);
+    lane.timer = null;
+    const due = lane.queue.nextDue();
+    if (due === null) return;
+    lane.timer = setTimeout(() => this.#pump(lane), Math.max(1, due - this.#options.clock.now()));
+    lane.timer.unref();
+  }
+
+  /** One job, as far as its lane goes. Answers the job that comes next, null when there is none. Never rejects. */
+  async #run(job: Job): Promise<Job | null> {
+    const controller = new AbortController();
+    this.#running.set(job.version, controller);
+    try {
+      return await this.#step(job, controller.signal);
+    } catch (error) {
+      return await this.#recover(job, error);
+    } finally {
+      this.#running.delete(job.version);
+    }
+  }
+
+  async #step(job: Job, signal: AbortSignal): Promise<Job | null> {
+    const { progress, steps } = this.#options;
+    const record = progress.current(job);
+    if (job.step === 'parse') {
+      await progress.begin(job, 'parsing');
+      const outcome = await steps.parse(record, signal);
+      return 'failure' in outcome
+        ? await this.#fail(job, 'parsing_failed', outcome.failure)
+        : await progress.parsed(job, outcome);
+    }
+    await progress.begin(job, 'indexing');
+    if (job.step === 'chunk' && steps.needsChunks(record)) {
+      job = await progress.chunked(job, await steps.chunk(record, signal));
+    }
+    await this.#index(job, record, signal);
+    return null;
+  }
+
+  async #index(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<void> {
+    const { progress, steps, logger } = this.#options;
+    await steps.stage(record);
+    try {
+      signal.throwIfAborted();
+      await progress.indexed(job);
+    } catch (error) {
+      steps.unstage(record);
+      throw error;
+    }
+    logger.debug({ documentId: job.documentId, version: job.version }, 'document indexed');
+  }
+
+  async #fail(job: Job, status: 'parsing_failed' | 'indexing_failed', failure: StepFailure): Promise<null> {
+    const { progress, logger } = this.#options;
+    const retryable = failure.code === 'timeout' || failure.code === 'memory' || failure.code === 'crash';
+    await progress.failed(job, status, { ...failure, retryable });
+    logger.info({ documentId: job.documentId, code: failure.code, status }, 'document failed');
+    return null;
+  }
+
+  /** What becomes of a job whose step threw. */
+  async #recover(job: Job, error: unknown): Promise<Job | null> {
+    const { clock, logger, progress } = this.#options;
+    if (this.#closed || error instanceof Abandoned || error instanceof ExpectationFailed) return null;
+    if (this.#isAbandoned(job)) return null;
+    try {
+      // A store or pool that cannot take work now is nobody's fault: the attempt does not count.
+      if (error instanceof AppError && error.options.retryAfterMs !== undefined) {
+        return { ...job, notBefore: clock.now() + error.options.retryAfterMs };
+      }
+      const attempts = job.attempts + 1;
+      logger.error(
+        { documentId: job.documentId, step: job.step, attempts, error: describe(error) },
+        'ingest step failed',
+      );
+      if (attempts >= attemptsMax) {
+        const status = job.step === 'parse' ? 'parsing_failed' : 'indexing_failed';
+        return await this.#fail(job, status, {
+          code: 'crash',
+          message:
+            'The server could not finish this document; its log says why. Set index_status to try again.',
+        });
+      }
+      const notBefore = clock.now() + retryMsFirst * retryFactor ** (attempts - 1);
+      const next = { ...job, attempts, notBefore };
+      await progress.postponed(next);
+      return next;
+    } catch (second) {
+      if (this.#closed || second instanceof Abandoned || second instanceof ExpectationFailed) return null;
+      logger.error(
+        { documentId: job.documentId, error: describe(second) },
+        'ingest could not record a failure',
+      );
+      return { ...job, notBefore: clock.now() + retryMsFirst * retryFactor };
+    }
+  }
+
+  #isAbandoned(job: Job): boolean {
+    try {
+      this.#options.progress.current(job);
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
+  #tell(version: number): void {
+    for (const resolve of this.#waiters.get(version) ?? []) resolve();
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,105 @@
+import type { InputType } from '../models/model.ts';
+import type { EmbedReply, RerankReply } from '../models/registry.ts';
+import type { Pool, TaskPriority } from './pools.ts';
+
+export interface ModelRunOptions {
+  readonly priority: TaskPriority;
+  readonly model?: string;
+}
+
+export interface EmbedRun {
+  /** `texts.length` rows of `dimensions` floats, unit length. */
+  readonly vectors: Float32Array;
+  readonly dimensions: number;
+  readonly tokens: number;
+  readonly inferenceMs: number;
+}
+
+export interface RerankRun {
+  /** One score in 0..1 per document, in the order given. */
+  readonly scores: Float32Array;
+  readonly tokens: number;
+  readonly inferenceMs: number;
+}
+
+/** Characters that one worker task holds at most: small enough that a query never waits long behind another's work. */
+const taskUnitsMax = 64_000;
+
+/** Runs the models in their pools: splits long lists, so that urgent work gets in between, and joins the answers. */
+export class ModelRunner {
+  readonly #embedPool: Pool;
+  readonly #rerankPool: Pool;
+  readonly #embedModel: string;
+
+  constructor(pools: { readonly embed: Pool; readonly rerank: Pool }, embedModel: string) {
+    this.#embedPool = pools.embed;
+    this.#rerankPool = pools.rerank;
+    this.#embedModel = embedModel;
+  }
+
+  /** Vectors for `texts`, in their order. No text, no run. */
+  async embed(texts: readonly string[], inputType: InputType, options: ModelRunOptions): Promise<EmbedRun> {
+    const model = options.model ?? this.#embedModel;
+    const parts = await Promise.all(
+      slices(texts).map((part) =>
+        this.#embedPool.run<EmbedReply>({ model, texts: part, inputType }, { priority: options.priority }),
+      ),
+    );
+    const vectors = join(parts.map((part) => part.vectors));
+    return {
+      vectors,
+      dimensions: texts.length === 0 ? 0 : vectors.length / texts.length,
+      tokens: sum(parts.map((part) => part.tokens)),
+      inferenceMs: sum(parts.map((part) => part.inferenceMs)),
+    };
+  }
+
+  /** Relevance of each document to the query, in their order. */
+  async rerank(
+    model: string,
+    query: string,
+    documents: readonly string[],
+    options: ModelRunOptions,
+  ): Promise<RerankRun> {
+    const parts = await Promise.all(
+      slices(documents).map((part) =>
+        this.#rerankPool.run<RerankReply>({ model, query, documents: part }, { priority: options.priority }),
+      ),
+    );
+    return {
+      scores: join(parts.map((part) => part.scores)),
+      tokens: sum(parts.map((part) => part.tokens)),
+      inferenceMs: sum(parts.map((part) => part.inferenceMs)),
+    };
+  }
+}
+
+/** Consecutive runs of texts, each at most `taskUnitsMax` characters long or a single text. */
+function slices(texts: readonly string[]): string[][] {
+  const runs: string[][] = [];
+  let units = Number.POSITIVE_INFINITY;
+  for (const text of texts) {
+    if (units + text.length > taskUnitsMax) {
+      runs.push([]);
+      units = 0;
+    }
+    runs.at(-1)!.push(text);
+    units += text.length;
+  }
+  return runs;
+}
+
+function join(parts: readonly Float32Array[]): Float32Array {
+  if (parts.length === 1) return parts[0]!;
+  const whole = new Float32Array(sum(parts.map((part) => part.length)));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,128 @@
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import { AppError } from '../base/app-error.ts';
+
+/** Who waits for a thread, most urgent first: a person's query, a fast model call, ingest, a slow model call. */
+export const taskPriorities = ['query', 'fast', 'ingest', 'slow'] as const;
+export type TaskPriority = (typeof taskPriorities)[number];
+
+export const poolNames = ['parse', 'chunk', 'embed', 'rerank'] as const;
+export type PoolName = (typeof poolNames)[number];
+
+export interface PoolOptions {
+  readonly name: PoolName;
+  readonly threads: number;
+  /** Tasks that may wait; one more is refused with 503. */
+  readonly queueTasksMax: number;
+  /** What workers post outside of a task's answer, for example the processes they own. */
+  readonly onMessage?: (message: unknown) => void;
+}
+
+export interface RunOptions {
+  readonly priority?: TaskPriority;
+  /** Aborting ends the worker thread that runs the task: only for work that must not go on. */
+  readonly signal?: AbortSignal;
+}
+
+type QueuedTask = Parameters<PiscinaQueue['push']>[0];
+type PiscinaQueue = NonNullable<NonNullable<ConstructorParameters<typeof Piscina>[0]>['taskQueue']>;
+
+/** First in, first out within a priority; a more urgent priority always goes first. */
+class PriorityQueue implements PiscinaQueue {
+  readonly #lanes: QueuedTask[][] = taskPriorities.map(() => []);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(task: QueuedTask): void {
+    this.#lane(task).push(task);
+    this.#size += 1;
+  }
+
+  unshift(task: QueuedTask): void {
+    this.#lane(task).unshift(task);
+    this.#size += 1;
+  }
+
+  shift(): QueuedTask | null {
+    for (const lane of this.#lanes) {
+      const task = lane.shift();
+      if (task === undefined) continue;
+      this.#size -= 1;
+      return task;
+    }
+    return null;
+  }
+
+  remove(task: QueuedTask): void {
+    const lane = this.#lane(task);
+    const at = lane.indexOf(task);
+    if (at === -1) return;
+    lane.splice(at, 1);
+    this.#size -= 1;
+  }
+
+  #lane(task: QueuedTask): QueuedTask[] {
+    const options = task[Piscina.queueOptionsSymbol as keyof QueuedTask] as {
+      priority?: TaskPriority;
+    } | null;
+    return this.#lanes[taskPriorities.indexOf(options?.priority ?? 'ingest')]!;
+  }
+}
+
+/** A bounded pool of worker threads around one file of `workers/`. The only door to Piscina. */
+export class Pool {
+  readonly name: PoolName;
+  readonly threads: number;
+  readonly #queueTasksMax: number;
+  readonly #piscina: Piscina;
+  #waiting = 0;
+
+  constructor(options: PoolOptions) {
+    this.name = options.name;
+    this.threads = options.threads;
+    this.#queueTasksMax = options.queueTasksMax;
+    this.#piscina = new Piscina({
+      filename: fileURLToPath(new URL(`../../workers/${options.name}.js`, import.meta.url)),
+      minThreads: options.threads,
+      maxThreads: options.threads,
+      concurrentTasksPerWorker: 1,
+      taskQueue: new PriorityQueue(),
+      // Waiting on Atomics keeps an idle worker from ever seeing its own events (a parser process that dies, a port).
+      atomics: 'disabled',
+    });
+    if (options.onMessage !== undefined) this.#piscina.on('message', options.onMessage);
+  }
+
+  /** Tasks given to the pool and not answered yet. */
+  get depth(): number {
+    return this.#waiting;
+  }
+
+  /** Runs one task. Refused with 503 when too many wait; whatever the worker throws arrives here. */
+  async run<Result>(task: object, options: RunOptions = {}): Promise<Result> {
+    if (this.#waiting >= this.#queueTasksMax + this.threads) {
+      throw new AppError(
+        'unavailable',
+        `The server is busy: too much work waits for the ${this.name} pool.`,
+        {
+          retryAfterMs: 1_000,
+        },
+      );
+    }
+    this.#waiting += 1;
+    try {
+      const queued = { ...task, [Piscina.queueOptionsSymbol]: { priority: options.priority ?? 'ingest' } };
+      return await this.#piscina.run(queued, options.signal === undefined ? {} : { signal: options.signal });
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  /** Waits for running tasks; those that still queue are refused. Twice is once. */
+  async close(): Promise<void> {
+    await this.#piscina.destroy();
+  }
+}

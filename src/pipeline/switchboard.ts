@@ -1,0 +1,75 @@
+import type { ChangeLog, LiveVersions } from '../store/changes.ts';
+import type { Sequence } from '../store/sequence.ts';
+import type { Operation, Store, WriteOptions } from '../store/store.ts';
+import type { Indexes } from './indexes.ts';
+
+/** One step of what search answers from: a version appears, disappears or replaces another. */
+export interface Switch {
+  readonly collectionId: string;
+  readonly shard: number;
+  readonly add: { readonly version: number; readonly documentId: string } | null;
+  /** Version that search answers from until now. */
+  readonly remove: number | null;
+}
+
+export interface SwitchboardOptions {
+  readonly store: Store;
+  readonly sequence: Sequence;
+  readonly changes: ChangeLog;
+  readonly live: LiveVersions;
+  readonly indexes: Indexes;
+}
+
+/**
+ * Changes the shards and the store as one step. The shards come first, in the very turn in which the write is handed
+ * over: so whoever reads `indexed` finds the document by the next query, and changes reach both in the same order.
+ * When the write is refused, the shards are put back to what the store says.
+ */
+export class Switchboard {
+  readonly #options: SwitchboardOptions;
+
+  constructor(options: SwitchboardOptions) {
+    this.#options = options;
+  }
+
+  /** Writes `operations` together with the switch. Rejects as `Store.write` does, and then nothing has changed. */
+  async apply(
+    change: Switch | null,
+    operations: readonly Operation[],
+    options: WriteOptions = {},
+  ): Promise<void> {
+    const { store, indexes } = this.#options;
+    if (change === null || (change.add === null && change.remove === null)) {
+      await store.write(operations, options);
+      return;
+    }
+    await indexes.ready();
+    const durable = store.write([...operations, ...this.#switch(change)], options);
+    try {
+      await durable;
+    } catch (error) {
+      await indexes.restore(change.collectionId, {
+        shard: change.shard,
+        ...(change.add === null ? {} : { added: change.add.version }),
+        ...(change.remove === null ? {} : { removed: change.remove }),
+      });
+      throw error;
+    }
+  }
+
+  /** Switches the shards now, and answers the operations that say so in the store. */
+  #switch({ collectionId, shard, add, remove }: Switch): Operation[] {
+    const { sequence, changes, live, indexes } = this.#options;
+    const change = {
+      sequence: sequence.next(),
+      shard,
+      ...(add === null ? {} : { add: add.version }),
+      ...(remove === null ? {} : { remove }),
+    };
+    indexes.commit(collectionId, change);
+    const operations = [changes.put(collectionId, change)];
+    if (add !== null) operations.push(live.put(collectionId, { shard, ...add }));
+    if (remove !== null) operations.push(live.delete(collectionId, { shard, version: remove }));
+    return operations;
+  }
+}

@@ -1,0 +1,335 @@
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
+import type { Contents, StoredChunk } from '../store/content.ts';
+import type { VersionRecord, Versions } from '../store/versions.ts';
+import type { Language } from '../text/languages.ts';
+import type { AnalysedQuery } from '../text/query.ts';
+import { analyseQuery, matchedWords } from '../text/query.ts';
+import { type Candidate, findCandidates } from './candidates.ts';
+import { type Child, scoreChildren } from './children.ts';
+import { blend } from './fuse.ts';
+import { pageOf } from './page-of.ts';
+import { type Passage, passageText, readPassages } from './passages.ts';
+import type { SearchRequest, SearchTimes } from './query-request.ts';
+
+/** What the models do for a query; `pipeline/model-runner` and `pipeline/query-batcher` behind it. */
+export interface QueryModels {
+  /** Unit-length vector; `shared` lets the query wait a little and share a run with others. */
+  embed(query: string, shared: boolean): Promise<Float32Array>;
+  /** Scores in 0..1, one per text. */
+  rerank(model: string, query: string, texts: readonly string[]): Promise<Float32Array>;
+}
+
+export interface SearchOptions {
+  readonly models: QueryModels;
+  /** Throws 503 while a collection is loading. */
+  readonly indexOf: (collectionId: string) => CollectionIndex;
+  readonly versions: Versions;
+  readonly contents: Contents;
+  readonly clock: Clock;
+}
+
+/** How a hit was found. */
+export interface HitOrigin {
+  readonly lexical: number;
+  readonly similarity: number;
+  readonly fused: number;
+  readonly rerank: number | null;
+  /** Words of the query, as typed, that the text holds; only with `explain`. */
+  readonly words: readonly string[];
+}
+
+interface Hit {
+  readonly version: VersionRecord;
+  readonly score: number;
+  readonly origin: HitOrigin;
+}
+
+export interface SnippetHit extends Hit {
+  readonly text: string;
+  /** Code points in the document's text, half-open. */
+  readonly start: number;
+  readonly end: number;
+  /** First page, and the page behind the last. */
+  readonly pageStart: number;
+  readonly pageEnd: number;
+}
+
+export interface PageHit extends Hit {
+  readonly pageIndex: number;
+}
+
+export type DocumentHit = Hit;
+
+export interface Found<H> {
+  /** Best first. */
+  readonly hits: H[];
+  readonly shards: IndexHits['shards'];
+  readonly times: SearchTimes;
+}
+
+/** Everything one query carries through the stages. */
+interface Run {
+  readonly request: SearchRequest;
+  readonly vector: Float32Array;
+  readonly analysed: AnalysedQuery;
+  readonly times: SearchTimes;
+}
+
+/** A passage or precise chunk in the final order. */
+interface Ranked<T> {
+  readonly item: T;
+  readonly score: number;
+  readonly fused: number;
+  readonly rerank: number | null;
+}
+
+/** Rows that each side hands in at least, so that fusion has something to choose from. */
+const depthMin = 100;
+/** Rows that each side hands in at most, however few documents they belong to. */
+const depthMax = 16_384;
+/** Best candidates that a reranker reads. */
+const rerankDepth = 100;
+/** Stands for a text that nobody asked to explain. */
+const unread = { text: '', language: null };
+/** Passages whose precise chunks are scored at least. */
+const precisePassagesMin = 32;
+
+/** A question -> ranked snippets, pages or documents: embed, search the shards, fuse, rerank, read, cut. */
+export class Search {
+  readonly #options: SearchOptions;
+
+  constructor(options: SearchOptions) {
+    this.#options = options;
+  }
+
+  /** Passages of about 2,000 characters. */
+  async snippets(request: SearchRequest): Promise<Found<SnippetHit>> {
+    const run = await this.#begin(request);
+    const { candidates, shards } = await this.#candidates(run, Math.max(depthMin, request.k));
+    const pool = request.reranker === null ? request.k : Math.max(rerankDepth, request.k);
+    const passages = this.#read(run, candidates.slice(0, pool));
+    const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
+    const hits = ranked.slice(0, request.k).map((entry) => {
+      const { version, chunk, candidate } = entry.item;
+      const { text, start, end, pageStart, pageEnd } = chunk;
+      const origin = this.#origin(run, entry, candidate, chunk);
+      return { version, score: entry.score, origin, text, start, end, pageStart, pageEnd };
+    });
+    return { hits, shards, times: run.times };
+  }
+
+  /** Passages of about 200 characters: the precise children of the best coarse ones. */
+  async preciseSnippets(request: SearchRequest): Promise<Found<SnippetHit>> {
+    const run = await this.#begin(request);
+    const { candidates, shards } = await this.#candidates(run, Math.max(depthMin, request.k));
+    const passages = this.#read(run, candidates.slice(0, Math.max(precisePassagesMin, request.k)));
+    const children = scoreChildren(passages, run, this.#options.contents).sort((a, b) => b.score - a.score);
+    const pool = children.slice(0, request.reranker === null ? request.k : Math.max(rerankDepth, request.k));
+    const ranked = await this.#rerank(run, pool, childText, (child) => child.score);
+    const hits = ranked.slice(0, request.k).map((entry) => this.#childHit(run, entry));
+    return { hits, shards, times: run.times };
+  }
+
+  async pages(request: SearchRequest): Promise<Found<PageHit>> {
+    const run = await this.#begin(request);
+    const depth = Math.max(depthMin, request.k * 2);
+    const { candidates, shards } = await this.#candidates(run, depth);
+    const passages = this.#read(run, candidates.slice(0, depth));
+    const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
+    const best = new Map<string, PageHit>();
+    for (const entry of ranked) {
+      const { version, candidate, chunk } = entry.item;
+      const origin = this.#origin(run, entry, candidate, chunk);
+      for (const { pageIndex, share } of this.#pagesOf(run, entry.item)) {
+        const key = `${version.version} ${pageIndex}`;
+        const score = entry.score * share;
+        if ((best.get(key)?.score ?? -1) < score) best.set(key, { version, pageIndex, score, origin });
+      }
+    }
+    const hits = [...best.values()].sort((a, b) => b.score - a.score).slice(0, request.k);
+    return { hits, shards, times: run.times };
+  }
+
+  async documents(request: SearchRequest): Promise<Found<DocumentHit>> {
+    const run = await this.#begin(request);
+    let depth = Math.max(depthMin, request.k * 2);
+    let found = await this.#candidates(run, depth);
+    while (!this.#enough(request, found.candidates, depth)) {
+      depth *= 4;
+      found = await this.#candidates(run, depth);
+    }
+    const ranked = await this.#rankCandidates(run, found.candidates);
+    const hits = new Map<number, Ranked<Candidate>>();
+    for (const entry of ranked) {
+      if (!hits.has(entry.item.version)) hits.set(entry.item.version, entry);
+      if (hits.size === request.k) break;
+    }
+    return { hits: this.#documentHits(run, [...hits.values()]), shards: found.shards, times: run.times };
+  }
+
+  /** Documents that a filter matches, in no particular order; no words, no vectors. */
+  async list(request: Omit<SearchRequest, 'query' | 'reranker' | 'wide'>): Promise<Found<DocumentHit>> {
+    const { clock, indexOf, versions } = this.#options;
+    const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
+    const { collectionId } = request.collection;
+    const started = clock.monotonic();
+    const numbers = await indexOf(collectionId).list(request.filter, request.k);
+    times.search = clock.monotonic() - started;
+    const origin: HitOrigin = { lexical: 0, similarity: 0, fused: 0, rerank: null, words: [] };
+    const hits = versions
+      .getMany(collectionId, [...numbers])
+      .flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
+    return { hits, shards: [], times };
+  }
+
+  async #begin(request: SearchRequest): Promise<Run> {
+    const { clock, models } = this.#options;
+    const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
+    const started = clock.monotonic();
+    const vector = await models.embed(request.query, request.wide);
+    times.embed = clock.monotonic() - started;
+    const analysed = analyseQuery(request.query, request.collection.languages as readonly Language[]);
+    return { request, vector, analysed, times };
+  }
+
+  async #candidates(
+    { request, vector, analysed, times }: Run,
+    depth: number,
+  ): Promise<Awaited<ReturnType<typeof findCandidates>>> {
+    const { clock, indexOf } = this.#options;
+    const started = clock.monotonic();
+    const { filter, wide, deadlineMs, signal } = request;
+    const index = indexOf(request.collection.collectionId);
+    const found = await findCandidates(index, { vector, analysed, filter, depth, wide, deadlineMs, signal });
+    times.search += clock.monotonic() - started;
+    return found;
+  }
+
+  #read({ request, times }: Run, candidates: readonly Candidate[]): Passage[] {
+    const { clock } = this.#options;
+    const started = clock.monotonic();
+    const passages = readPassages(this.#options, request.collection.collectionId, candidates);
+    times.read += clock.monotonic() - started;
+    return passages;
+  }
+
+  /** Blends in the reranker over the best items, when one is asked for; the rest follow in their order. */
+  async #rerank<T>(
+    { request, times }: Run,
+    items: readonly T[],
+    textOf: (item: T) => string,
+    fusedOf: (item: T) => number,
+  ): Promise<Ranked<T>[]> {
+    const plain = (item: T) => ({ item, score: fusedOf(item), fused: fusedOf(item), rerank: null });
+    if (request.reranker === null || items.length === 0) return items.map(plain);
+    const { clock, models } = this.#options;
+    const started = clock.monotonic();
+    const pool = items.slice(0, Math.max(rerankDepth, Math.min(request.k, limits.topSnippetsMax)));
+    const scores = await models.rerank(request.reranker, request.query, pool.map(textOf));
+    const blended = blend(scores, Float32Array.from(pool, fusedOf));
+    times.rerank += clock.monotonic() - started;
+    const ranked: Ranked<T>[] = pool
+      .map((item, i) => ({ item, score: blended[i]!, fused: fusedOf(item), rerank: scores[i]! }))
+      .sort((a, b) => b.score - a.score);
+    // Items that the reranker has not read keep their order below those that it has.
+    const floor = ranked.at(-1)!.score;
+    const rest = items.slice(pool.length).map((item) => ({ ...plain(item), score: floor * fusedOf(item) }));
+    return [...ranked, ...rest];
+  }
+
+  /** Candidates in their final order; their text is read only when a reranker needs it. */
+  async #rankCandidates(run: Run, candidates: readonly Candidate[]): Promise<Ranked<Candidate>[]> {
+    if (run.request.reranker === null) {
+      return candidates.map((item) => ({ item, score: item.fused, fused: item.fused, rerank: null }));
+    }
+    const passages = this.#read(run, candidates.slice(0, rerankDepth));
+    const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
+    const floor = ranked.at(-1)?.score ?? 1;
+    const rest = candidates
+      .slice(rerankDepth)
+      .map((item) => ({ item, score: floor * item.fused, fused: item.fused, rerank: null }));
+    return [...ranked.map((entry) => ({ ...entry, item: entry.item.candidate })), ...rest];
+  }
+
+  #documentHits(run: Run, ranked: readonly Ranked<Candidate>[]): DocumentHit[] {
+    const { request, times } = run;
+    const { clock, versions } = this.#options;
+    const started = clock.monotonic();
+    const records = versions.getMany(
+      request.collection.collectionId,
+      ranked.map(({ item }) => item.version),
+    );
+    times.read += clock.monotonic() - started;
+    const texts = request.explain ? this.#texts(run, ranked) : new Map<number, StoredChunk>();
+    return ranked.flatMap((entry, i) => {
+      const version = records[i];
+      if (version === undefined) return [];
+      const origin = this.#origin(run, entry, entry.item, texts.get(version.version) ?? unread);
+      return [{ version, score: entry.score, origin }];
+    });
+  }
+
+  #texts(run: Run, ranked: readonly Ranked<Candidate>[]): Map<number, StoredChunk> {
+    const passages = this.#read(
+      run,
+      ranked.map(({ item }) => item),
+    );
+    return new Map(passages.map(({ version, chunk }) => [version.version, chunk]));
+  }
+
+  #childHit(run: Run, entry: Ranked<Child>): SnippetHit {
+    const { passage, index } = entry.item;
+    const { version, chunk, place } = passage;
+    const span = chunk.children[index]!;
+    const text = chunk.text.slice(span.start, span.end);
+    let [pageStart, pageEnd] = [chunk.pageStart, chunk.pageEnd];
+    if (pageEnd - pageStart > 1) {
+      const starts = this.#options.contents.layout(place.documentId)?.pageStarts ?? new Uint32Array(1);
+      pageStart = pageOf(starts, span.startCodePoint);
+      pageEnd = pageOf(starts, span.endCodePoint - 1) + 1;
+    }
+    const origin = this.#origin(run, entry, entry.item, { text, language: chunk.language });
+    const { startCodePoint: start, endCodePoint: end } = span;
+    return { version, score: entry.score, origin, text, start, end, pageStart, pageEnd };
+  }
+
+  /** The pages a passage lies on, and how much of its score each deserves. */
+  #pagesOf(run: Run, passage: Passage): { pageIndex: number; share: number }[] {
+    const { pageStart, pageEnd, children } = passage.chunk;
+    if (pageEnd - pageStart === 1) return [{ pageIndex: pageStart, share: 1 }];
+    const starts = this.#options.contents.layout(passage.place.documentId)?.pageStarts;
+    if (starts === undefined) return [];
+    const best = new Map<number, number>();
+    for (const { index, score } of scoreChildren([passage], run, this.#options.contents)) {
+      const page = pageOf(starts, children[index]!.startCodePoint);
+      best.set(page, Math.max(best.get(page) ?? 0, score));
+    }
+    const most = Math.max(...best.values(), Number.EPSILON);
+    return [...best].map(([pageIndex, score]) => ({ pageIndex, share: score / most }));
+  }
+
+  #origin(
+    { request, analysed }: Run,
+    { fused, rerank }: Ranked<unknown>,
+    { lexical, similarity }: { lexical: number; similarity: number },
+    found: { readonly text: string; readonly language: string | null },
+  ): HitOrigin {
+    const words = request.explain
+      ? matchedWords(analysed, found.text, found.language as Language | null)
+      : [];
+    return { lexical, similarity, fused, rerank, words };
+  }
+
+  /** Whether looking deeper could find further documents. */
+  #enough({ k }: SearchRequest, candidates: readonly Candidate[], depth: number): boolean {
+    if (depth >= depthMax || candidates.length < depth) return true;
+    return new Set(candidates.map((candidate) => candidate.version)).size >= k;
+  }
+}
+
+function childText({ passage, index }: Child): string {
+  const { start, end } = passage.chunk.children[index]!;
+  return passage.chunk.text.slice(start, end);
+}

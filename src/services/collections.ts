@@ -1,0 +1,111 @@
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { checkCollectionName, checkShardCount } from '../schemas/checks.ts';
+import type {
+  AddCollectionRequest,
+  DeleteCollectionRequest,
+  GetCollectionListResponse,
+} from '../schemas/collections.ts';
+import type { OrganisationPrincipal } from '../schemas/principal.ts';
+import { type DefaultResponse, success } from '../schemas/wire.ts';
+import type { Collection, Collections } from '../store/collections.ts';
+import { ExpectationFailed, type Store } from '../store/store.ts';
+import type { Call } from './call.ts';
+
+/** What has to happen around a collection's record: its shards open with it, and are cleared away after it. */
+export interface CollectionLifecycle {
+  /** Opens empty shards; called before the record exists, so that nobody finds a collection without them. */
+  open(collection: Collection): Promise<void>;
+  /** Takes the shards out of service and clears everything away in the background. */
+  remove(collection: Collection): Promise<void>;
+}
+
+export interface CollectionServicesOptions {
+  readonly store: Store;
+  readonly collections: Collections;
+  readonly lifecycle: CollectionLifecycle;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Width of the vectors a new collection gets. */
+  readonly dimensions: number;
+}
+
+/** Collections: create, delete, list. */
+export class CollectionServices {
+  readonly #options: CollectionServicesOptions;
+
+  constructor(options: CollectionServicesOptions) {
+    this.#options = options;
+  }
+
+  async addCollection(
+    call: Call<OrganisationPrincipal>,
+    request: AddCollectionRequest,
+  ): Promise<DefaultResponse> {
+    const { store, collections, lifecycle, clock, chance, dimensions } = this.#options;
+    const name = request.collection_name;
+    const shards = request.num_shards ?? 1;
+    checkCollectionName(name);
+    checkShardCount(shards);
+    const { organizationId } = call.principal;
+    if (collections.get(organizationId, name) !== undefined) throw nameTaken(name);
+    const collection: Collection = {
+      collectionId: chance.uuid(),
+      organizationId,
+      name,
+      shards,
+      dimensions,
+      createdAt: clock.now(),
+      languages: [],
+    };
+    await lifecycle.open(collection);
+    try {
+      await store.write(collections.create(collection));
+    } catch (error) {
+      await lifecycle.remove(collection);
+      throw error instanceof ExpectationFailed ? nameTaken(name) : error;
+    }
+    return success;
+  }
+
+  async deleteCollection(
+    call: Call<OrganisationPrincipal>,
+    request: DeleteCollectionRequest,
+  ): Promise<DefaultResponse> {
+    const { store, collections, lifecycle, clock } = this.#options;
+    const collection = findCollection(collections, call.principal, request.collection_name);
+    try {
+      await store.write(collections.delete(collection, clock.now()), { mayUseReserve: true });
+    } catch (error) {
+      throw error instanceof ExpectationFailed ? collectionUnknown(collection.name) : error;
+    }
+    await lifecycle.remove(collection);
+    return success;
+  }
+
+  async getCollectionList(call: Call<OrganisationPrincipal>): Promise<GetCollectionListResponse> {
+    const found = await this.#options.collections.list(call.principal.organizationId);
+    return { collection_names: found.map((collection) => collection.name) };
+  }
+}
+
+/** The caller's own collection of that name. Throws 400 for an impossible name and 404 when there is none. */
+export function findCollection(
+  collections: Collections,
+  principal: OrganisationPrincipal,
+  name: string,
+): Collection {
+  checkCollectionName(name);
+  const collection = collections.get(principal.organizationId, name);
+  if (collection === undefined) throw collectionUnknown(name);
+  return collection;
+}
+
+function collectionUnknown(name: string): AppError {
+  return new AppError('not_found', `There is no collection named ${JSON.stringify(name)}.`);
+}
+
+function nameTaken(name: string): AppError {
+  return new AppError('conflict', `A collection named ${JSON.stringify(name)} exists already.`);
+}

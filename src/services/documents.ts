@@ -1,0 +1,382 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../base/app-error.ts';
+import { derivedUuid } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { AddedDocument, DocumentWriter, NewDocument } from '../pipeline/document-writer.ts';
+import { pathUnknown } from '../pipeline/document-writer.ts';
+import type { Ingest } from '../pipeline/ingest.ts';
+import {
+  checkBatchSize,
+  checkListLimit,
+  checkMetadata,
+  checkPath,
+  checkPathBound,
+  checkPaths,
+  decodeBase64,
+} from '../schemas/checks.ts';
+import {
+  type AddDocumentRequest,
+  type AddDocumentResponse,
+  type AddDocumentsRequest,
+  type AddDocumentsResponse,
+  BatchDocument,
+  type BatchDocumentResult,
+  type DeleteDocumentRequest,
+  type DeleteDocumentResponse,
+  type DocumentContent,
+  type DocumentMetadataResponse,
+  type GetDocumentInfoListRequest,
+  type GetDocumentInfoListResponse,
+  type GetDocumentInfoRequest,
+  type GetDocumentInfoResponse,
+  type GetPageInfoRequest,
+  type GetPageInfoResponse,
+  type UpdateDocumentRequest,
+  type UploadParameters,
+} from '../schemas/documents.ts';
+import type { OrganisationPrincipal } from '../schemas/principal.ts';
+import { compileValidator } from '../schemas/validate.ts';
+import { type DefaultResponse, type DocumentMetadataJson, success } from '../schemas/wire.ts';
+import type { Blobs, HeldBlob } from '../store/blobs.ts';
+import type { Collection, Collections } from '../store/collections.ts';
+import type { Contents } from '../store/content.ts';
+import type { DocumentRecord, Documents } from '../store/documents.ts';
+import type { Versions } from '../store/versions.ts';
+import type { Addresses } from './addresses.ts';
+import type { Call } from './call.ts';
+import { findCollection } from './collections.ts';
+
+/** Decides whether one more document may come in now. */
+export interface Admission {
+  /** Throws `AppError` queue_full or reserve_reached, with the limit that it was. */
+  check(): void;
+}
+
+export interface DocumentServicesOptions {
+  readonly collections: Collections;
+  readonly documents: Documents;
+  readonly versions: Versions;
+  readonly contents: Contents;
+  readonly blobs: Blobs;
+  readonly writer: DocumentWriter;
+  readonly ingest: Ingest;
+  readonly addresses: Addresses;
+  readonly admission: Admission;
+  /** Bytes of metadata that an organisation may give one document. */
+  readonly metadataBytesMax: (organizationId: string) => number;
+}
+
+type DocumentCall = Call<OrganisationPrincipal>;
+interface Answer<Body> {
+  readonly status: number;
+  readonly body: Body;
+}
+
+const textContentType = 'text/plain; charset=utf-8';
+const fileContentType = 'application/octet-stream';
+const terminal: readonly DocumentRecord['status'][] = ['indexed', 'parsing_failed', 'indexing_failed'];
+const validateBatchDocument = compileValidator(BatchDocument);
+
+/** Documents: add, upload, overwrite, delete, update, look at. */
+export class DocumentServices {
+  readonly #options: DocumentServicesOptions;
+
+  constructor(options: DocumentServicesOptions) {
+    this.#options = options;
+  }
+
+  async addDocument(call: DocumentCall, request: AddDocumentRequest): Promise<Answer<AddDocumentResponse>> {
+    const collection = this.#collection(call, request.collection_name);
+    const added = await this.#add(collection, request);
+    const body = request.wait ? await this.#settled(call, collection, request.path, added) : success;
+    return { status: added.created ? 201 : 200, body };
+  }
+
+  /** Each document by itself: what is wrong with one stands in its own result. */
+  async addDocuments(call: DocumentCall, request: AddDocumentsRequest): Promise<AddDocumentsResponse> {
+    checkBatchSize(request.documents.length);
+    const collection = this.#collection(call, request.collection_name);
+    const results = await Promise.all(
+      request.documents.map((item) => this.#addOne(call, collection, item, request.wait ?? false)),
+    );
+    return { results };
+  }
+
+  /** Streams the file to disk while it arrives, hashed on the way. */
+  async uploadDocument(
+    call: DocumentCall,
+    parameters: UploadParameters,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<Answer<AddDocumentResponse>> {
+    const { path, metadata, overwrite, wait } = parameters;
+    const collection = this.#collection(call, parameters.collection_name);
+    this.#check(collection, { path, metadata, overwrite });
+    const file = await this.#receive(body);
+    const added = await this.#addFile(collection, file, { path, metadata, overwrite });
+    const answer = wait ? await this.#settled(call, collection, path, added) : success;
+    return { status: added.created ? 201 : 200, body: answer };
+  }
+
+  async deleteDocument(call: DocumentCall, request: DeleteDocumentRequest): Promise<DeleteDocumentResponse> {
+    checkPaths(request.path);
+    const collection = this.#collection(call, request.collection_name);
+    const paths = typeof request.path === 'string' ? [request.path] : request.path;
+    const deleted = await this.#options.writer.remove(collection, paths);
+    if (deleted.length === 0) {
+      throw paths.length === 1
+        ? pathUnknown(collection, paths[0]!)
+        : new AppError('not_found', 'None of these paths exists in the collection.');
+    }
+    return { deleted_paths: deleted };
+  }
+
+  async updateDocument(call: DocumentCall, request: UpdateDocumentRequest): Promise<DefaultResponse> {
+    const { writer, metadataBytesMax } = this.#options;
+    const { path } = request;
+    const metadata = request.metadata ?? null;
+    const status = request.index_status ?? null;
+    checkPath(path);
+    if (metadata !== null) checkMetadata(metadata, metadataBytesMax(call.principal.organizationId));
+    const collection = this.#collection(call, request.collection_name);
+    if (metadata !== null && status !== null) {
+      throw new AppError(
+        'bad_request',
+        'metadata and index_status cannot be given together: one needs an indexed document, the other a failed one.',
+      );
+    }
+    if (metadata !== null) await writer.updateMetadata(collection, path, metadata);
+    else if (status !== null) await writer.retry(collection, path, status);
+    else this.#record(collection, path);
+    return success;
+  }
+
+  async getDocumentInfo(
+    call: DocumentCall,
+    request: GetDocumentInfoRequest,
+  ): Promise<GetDocumentInfoResponse> {
+    checkPath(request.path);
+    const collection = this.#collection(call, request.collection_name);
+    const record = this.#record(collection, request.path);
+    const { created_at: _, ...document } = this.#describe(call, collection, record);
+    const content = request.include_content ? await this.#text(record) : null;
+    return { document: { ...document, content } };
+  }
+
+  async getDocumentInfoList(
+    call: DocumentCall,
+    request: GetDocumentInfoListRequest,
+  ): Promise<GetDocumentInfoListResponse> {
+    const limit = request.limit ?? limits.listDocumentsMax;
+    const prefix = request.path_prefix ?? null;
+    const pathGt = request.path_gt ?? null;
+    checkListLimit(limit);
+    if (prefix !== null) checkPathBound('path_prefix', prefix);
+    if (pathGt !== null) checkPathBound('path_gt', pathGt);
+    const collection = this.#collection(call, request.collection_name);
+    const documents: DocumentMetadataResponse[] = [];
+    const range = {
+      limit,
+      ...(prefix === null ? {} : { prefix }),
+      ...(pathGt === null ? {} : { pathGt }),
+    };
+    for await (const record of this.#options.documents.list(collection.collectionId, range)) {
+      documents.push(this.#describe(call, collection, record));
+    }
+    return { documents };
+  }
+
+  async getPageInfo(call: DocumentCall, request: GetPageInfoRequest): Promise<GetPageInfoResponse> {
+    const { versions, addresses } = this.#options;
+    const { path, page_index: pageIndex } = request;
+    checkPath(path);
+    const collection = this.#collection(call, request.collection_name);
+    const record = this.#record(collection, path);
+    const { documentId, numPages, collectionId } = record;
+    if (numPages === null || pageIndex < 0 || pageIndex >= numPages) {
+      const has = numPages === null ? 'has no pages yet' : `has ${numPages} pages`;
+      throw new AppError('not_found', `There is no page ${pageIndex}: the document ${has}.`);
+    }
+    const version = versions.get(collectionId, record.version);
+    return {
+      page: {
+        id: derivedUuid(documentId, pageIndex),
+        collection_name: collection.name,
+        path,
+        page_index: pageIndex,
+        content: request.include_content ? this.#page(documentId, pageIndex) : null,
+        image_url: version === undefined ? null : addresses.pageImage(call.baseUrl, version, pageIndex),
+      },
+    };
+  }
+
+  #collection(call: DocumentCall, name: string): Collection {
+    return findCollection(this.#options.collections, call.principal, name);
+  }
+
+  #record(collection: Collection, path: string): DocumentRecord {
+    const record = this.#options.documents.get(collection.collectionId, path);
+    if (record === undefined) throw pathUnknown(collection, path);
+    return record;
+  }
+
+  /** Everything that can be said before a byte of content is stored. */
+  #check(collection: Collection, input: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>): void {
+    const { admission, documents, metadataBytesMax } = this.#options;
+    checkPath(input.path);
+    checkMetadata(input.metadata, metadataBytesMax(collection.organizationId));
+    admission.check();
+    if (!input.overwrite && documents.get(collection.collectionId, input.path) !== undefined) {
+      throw new AppError(
+        'conflict',
+        `The document ${JSON.stringify(input.path)} exists already; set overwrite to true to replace it.`,
+      );
+    }
+  }
+
+  async #add(
+    collection: Collection,
+    request: Pick<AddDocumentRequest, 'path' | 'content' | 'metadata' | 'overwrite'>,
+  ): Promise<AddedDocument> {
+    const { path, content } = request;
+    const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
+    this.#check(collection, common);
+    if (content.type === 'auto') {
+      const file = await this.#options.blobs.put(decodeBase64(content.base64_data));
+      return this.#addFile(collection, file, common);
+    }
+    return this.#options.writer.add(collection, { ...common, ...textDocument(content) });
+  }
+
+  async #addOne(
+    call: DocumentCall,
+    collection: Collection,
+    item: unknown,
+    wait: boolean,
+  ): Promise<BatchDocumentResult> {
+    const path = pathOf(item);
+    try {
+      const document = validateBatchDocument(item);
+      const added = await this.#add(collection, document);
+      const status = added.created ? 201 : 200;
+      if (!wait) return { path, status };
+      const { index_status } = await this.#settled(call, collection, document.path, added);
+      return { path, status, ...(index_status === undefined ? {} : { index_status }) };
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error;
+      const issue = error.options.issues?.[0];
+      const detail = issue === undefined ? error.message : `${issue.loc.join('.')}: ${issue.msg}`;
+      return { path, status: error.status, detail };
+    }
+  }
+
+  async #receive(body: AsyncIterable<Uint8Array>): Promise<HeldBlob> {
+    const writer = await this.#options.blobs.receive();
+    try {
+      for await (const bytes of body) await writer.write(bytes);
+      return await writer.finish();
+    } finally {
+      await writer.abort();
+    }
+  }
+
+  async #addFile(
+    collection: Collection,
+    file: HeldBlob,
+    common: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>,
+  ): Promise<AddedDocument> {
+    try {
+      return await this.#options.writer.add(collection, {
+        ...common,
+        contentKind: 'auto',
+        contentType: fileContentType,
+        rawHash: file.hash,
+        size: file.size,
+        pages: null,
+      });
+    } finally {
+      file.release();
+      // A file that was refused after all belongs to nobody; one that is referenced stays.
+      await this.#options.blobs.collect(file.hash);
+    }
+  }
+
+  /** Waits until the version is indexed or has failed, at most `waitMsMax`, and says how far it is. */
+  async #settled(
+    call: DocumentCall,
+    collection: Collection,
+    path: string,
+    added: AddedDocument,
+  ): Promise<AddDocumentResponse> {
+    const { ingest, documents } = this.#options;
+    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(limits.waitMsMax)]);
+    const settled = ingest.settled(added.version, signal);
+    const read = () => documents.get(collection.collectionId, path);
+    const before = read();
+    if (before?.version === added.version && !terminal.includes(before.status)) await settled;
+    const record = read();
+    if (record?.version !== added.version) return success;
+    return { ...success, index_status: record.status, error: record.error?.message ?? null };
+  }
+
+  #describe(call: DocumentCall, collection: Collection, record: DocumentRecord): DocumentMetadataResponse {
+    return {
+      id: record.documentId,
+      collection_name: collection.name,
+      path: record.path,
+      metadata: record.metadata as DocumentMetadataJson,
+      index_status: record.status,
+      created_at: new Date(record.createdAt).toISOString(),
+      size: record.size,
+      num_pages: record.numPages,
+      file_url: this.#options.addresses.file(call.baseUrl, record.documentId),
+      sha256: record.rawHash,
+      error: record.error?.message ?? null,
+    };
+  }
+
+  /** The whole text: from the chunks, or from the parsed pages as long as there are no chunks. */
+  async #text({ documentId }: DocumentRecord): Promise<string | null> {
+    const { contents } = this.#options;
+    if (contents.parsedHead(documentId) !== undefined)
+      return (await contents.parsedPages(documentId)).join('\n\n');
+    return (await contents.readText(documentId)) ?? null;
+  }
+
+  #page(documentId: string, pageIndex: number): string | null {
+    const { contents } = this.#options;
+    return contents.parsedPage(documentId, pageIndex) ?? contents.readPage(documentId, pageIndex) ?? null;
+  }
+}
+
+function pathOf(item: unknown): string | null {
+  const path = (item as { path?: unknown } | null)?.path;
+  return typeof path === 'string' ? path : null;
+}
+
+/** The pages of a text variant and what is known of them at once. */
+function textDocument(
+  content: Exclude<DocumentContent, { type: 'auto' }>,
+): Pick<NewDocument, 'contentKind' | 'contentType' | 'rawHash' | 'size' | 'pages'> {
+  const given = content.type === 'text' ? [content.text] : content.pages;
+  if (given.length > limits.textPagesMax) {
+    throw new AppError(
+      'too_large',
+      `The document has ${given.length} pages; at most ${limits.textPagesMax} are allowed.`,
+    );
+  }
+  const pages = given.map((page) => page.toWellFormed());
+  const text = pages.join('\n\n');
+  if (text.length > limits.documentTextUnitsMax) {
+    throw new AppError(
+      'too_large',
+      `The document has ${text.length} characters of text; at most ${limits.documentTextUnitsMax} are allowed.`,
+    );
+  }
+  return {
+    contentKind: content.type,
+    contentType: textContentType,
+    rawHash: createHash('sha256').update(text, 'utf8').digest('hex'),
+    size: Buffer.byteLength(text),
+    pages,
+  };
+}

@@ -1,0 +1,115 @@
+import { AppError } from '../base/app-error.ts';
+import type { PageImages } from '../pipeline/page-images.ts';
+import type { Blobs } from '../store/blobs.ts';
+import type { Contents } from '../store/content.ts';
+import type { Documents } from '../store/documents.ts';
+import { readToken } from '../store/tokens.ts';
+import type { VersionRecord, Versions } from '../store/versions.ts';
+
+export interface FileServicesOptions {
+  readonly documents: Documents;
+  readonly versions: Versions;
+  readonly contents: Contents;
+  readonly blobs: Blobs;
+  readonly images: PageImages;
+  /** The installation's secret: only tokens made with it are answered. */
+  readonly secret: Uint8Array;
+}
+
+/** A raw document, ready to be sent. */
+export interface RawDocument {
+  readonly size: number;
+  readonly contentType: string;
+  readonly filename: string;
+  readonly etag: string;
+  readonly open: (range: { readonly start: number; readonly end: number }) => AsyncIterable<Uint8Array>;
+}
+
+/** Bytes of a file that are read and sent at a time. */
+const readBytes = 262_144;
+
+/** Raw documents and page images by token. */
+export class FileServices {
+  readonly #options: FileServicesOptions;
+
+  constructor(options: FileServicesOptions) {
+    this.#options = options;
+  }
+
+  async getDocumentFile(_call: unknown, token: string): Promise<RawDocument> {
+    const { contents, blobs } = this.#options;
+    const version = this.#version(token, 'file');
+    const { path, contentType, rawHash, documentId } = version;
+    const filename = path.split('/').at(-1) || 'document';
+    const size = await blobs.size(rawHash);
+    if (size !== null) {
+      return { size, contentType, filename, etag: rawHash, open: (range) => readFile(blobs, rawHash, range) };
+    }
+    // The text variants have no file: their raw bytes are the joined text.
+    const text = await this.#text(contents, documentId);
+    if (text === undefined) throw gone();
+    const bytes = Buffer.from(text, 'utf8');
+    return {
+      size: bytes.byteLength,
+      contentType,
+      filename,
+      etag: rawHash,
+      open: async function* (range) {
+        yield bytes.subarray(range.start, range.end);
+      },
+    };
+  }
+
+  async getPageImage(_call: unknown, token: string): Promise<{ bytes: Uint8Array; contentType: string }> {
+    const version = this.#version(token, 'page');
+    const bytes = version.hasImages ? await this.#options.images.get(version.rawHash, version.page) : null;
+    if (bytes === null) throw new AppError('not_found', 'This page has no image.');
+    return { bytes, contentType: 'image/jpeg' };
+  }
+
+  /** The version a token stands for: the current one of its document, or the one that search still answers from. */
+  #version(token: string, kind: 'file' | 'page'): VersionRecord & { page: number } {
+    const { secret, documents, versions } = this.#options;
+    const read = readToken(secret, token);
+    if (read === null || read.kind !== kind) throw gone();
+    const record = documents.byId(read.documentId);
+    if (record === undefined) throw gone();
+    const number = record.documentId === read.documentId ? record.version : record.live;
+    const version = number === null ? undefined : versions.get(record.collectionId, number);
+    if (version === undefined) throw gone();
+    return { ...version, page: read.kind === 'page' ? read.page : 0 };
+  }
+
+  async #text(contents: Contents, documentId: string): Promise<string | undefined> {
+    if (contents.parsedHead(documentId) === undefined) return contents.readText(documentId);
+    return (await contents.parsedPages(documentId)).join('\n\n');
+  }
+}
+
+function gone(): AppError {
+  return new AppError('not_found', 'The token is unknown, or its document was deleted or replaced.');
+}
+
+async function* readFile(
+  blobs: Blobs,
+  hash: string,
+  { start, end }: { readonly start: number; readonly end: number },
+): AsyncGenerator<Uint8Array, void, void> {
+  const file = await blobs.open(hash);
+  if (file === null) throw gone();
+  try {
+    for (let at = start; at < end; ) {
+      const { bytesRead, buffer } = await file.read(
+        Buffer.allocUnsafe(Math.min(readBytes, end - at)),
+        0,
+        null,
+        at,
+      );
+      if (bytesRead === 0) throw new Error(`the file ${hash} ends before byte ${end}`);
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  } finally {
+    await file.close();
+  }
+}

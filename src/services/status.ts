@@ -1,0 +1,43 @@
+import type { OrganisationPrincipal } from '../schemas/principal.ts';
+import type { StatusRequest, StatusResponse } from '../schemas/status.ts';
+import type { Collections } from '../store/collections.ts';
+import type { CollectionCounts, Counts } from '../store/counts.ts';
+import type { Call } from './call.ts';
+import { findCollection } from './collections.ts';
+
+/** How many documents stand where, from counts that every write keeps exact. */
+export class StatusServices {
+  readonly #collections: Collections;
+  readonly #counts: Counts;
+
+  constructor(collections: Collections, counts: Counts) {
+    this.#collections = collections;
+    this.#counts = counts;
+  }
+
+  async getStatus(call: Call<OrganisationPrincipal>, request: StatusRequest): Promise<StatusResponse> {
+    const name = request.collection_name ?? null;
+    const asked =
+      name === null
+        ? await this.#collections.list(call.principal.organizationId)
+        : [findCollection(this.#collections, call.principal, name)];
+    return summarise(asked.map((collection) => this.#counts.get(collection.collectionId)));
+  }
+}
+
+function summarise(counts: readonly CollectionCounts[]): StatusResponse {
+  const total = (read: (count: CollectionCounts) => number) =>
+    counts.reduce((sum, count) => sum + read(count), 0);
+  const parsing = total(({ documents }) => documents.not_parsed + documents.parsing);
+  const indexing = total(({ documents }) => documents.not_indexed + documents.indexing);
+  const indexed = total(({ documents }) => documents.indexed);
+  const failed = total(({ documents }) => documents.parsing_failed + documents.indexing_failed);
+  return {
+    num_documents: parsing + indexing + indexed + failed,
+    num_parsing_documents: parsing,
+    num_indexing_documents: indexing,
+    num_indexed_documents: indexed,
+    num_failed_documents: failed,
+    num_indexed_bytes: total((count) => count.indexedBytes),
+  };
+}

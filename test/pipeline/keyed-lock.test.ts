@@ -1,0 +1,43 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { KeyedLock } from '../../src/pipeline/keyed-lock.ts';
+
+t.test('two who hold the same key never run at the same time, and come in order', async (t) => {
+  const lock = new KeyedLock();
+  const seen: string[] = [];
+  await Promise.all(
+    ['first', 'second', 'third'].map((name) =>
+      lock.run('path', async () => {
+        seen.push(`${name} in`);
+        await wait(1);
+        seen.push(`${name} out`);
+      }),
+    ),
+  );
+  t.same(seen, ['first in', 'first out', 'second in', 'second out', 'third in', 'third out']);
+});
+
+t.test('different keys do not wait for each other', async (t) => {
+  const lock = new KeyedLock();
+  let release = () => {};
+  const held = lock.run('a', () => new Promise<void>((resolve) => (release = resolve)));
+  t.equal(await lock.run('b', async () => 'free'), 'free');
+  release();
+  await held;
+});
+
+t.test('an error reaches its caller only, and the next one gets the key', async (t) => {
+  const lock = new KeyedLock();
+  const failing = lock.run('a', async () => {
+    throw new Error('mine');
+  });
+  const next = lock.run('a', async () => 'fine');
+  await t.rejects(failing, /mine/);
+  t.equal(await next, 'fine');
+});
+
+t.test('keys that nobody holds take no memory', async (t) => {
+  const lock = new KeyedLock();
+  await Promise.all(Array.from({ length: 100 }, (_, i) => lock.run(`${i}`, async () => i)));
+  t.equal(lock.size, 0);
+});

@@ -1,0 +1,88 @@
+import t from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
+import { limits } from '../../src/base/limits.ts';
+import { parseFilter } from '../../src/search/filter.ts';
+
+const eq = (attribute: string, value: string) => ({ kind: 'compare', attribute, operator: 'eq', value });
+
+const accepted: [string, unknown, unknown][] = [
+  ['nothing matches all', undefined, null],
+  ['null matches all', null, null],
+  ['an empty object matches all', {}, null],
+  ['a bare string means $eq', { year: '2024' }, eq('year', '2024')],
+  ['one operator', { year: { $eq: '2024' } }, eq('year', '2024')],
+  [
+    'several operators on one attribute must all hold',
+    { year: { $gte: '2020', $lt: '2024' } },
+    {
+      kind: 'and',
+      nodes: [
+        { kind: 'compare', attribute: 'year', operator: 'gte', value: '2020' },
+        { kind: 'compare', attribute: 'year', operator: 'lt', value: '2024' },
+      ],
+    },
+  ],
+  [
+    'several attributes must all hold',
+    { a: '1', b: '2' },
+    { kind: 'and', nodes: [eq('a', '1'), eq('b', '2')] },
+  ],
+  [
+    'connectives nest',
+    { $or: [{ a: '1' }, { $and: [{ b: '2' }, { c: '3' }] }] },
+    { kind: 'or', nodes: [eq('a', '1'), { kind: 'and', nodes: [eq('b', '2'), eq('c', '3')] }] },
+  ],
+  [
+    'membership of a list attribute',
+    { 'list:tag': { $in: ['x', 'y'] } },
+    { kind: 'member', attribute: 'list:tag', operator: 'in', values: ['x', 'y'] },
+  ],
+  [
+    'an empty membership is a filter that nothing passes, not one that is ignored',
+    { tag: { $in: [] } },
+    { kind: 'member', attribute: 'tag', operator: 'in', values: [] },
+  ],
+];
+
+t.test('a filter that is understood reaches the shards as it was meant', async (t) => {
+  for (const [title, filter, expected] of accepted) t.same(parseFilter(filter), expected, title);
+});
+
+function nested(depth: number): unknown {
+  let filter: unknown = { a: '1' };
+  for (let i = 0; i < depth; i += 1) filter = { $and: [filter] };
+  return filter;
+}
+
+const refused: [string, unknown, RegExp][] = [
+  ['an array', [], /at filter: an object/],
+  ['a string', 'year', /at filter: an object/],
+  ['a number for a value', { year: 2024 }, /at filter\.year: a string or an object/],
+  ['null for a value', { year: null }, /at filter\.year/],
+  ['a number inside an operator', { year: { $gt: 3 } }, /at filter\.year\.\$gt: metadata values are strings/],
+  ['an unknown operator', { year: { $near: 'x' } }, /"\$near" is not an operator/],
+  ['an unknown connective', { $not: [{ a: '1' }] }, /"\$not" is not known/],
+  ['$and over an object', { $and: { a: '1' } }, /an array with at least one filter/],
+  ['$or over nothing', { $or: [] }, /an array with at least one filter/],
+  ['an empty filter inside $or', { $or: [{}] }, /filter\.\$or\[0\]: an empty filter/],
+  ['no operator at all', { year: {} }, /at least one operator/],
+  ['$in with a string', { year: { $in: '2024' } }, /an array of strings/],
+  ['$in with a number', { year: { $in: ['1', 2] } }, /filter\.year\.\$in\[1\]/],
+  ['$eq on a list', { 'list:tag': { $eq: 'x' } }, /takes only \$in and \$nin/],
+  ['a bare string on a list', { 'list:tag': 'x' }, /takes only \$in and \$nin/],
+  ['a name with a dot', { 'a.b': '1' }, /an attribute name has letters/],
+  ['an empty name', { '': '1' }, /an attribute name has letters/],
+  ['10,000 levels', nested(10_000), /nests deeper than/],
+  [
+    'too many conditions',
+    { $or: Array.from({ length: limits.filterNodesMax + 1 }, () => ({ a: '1' })) },
+    /more than 4096 conditions/,
+  ],
+];
+
+t.test('a filter that is not understood is refused with the place of the fault, never ignored', async (t) => {
+  for (const [title, filter, message] of refused) {
+    t.throws(() => parseFilter(filter), { code: 'bad_request', message }, title);
+    t.throws(() => parseFilter(filter), AppError, title);
+  }
+});

@@ -1,0 +1,33 @@
+import t from 'tap';
+import { blend, fuse } from '../../src/search/fuse.ts';
+
+const rounded = (values: Float32Array) => Array.from(values, (value) => Math.round(value * 1e4) / 1e4);
+
+t.test('a passage that wins on words and on meaning scores 1', async (t) => {
+  t.same(rounded(fuse(Float32Array.of(8, 4), Float32Array.of(1, 0))), [1, 0.2778]);
+});
+
+t.test('without a single matching word, meaning alone decides', async (t) => {
+  t.same(rounded(fuse(Float32Array.of(0, 0), Float32Array.of(0.9, 0.45))), [0.4, 0.2]);
+});
+
+t.test('without vectors, words alone decide', async (t) => {
+  t.same(rounded(fuse(Float32Array.of(3, 6), null)), [0.2778, 0.5556]);
+});
+
+t.test('an opposite meaning does not push a passage below one that says nothing', async (t) => {
+  t.same(rounded(fuse(Float32Array.of(0), Float32Array.of(-1))), [0]);
+});
+
+t.test('a reranker moves a passage up, but the first stage keeps its say', async (t) => {
+  const scores = blend(Float32Array.of(0.1, 0.9, 0.1), Float32Array.of(0.5, 0.4, 0.1));
+  t.ok(scores[1]! > scores[0]!, 'the reranked favourite leads');
+  t.ok(scores[0]! > scores[2]!, 'equals in the reranker keep the order of the first stage');
+  t.ok(scores.every((score) => score > 0 && score < 1));
+});
+
+t.test('a single candidate and no candidate are not divided by zero', async (t) => {
+  t.same(rounded(blend(Float32Array.of(0.7), Float32Array.of(0.2))), [0.5]);
+  t.same(rounded(blend(new Float32Array(0), new Float32Array(0))), []);
+  t.same(rounded(fuse(new Float32Array(0), null)), []);
+});
