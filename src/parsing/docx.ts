@@ -1,3 +1,5 @@
+import { DocxNumbering, levelNumber } from './docx-numbering.ts';
+import { type DocxStyles, outlineLevel, readDocxStyles } from './docx-styles.ts';
 import type { ParseLimits } from './limits.ts';
 import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
 import type { DocumentFacts } from './parse-task.ts';
@@ -18,8 +20,8 @@ const skipped = new Set([
 ]);
 
 /**
- * Word documents in document order: paragraphs on lines, headings marked with `#`, table rows as `a | b`, notes after the
- * page that refers to them. Pages end where Word broke them when it last saved (`lastRenderedPageBreak`) or where the author
+ * Word documents in document order: paragraphs on lines with their automatic numbers, headings marked with `#`, table rows as
+ * `a | b`, notes after the page that refers to them. Pages end where Word broke them when it last saved (`lastRenderedPageBreak`) or where the author
  * did. Source: ECMA-376 part 1, section 17.
  */
 export function* parseDocx(
@@ -29,15 +31,14 @@ export function* parseDocx(
 ): Generator<string, DocumentFacts> {
   const relationships = [...relationshipsOf(archive, mainPart, limits).values()];
   const partOf = (type: string) => relationships.find((one) => one.type === type)?.target ?? null;
-  const styles = readStyles(archive, partOf('styles'), limits);
+  const styles = readDocxStyles(archive, partOf('styles'), limits);
   const notes = new Map([
     ...readNotes(archive, partOf('footnotes'), 'footnote', limits),
     ...readNotes(archive, partOf('endnotes'), 'endnote', limits),
   ]);
   const walker = new DocxWalker(
     openPart(archive, mainPart, limits),
-    styles,
-    notes,
+    { styles, notes, numbering: new DocxNumbering(archive, partOf('numbering'), limits) },
     new TextBudget(limits.textUnitsMax),
   );
   yield* walker.pages();
@@ -51,38 +52,6 @@ export function* parseDocx(
     language: styles.language ?? properties.language,
     warnings: [],
   };
-}
-
-interface Styles {
-  /** Heading level 1..9 by style id; 0 is the document's title. */
-  readonly levels: ReadonlyMap<string, number>;
-  readonly language: string | null;
-}
-
-function readStyles(archive: ZipArchive, part: string | null, limits: ParseLimits): Styles {
-  const levels = new Map<string, number>();
-  let language: string | null = null;
-  if (part === null || !archive.has(part)) return { levels, language };
-  const reader = openPart(archive, part, limits);
-  let style = '';
-  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
-    if (token !== 'open') continue;
-    if (reader.name === 'style') style = reader.attribute('styleId') ?? '';
-    else if (reader.name === 'name' && style !== '') {
-      const level = levelOfStyleName(reader.attribute('val') ?? '');
-      if (level !== null) levels.set(style, level);
-    } else if (reader.name === 'outlineLvl' && style !== '' && !levels.has(style)) {
-      const level = Number(reader.attribute('val'));
-      if (level >= 0 && level <= 8) levels.set(style, level + 1);
-    } else if (reader.name === 'lang') language ??= reader.attribute('val');
-  }
-  return { levels, language };
-}
-
-function levelOfStyleName(name: string): number | null {
-  const level = /^heading ([1-9])$/i.exec(name)?.[1];
-  if (level !== undefined) return Number(level);
-  return /^title$/i.test(name) ? 0 : null;
 }
 
 /** Text of the notes by `kind:id`; separators and empty notes are left out. */
@@ -120,7 +89,18 @@ function noteText(reader: XmlReader): string {
 /** The state of one paragraph; a text box opens another inside it. */
 interface Paragraph {
   readonly pieces: string[];
+  /** Heading level; 0 is the title, null no heading. */
   level: number | null;
+  /** List it belongs to (`numId`), null for none; and how deep. */
+  list: string | null;
+  listLevel: number;
+}
+
+/** What the other parts of the package say about paragraphs. */
+interface Context {
+  readonly styles: DocxStyles;
+  readonly notes: ReadonlyMap<string, string>;
+  readonly numbering: DocxNumbering;
 }
 
 /** The state of one table; the pieces of a cell are its paragraphs. */
@@ -134,8 +114,7 @@ class DocxWalker {
   title: string | null = null;
 
   private readonly reader: XmlReader;
-  private readonly styles: Styles;
-  private readonly notes: ReadonlyMap<string, string>;
+  private readonly context: Context;
   private readonly budget: TextBudget;
   private readonly paragraphs: Paragraph[] = [];
   private readonly tables: Table[] = [];
@@ -144,10 +123,9 @@ class DocxWalker {
   private ready: string[] = [];
   private titled = false;
 
-  constructor(reader: XmlReader, styles: Styles, notes: ReadonlyMap<string, string>, budget: TextBudget) {
+  constructor(reader: XmlReader, context: Context, budget: TextBudget) {
     this.reader = reader;
-    this.styles = styles;
-    this.notes = notes;
+    this.context = context;
     this.budget = budget;
   }
 
@@ -166,7 +144,7 @@ class DocxWalker {
   private opened(name: string): void {
     const paragraph = this.paragraphs.at(-1);
     if (skipped.has(name)) this.reader.skip();
-    else if (name === 'p') this.paragraphs.push({ pieces: [], level: null });
+    else if (name === 'p') this.paragraphs.push({ pieces: [], level: null, list: null, listLevel: 0 });
     else if (name === 'tbl') this.tables.push({ cells: [], cell: [] });
     else if (paragraph === undefined) return;
     else if (name === 't') this.addText(paragraph, this.reader.characters());
@@ -177,11 +155,21 @@ class DocxWalker {
     else if (name === 'sym') this.addText(paragraph, symbolOf(this.reader.attribute('char')));
     else if (name === 'lastRenderedPageBreak') this.endPage(paragraph);
     else if (name === 'pageBreakBefore' && !isOff(this.reader.attribute('val'))) this.endPage(paragraph);
-    else if (name === 'pStyle')
-      paragraph.level = this.styles.levels.get(this.reader.attribute('val') ?? '') ?? null;
-    else if (name === 'outlineLvl') paragraph.level ??= outlineLevel(this.reader.attribute('val'));
     else if (name === 'footnoteReference') this.addNote(`footnote:${this.reader.attribute('id') ?? ''}`);
     else if (name === 'endnoteReference') this.addNote(`endnote:${this.reader.attribute('id') ?? ''}`);
+    else this.setProperty(paragraph, name);
+  }
+
+  /** Properties come before the text; what the paragraph says itself beats its style, which is named first. */
+  private setProperty(paragraph: Paragraph, name: string): void {
+    if (name === 'pStyle') {
+      const style = this.context.styles.byId.get(this.reader.attribute('val') ?? '');
+      paragraph.level = style?.level ?? null;
+      paragraph.list = style?.list ?? null;
+      paragraph.listLevel = style?.listLevel ?? 0;
+    } else if (name === 'outlineLvl') paragraph.level ??= outlineLevel(this.reader.attribute('val'));
+    else if (name === 'ilvl') paragraph.listLevel = levelNumber(this.reader.attribute('val'));
+    else if (name === 'numId') paragraph.list = this.reader.attribute('val');
   }
 
   private closed(name: string): void {
@@ -207,7 +195,7 @@ class DocxWalker {
   }
 
   private addNote(key: string): void {
-    const text = this.notes.get(key);
+    const text = this.context.notes.get(key);
     if (text === undefined) return;
     this.budget.take(text.length);
     this.pageNotes.push(text);
@@ -219,8 +207,7 @@ class DocxWalker {
   }
 
   private keep(paragraph: Paragraph): void {
-    const text = paragraph.pieces
-      .join('')
+    const text = (this.label(paragraph) + paragraph.pieces.join(''))
       .replace(/[ \t]+$/gm, '')
       .replace(/^\n+|\n+$/g, '');
     const table = this.tables.at(-1);
@@ -231,6 +218,16 @@ class DocxWalker {
     if (text.trim() === '') return;
     if (paragraph.level === null) this.lines.push(text);
     else this.keepHeading(text.replace(/\s+/g, ' ').trim(), paragraph.level);
+  }
+
+  /** The automatic number with a space behind it; counted once, even when a page break cuts the paragraph. */
+  private label(paragraph: Paragraph): string {
+    if (paragraph.list === null) return '';
+    const { list, listLevel } = paragraph;
+    paragraph.list = null;
+    const label = this.context.numbering.next(list, listLevel).trim();
+    if (label === '' || paragraph.pieces.every((piece) => piece.trim() === '')) return '';
+    return label === '-' ? `${'  '.repeat(listLevel)}- ` : `${label} `;
   }
 
   private keepHeading(text: string, level: number): void {
@@ -271,7 +268,8 @@ class DocxWalker {
     const started = paragraph.pieces.some((piece) => piece.trim() !== '');
     if (!started && this.lines.every((line) => line === '')) return;
     if (started) {
-      this.keep({ pieces: paragraph.pieces.splice(0), level: paragraph.level });
+      this.keep(paragraph);
+      paragraph.pieces.length = 0;
     }
     this.ready.push(this.pageText());
   }
@@ -290,11 +288,6 @@ class DocxWalker {
 
 function isOff(value: string | null): boolean {
   return value === '0' || value === 'false' || value === 'off';
-}
-
-function outlineLevel(value: string | null): number | null {
-  const level = Number(value ?? '9');
-  return level >= 0 && level <= 8 ? level + 1 : null;
 }
 
 /** Symbol fonts live in the private use area at F000; what they draw is unknown, but plain fonts are shifted there too. */

@@ -150,6 +150,39 @@ t.test('deleted, moved and fallback text of a Word document is left out, text bo
   t.same((await parsed(docx([{ xml }]))).pages, ['boxed\nkept']);
 });
 
+t.test('clauses and lists of a Word document carry the numbers that Word shows', async (t) => {
+  const level = (at: number, format: string, text: string, start = 1) =>
+    `<w:lvl w:ilvl="${at}"><w:start w:val="${start}"/><w:numFmt w:val="${format}"/><w:lvlText w:val="${text}"/></w:lvl>`;
+  const numbering =
+    `<w:numbering xmlns:w="urn:w"><w:abstractNum w:abstractNumId="5">${level(0, 'decimal', '%1.', 4)}` +
+    `${level(1, 'lowerLetter', '%1.(%2)')}${level(2, 'upperRoman', '%3:')}</w:abstractNum>` +
+    `<w:abstractNum w:abstractNumId="6">${level(0, 'bullet', '*')}</w:abstractNum>` +
+    '<w:num w:numId="1"><w:abstractNumId w:val="5"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="6"/></w:num>' +
+    '<w:num w:numId="3"><w:abstractNumId w:val="5"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="9"/></w:lvlOverride></w:num></w:numbering>';
+  const item = (list: number, at: number, text: string) => ({
+    xml: `<w:p><w:pPr><w:numPr><w:ilvl w:val="${at}"/><w:numId w:val="${list}"/></w:numPr></w:pPr><w:r><w:t>${text}</w:t></w:r></w:p>`,
+  });
+  const blocks = [
+    item(1, 0, 'Terms'),
+    item(1, 1, 'first'),
+    item(1, 1, 'second'),
+    item(1, 2, 'deep'),
+    'Plain',
+    item(1, 0, 'Price'),
+    item(1, 1, 'again'),
+    item(2, 0, 'bullet'),
+    item(3, 0, 'restarted'),
+    item(0, 0, 'none'),
+  ];
+  const parts = {
+    'word/numbering.xml': numbering,
+    'word/_rels/document.xml.rels': relationsPart([['rId1', 'numbering', 'numbering.xml']]),
+  };
+  const expected =
+    '4. Terms\n4.(a) first\n4.(b) second\nI: deep\nPlain\n5. Price\n5.(a) again\n- bullet\n9. restarted\nnone';
+  t.same((await parsed(docx(blocks, { parts }))).pages, [expected]);
+});
+
 t.test(
   'a presentation has one page per slide in show order, with tables and notes, without footers',
   async (t) => {
