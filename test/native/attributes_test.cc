@@ -1,0 +1,149 @@
+#include "engine/attributes.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "samples.h"
+
+namespace quarry {
+namespace {
+
+using test::Below;
+using test::Random;
+
+using Predicate = std::function<bool(const Attributes&)>;
+struct Filter {
+  std::vector<uint8_t> bytes;
+  Predicate matches;
+};
+
+const std::vector<std::string>* ValuesOf(const Attributes& attributes, const std::string& name) {
+  for (const auto& attribute : attributes) {
+    if (attribute.name == name) return &attribute.values;
+  }
+  return nullptr;
+}
+
+bool Compare(FilterOperator op, const std::string& left, const std::string& right) {
+  switch (op) {
+    case FilterOperator::kEqual: return left == right;
+    case FilterOperator::kGreater: return left > right;
+    case FilterOperator::kGreaterOrEqual: return left >= right;
+    case FilterOperator::kLess: return left < right;
+    case FilterOperator::kLessOrEqual: return left <= right;
+    default: std::abort();
+  }
+}
+
+std::string RandomValue(Random* random) {
+  // Two-, three- and four-byte characters too: their order by bytes is not that of UTF-16.
+  static const std::vector<std::string> letters = {"a", "b", "Z", "é", "\xef\xbf\xbd", "\xf0\x9f\x98\x80"};
+  std::string value;
+  for (uint32_t length = Below(random, 3); length > 0; length--) value += letters[Below(random, 6)];
+  return value;
+}
+
+Filter RandomFilter(Random* random, int depth) {
+  if (depth > 0 && Below(random, 2) == 0) {
+    const bool all = Below(random, 2) == 0;
+    const uint32_t arity = Below(random, 4);
+    Filter filter;
+    std::vector<Predicate> parts;
+    for (uint32_t i = 0; i < arity; i++) {
+      Filter part = RandomFilter(random, depth - 1);
+      filter.bytes.insert(filter.bytes.end(), part.bytes.begin(), part.bytes.end());
+      parts.push_back(part.matches);
+    }
+    const auto junction = test::JunctionBytes(all ? FilterOperator::kAnd : FilterOperator::kOr, arity);
+    filter.bytes.insert(filter.bytes.end(), junction.begin(), junction.end());
+    filter.matches = [all, parts](const Attributes& attributes) {
+      for (const auto& part : parts) {
+        if (part(attributes) != all) return !all;
+      }
+      return all;
+    };
+    return filter;
+  }
+  const auto op = static_cast<FilterOperator>(2 + Below(random, 8));
+  const bool member = op == FilterOperator::kIn || op == FilterOperator::kNotIn;
+  const std::string name = member && Below(random, 2) == 0 ? "list:tags" : "color";
+  std::vector<std::string> values;
+  for (uint32_t count = member ? Below(random, 4) : 1; count > 0; count--) values.push_back(RandomValue(random));
+  const bool negated = op == FilterOperator::kNotEqual || op == FilterOperator::kNotIn;
+  const auto matches = [=](const Attributes& attributes) {
+    const auto* own = ValuesOf(attributes, name);
+    if (own == nullptr) return negated;
+    bool any = false;
+    for (const auto& value : *own) {
+      for (const auto& wanted : values) {
+        any = any || Compare(member || negated ? FilterOperator::kEqual : op, value, wanted);
+      }
+    }
+    return any != negated;
+  };
+  return {test::StepBytes(op, name, values), matches};
+}
+
+TEST("a filter means what a naive evaluation of each document says") {
+  Random random(3);
+  AttributeIndex index;
+  std::vector<Attributes> documents;
+  for (uint32_t slot = 0; slot < 700; slot++) {
+    Attributes attributes;
+    if (Below(&random, 4) > 0) attributes.push_back({"color", {RandomValue(&random)}});
+    if (Below(&random, 3) > 0) {
+      attributes.push_back({"list:tags", {}});
+      for (uint32_t count = Below(&random, 4); count > 0; count--) {
+        attributes.back().values.push_back(RandomValue(&random));
+      }
+    }
+    index.Add(slot, attributes);
+    documents.push_back(std::move(attributes));
+  }
+  for (int round = 0; round < 600; round++) {
+    const Filter filter = RandomFilter(&random, 3);
+    FilterProgram program;
+    REQUIRE(FilterProgram::Parse(filter.bytes.data(), filter.bytes.size(), &program).ok());
+    // Fewer slots than there are: what was staged meanwhile stays out.
+    const uint32_t slots = 650 + Below(&random, 51);
+    const Bitset found = index.Evaluate(program, slots);
+    CHECK(found.size() == slots);
+    for (uint32_t slot = 0; slot < slots; slot++) CHECK(found.Has(slot) == filter.matches(documents[slot]));
+  }
+}
+
+TEST("a filter program with any byte cut off or any operator unknown is refused") {
+  std::vector<uint8_t> bytes = test::StepBytes(FilterOperator::kIn, "color", {"red", "blue"});
+  const auto junction = test::JunctionBytes(FilterOperator::kAnd, 1);
+  bytes.insert(bytes.end(), junction.begin(), junction.end());
+  FilterProgram program;
+  CHECK(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
+  const size_t oneStep = bytes.size() - junction.size();
+  for (size_t length = 0; length < bytes.size(); length++) {
+    CHECK(FilterProgram::Parse(bytes.data(), length, &program).ok() == (length == oneStep));
+  }
+  const auto tooMany = test::JunctionBytes(FilterOperator::kOr, 1);
+  CHECK(!FilterProgram::Parse(tooMany.data(), tooMany.size(), &program).ok());
+  bytes[0] = 10;
+  CHECK(!FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
+}
+
+TEST("attributes cut off anywhere are refused") {
+  std::vector<uint8_t> bytes;
+  test::PutNumber(&bytes, 1);
+  test::PutText(&bytes, "list:a");
+  test::PutNumber(&bytes, 2);
+  test::PutText(&bytes, "x");
+  test::PutText(&bytes, "yy");
+  Attributes attributes;
+  CHECK(ParseAttributes(bytes.data(), bytes.size(), &attributes).ok());
+  CHECK(attributes.size() == 1 && attributes[0].name == "list:a" && attributes[0].values.size() == 2);
+  for (size_t length = 0; length < bytes.size(); length++) {
+    CHECK(!ParseAttributes(bytes.data(), length, &attributes).ok());
+  }
+}
+
+}  // namespace
+}  // namespace quarry

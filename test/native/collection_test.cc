@@ -1,0 +1,150 @@
+#include "engine/collection.h"
+
+#include <set>
+#include <vector>
+
+#include "check.h"
+#include "samples.h"
+
+namespace quarry {
+namespace {
+
+constexpr uint32_t kDimensions = 16;
+
+struct Fixture {
+  test::TemporaryFolder folder;
+  test::HeldBackground background;
+  std::shared_ptr<Collection> collection;
+  test::Cloud cloud{kDimensions, 8, 10};
+  uint64_t sequence = 0;
+
+  explicit Fixture(uint32_t shards = 1) {
+    REQUIRE(Collection::Open({"test", kDimensions, shards, folder.path() + "/c"}, background.Function(), &collection)
+                .ok());
+  }
+  std::shared_ptr<DocumentInput> Document(uint64_t version, uint32_t rows) {
+    std::vector<std::vector<float>> vectors;
+    std::vector<test::RowTerms> terms;
+    for (uint32_t i = 0; i < rows; i++) {
+      vectors.push_back(cloud.Next());
+      terms.push_back({{1, {1, 0}}, {version + 10, {2, 1}}});
+    }
+    return test::MakeDocument(version, vectors, terms, {{"parity", {version % 2 == 0 ? "even" : "odd"}}});
+  }
+  void Stage(uint64_t version, uint32_t rows) {
+    REQUIRE(test::Stage(collection, 0, Document(version, rows)).ok());
+  }
+  Status Commit(std::optional<uint64_t> add, std::optional<uint64_t> remove) {
+    return collection->Commit({++sequence, 0, add, remove});
+  }
+  std::multiset<uint64_t> Search(const Moment& moment) {
+    SearchRequest request;
+    request.vector = cloud.Next();
+    request.terms = {{1, 1, 0}};
+    request.vectorCandidates = 100000;
+    request.lexicalCandidates = 100000;
+    SearchHits hits;
+    REQUIRE(quarry::Search(moment, request, &hits).ok());
+    return {hits.version.begin(), hits.version.end()};
+  }
+};
+
+TEST("a search sees the moment it was made at, whatever is committed, compacted or snapshotted later") {
+  Fixture fixture;
+  fixture.Stage(1, 300);
+  CHECK(fixture.Search(fixture.collection->Now()).empty());
+  REQUIRE(fixture.Commit(1, {}).ok());
+  const Moment first = fixture.collection->Now();
+  fixture.Stage(2, 200);
+  REQUIRE(fixture.Commit(2, 1).ok());
+  const Moment second = fixture.collection->Now();
+  CHECK(fixture.background.RunAll() == 1);
+  CHECK(fixture.collection->Statistics().deadRows == 0);
+  const Moment third = fixture.collection->Now();
+  Collection::Snapshot snapshot;
+  REQUIRE(fixture.collection->WriteSnapshots(&snapshot).ok());
+  const std::multiset<uint64_t> before = fixture.Search(first);
+  const std::multiset<uint64_t> after = fixture.Search(second);
+  CHECK(before.size() == 300 && before.count(1) == 300);
+  CHECK(after.size() == 200 && after.count(2) == 200);
+  CHECK(fixture.Search(third) == after);
+  CHECK(CountVersions(first, nullptr) == 1 && CountVersions(third, nullptr) == 1);
+}
+
+TEST("a compaction keeps what is visible and what is staged, and forgets the rest") {
+  Fixture fixture;
+  for (uint64_t version = 1; version <= 30; version++) {
+    fixture.Stage(version, 40);
+    REQUIRE(fixture.Commit(version, {}).ok());
+  }
+  fixture.Stage(100, 10);  // stays staged
+  fixture.Stage(101, 10);  // will be discarded before the compaction runs
+  for (uint64_t version = 1; version <= 10; version++) REQUIRE(fixture.Commit({}, version).ok());
+  REQUIRE(fixture.collection->Discard(0, 101).ok());
+  const uint64_t deadBefore = fixture.collection->Statistics().deadRows;
+  CHECK(deadBefore == 410);
+  CHECK(fixture.background.RunAll() == 1);
+  CHECK(fixture.collection->Statistics().deadRows == 0);
+  CHECK(fixture.Commit(101, {}).code() == Code::kUnstaged);
+  REQUIRE(fixture.Commit(100, 11).ok());
+  const auto found = fixture.Search(fixture.collection->Now());
+  CHECK(found.size() == 19 * 40 + 10 && found.count(100) == 10 && found.count(11) == 0 && found.count(12) == 40);
+  CHECK(fixture.collection->Statistics().rows == found.size());
+}
+
+TEST("a commit is refused whole when its version is not staged or its sequence is old") {
+  Fixture fixture;
+  fixture.Stage(1, 3);
+  REQUIRE(fixture.Commit(1, {}).ok());
+  CHECK(fixture.Commit(2, 1).code() == Code::kUnstaged);
+  fixture.Stage(2, 3);
+  CHECK(fixture.collection->Commit({0, 0, 2, 1}).code() == Code::kSequence);
+  CHECK(fixture.Search(fixture.collection->Now()).count(1) == 3);
+  REQUIRE(fixture.Commit(2, 77).ok());  // removing the unknown does nothing
+  CHECK(fixture.Search(fixture.collection->Now()).size() == 6);
+}
+
+TEST("staging a version again replaces what was staged, and a document may have no rows") {
+  Fixture fixture;
+  fixture.Stage(1, 5);
+  fixture.Stage(1, 2);
+  REQUIRE(fixture.Commit(1, {}).ok());
+  fixture.Stage(2, 0);
+  REQUIRE(fixture.Commit(2, {}).ok());
+  CHECK(fixture.Search(fixture.collection->Now()).size() == 2);
+  CHECK(CountVersions(fixture.collection->Now(), nullptr) == 2);
+  const CollectionStatistics statistics = fixture.collection->Statistics();
+  CHECK(statistics.rows == 2 && statistics.deadRows == 5 && statistics.documents == 2);
+}
+
+TEST("a search ends with a reason when its time is over or it is cancelled") {
+  Fixture fixture;
+  fixture.Stage(1, 3000);
+  REQUIRE(fixture.Commit(1, {}).ok());
+  SearchRequest request;
+  request.vector = fixture.cloud.Next();
+  request.vectorCandidates = 10;
+  SearchHits hits;
+  request.patience.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  CHECK(Search(fixture.collection->Now(), request, &hits).code() == Code::kDeadline);
+  request.patience.deadline = std::chrono::steady_clock::time_point::max();
+  request.patience.cancelled = std::make_shared<std::atomic<bool>>(true);
+  CHECK(Search(fixture.collection->Now(), request, &hits).code() == Code::kCancelled);
+}
+
+TEST("a closed collection refuses changes and writes no file, and finished searches stay valid") {
+  Fixture fixture;
+  fixture.Stage(1, 10);
+  REQUIRE(fixture.Commit(1, {}).ok());
+  const Moment moment = fixture.collection->Now();
+  fixture.collection->Close();
+  CHECK(test::Stage(fixture.collection, 0, fixture.Document(2, 1)).code() == Code::kClosed);
+  CHECK(fixture.Commit({}, 1).code() == Code::kClosed);
+  Collection::Snapshot snapshot;
+  CHECK(fixture.collection->WriteSnapshots(&snapshot).code() == Code::kClosed);
+  CHECK(std::filesystem::is_empty(fixture.folder.path() + "/c"));
+  CHECK(fixture.Search(moment).size() == 10);
+}
+
+}  // namespace
+}  // namespace quarry

@@ -1,0 +1,161 @@
+// Everything at once: the test that the sanitizers are for.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "engine/collection.h"
+#include "samples.h"
+
+namespace quarry {
+namespace {
+
+using test::Below;
+using test::Random;
+
+constexpr uint32_t kDimensions = 16;
+constexpr uint32_t kShards = 2;
+constexpr uint32_t kPaths = 60;  // documents; each is overwritten again and again
+
+// A document's rows all say which path and version they are of, so that a mixed answer shows.
+class Load {
+ public:
+  Load() {
+    const Background background = [this](std::function<void()> job) {
+      const std::lock_guard lock(backgroundMutex_);
+      jobs_.push_back(std::move(job));
+      return true;
+    };
+    REQUIRE(Collection::Open({"load", kDimensions, kShards, folder_.path() + "/c"}, background, &collection_).ok());
+  }
+
+  void Run(std::chrono::milliseconds duration) {
+    std::vector<std::thread> threads;
+    for (uint64_t i = 0; i < 2; i++) threads.emplace_back([this, i] { Write(i); });
+    for (uint64_t i = 0; i < 2; i++) threads.emplace_back([this, i] { Search(100 + i); });
+    threads.emplace_back([this] { Maintain(); });
+    std::this_thread::sleep_for(duration);
+    stop_ = true;
+    for (auto& thread : threads) thread.join();
+    CHECK(searches_ > 0 && commits_ > 0);
+    CHECK(CountVersions(collection_->Now(), nullptr) == present_.size());
+    collection_->Close();
+    RunJobs();
+    std::printf("# %zu commits, %zu searches, %zu compactions, %zu snapshots\n", commits_.load(), searches_.load(),
+                compactions_.load(), snapshots_.load());
+  }
+
+ private:
+  // Writer i owns the paths whose number is i modulo 2, as a document is written by one job at a time.
+  void Write(uint64_t number) {
+    Random random(number);
+    test::Cloud cloud(kDimensions, 8, number);
+    std::vector<uint64_t> current(kPaths, 0);
+    while (!stop_) {
+      const uint32_t path = Below(&random, kPaths / 2) * 2 + static_cast<uint32_t>(number);
+      const uint32_t shard = path % 4 < 2 ? 0 : 1;
+      const uint64_t version = ++versions_ * 1000 + path;
+      const uint32_t rows = 1 + Below(&random, 12);
+      std::vector<std::vector<float>> vectors;
+      for (uint32_t i = 0; i < rows; i++) vectors.push_back(cloud.Next());
+      const std::vector<test::RowTerms> terms(rows, test::RowTerms{{1, {1, 0}}, {1000 + path, {2, 0}}});
+      const auto input = test::MakeDocument(version, vectors, terms,
+                                            {{"path", {std::to_string(path)}}, {"list:rows", {std::to_string(rows)}}});
+      const Status staged = test::Stage(collection_, shard, input);
+      CHECK(staged.ok());
+      const uint32_t choice = Below(&random, 10);
+      if (choice == 0) {
+        CHECK(collection_->Discard(shard, version).ok());
+        continue;
+      }
+      const std::lock_guard lock(commitMutex_);
+      const std::optional<uint64_t> old = current[path] == 0 ? std::nullopt : std::optional(current[path]);
+      const std::optional<uint64_t> added = choice == 1 ? std::nullopt : std::optional(version);
+      CHECK(collection_->Commit({++sequence_, shard, added, old}).ok());
+      if (!added.has_value()) CHECK(collection_->Discard(shard, version).ok());
+      if (old.has_value()) present_.erase(*old);
+      if (added.has_value()) present_.insert(version);
+      current[path] = added.value_or(0);
+      commits_++;
+    }
+  }
+
+  void Search(uint64_t seed) {
+    Random random(seed);
+    test::Cloud cloud(kDimensions, 8, seed);
+    while (!stop_) {
+      const Moment moment = collection_->Now();
+      SearchRequest request;
+      request.vector = cloud.Next();
+      request.terms = {{1, 1, 0}, {1000 + Below(&random, kPaths), 1, 1}};
+      request.vectorCandidates = 1 + Below(&random, 5000);
+      request.lexicalCandidates = Below(&random, 50);
+      if (Below(&random, 2) == 0) {
+        const auto bytes = test::StepBytes(FilterOperator::kGreater, "path", {"3"});
+        FilterProgram program;
+        REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
+        request.filter = program;
+      }
+      SearchHits hits;
+      CHECK(quarry::Search(moment, request, &hits).ok());
+      std::map<uint64_t, uint64_t> versionOf;
+      for (const double hit : hits.version) {
+        const auto version = static_cast<uint64_t>(hit);
+        const auto [known, fresh] = versionOf.emplace(version % 1000, version);
+        CHECK(fresh || known->second == version);  // no answer mixes two versions of a path
+      }
+      std::vector<double> listed;
+      CHECK(ListVersions(moment, nullptr, 1000, &listed).ok());
+      CHECK(listed.size() <= kPaths);
+      searches_++;
+    }
+  }
+
+  void Maintain() {
+    while (!stop_) {
+      compactions_ += RunJobs();
+      Collection::Snapshot snapshot;
+      CHECK(collection_->WriteSnapshots(&snapshot).ok());
+      snapshots_++;
+      CHECK(collection_->Statistics().documents <= kPaths);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  size_t RunJobs() {
+    std::deque<std::function<void()>> jobs;
+    {
+      const std::lock_guard lock(backgroundMutex_);
+      jobs.swap(jobs_);
+    }
+    for (const auto& job : jobs) job();
+    return jobs.size();
+  }
+
+  const test::TemporaryFolder folder_;
+  std::shared_ptr<Collection> collection_;
+  std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> versions_{0};
+  std::atomic<size_t> commits_{0};
+  std::atomic<size_t> searches_{0};
+  std::atomic<size_t> compactions_{0};
+  std::atomic<size_t> snapshots_{0};
+  std::mutex commitMutex_;
+  uint64_t sequence_ = 0;        // guarded by commitMutex_
+  std::set<uint64_t> present_;   // guarded by commitMutex_
+  std::mutex backgroundMutex_;
+  std::deque<std::function<void()>> jobs_;  // guarded by backgroundMutex_
+};
+
+TEST("searches stay whole while documents are written, removed, compacted and snapshotted") {
+  const char* seconds = std::getenv("QUARRY_LOAD_SECONDS");
+  Load().Run(std::chrono::milliseconds(seconds == nullptr ? 2000 : std::atoi(seconds) * 1000));
+}
+
+}  // namespace
+}  // namespace quarry

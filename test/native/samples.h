@@ -1,0 +1,165 @@
+// Made-up documents for the tests of the engine; everything follows from a seed.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/collection.h"
+#include "engine/shard.h"
+
+namespace quarry::test {
+
+using Random = std::mt19937_64;
+
+inline uint32_t Below(Random* random, uint32_t bound) { return static_cast<uint32_t>((*random)() % bound); }
+
+// A folder of its own, removed in the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "quarry-engine-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Unit vectors around random centres, as embeddings lie.
+class Cloud {
+ public:
+  Cloud(uint32_t dimensions, uint32_t clusters, uint64_t seed) : dimensions_(dimensions), random_(seed) {
+    for (uint32_t i = 0; i < clusters; i++) centres_.push_back(Unit(Noise(1)));
+  }
+  uint32_t clusters() const { return static_cast<uint32_t>(centres_.size()); }
+  std::vector<float> Next(uint32_t cluster) {
+    std::vector<float> vector = Noise(0.7F / std::sqrt(static_cast<float>(dimensions_)));
+    for (uint32_t d = 0; d < dimensions_; d++) vector[d] += centres_[cluster][d];
+    return Unit(std::move(vector));
+  }
+  std::vector<float> Next() { return Next(Below(&random_, clusters())); }
+
+ private:
+  std::vector<float> Noise(float scale) {
+    std::normal_distribution<float> normal(0, scale);
+    std::vector<float> vector(dimensions_);
+    for (float& value : vector) value = normal(random_);
+    return vector;
+  }
+  static std::vector<float> Unit(std::vector<float> vector) {
+    double length = 0;
+    for (const float value : vector) length += static_cast<double>(value) * value;
+    for (float& value : vector) value /= static_cast<float>(std::sqrt(length));
+    return vector;
+  }
+
+  const uint32_t dimensions_;
+  Random random_;
+  std::vector<std::vector<float>> centres_;
+};
+
+using RowTerms = std::map<uint64_t, std::pair<uint16_t, uint16_t>>;  // hash -> body count, prefix count
+
+inline std::shared_ptr<DocumentInput> MakeDocument(uint64_t version, const std::vector<std::vector<float>>& rows,
+                                                   const std::vector<RowTerms>& terms, Attributes attributes = {}) {
+  auto input = std::make_shared<DocumentInput>();
+  input->version = version;
+  for (const auto& row : rows) input->vectors.insert(input->vectors.end(), row.begin(), row.end());
+  const auto count = static_cast<uint32_t>(terms.size());
+  std::vector<uint32_t> head = {0x31425451, count};
+  for (const auto& row : terms) head.push_back(static_cast<uint32_t>(row.size()));
+  if (head.size() % 2 != 0) head.push_back(0);
+  std::vector<uint8_t> bytes(head.size() * sizeof(uint32_t));
+  std::memcpy(bytes.data(), head.data(), bytes.size());
+  for (const auto& row : terms) {
+    for (const auto& [hash, counts] : row) {
+      const TermEntry entry{hash, counts.first, counts.second, 0};
+      const auto* from = reinterpret_cast<const uint8_t*>(&entry);
+      bytes.insert(bytes.end(), from, from + sizeof entry);
+    }
+  }
+  input->termBytes = bytes.size();
+  input->terms.resize(bytes.size() / 8);
+  std::memcpy(input->terms.data(), bytes.data(), bytes.size());
+  input->attributes = std::move(attributes);
+  return input;
+}
+
+// Stages to the end.
+inline Status Stage(const std::shared_ptr<Collection>& collection, uint32_t shard,
+                    const std::shared_ptr<DocumentInput>& input) {
+  Collection::Staging staging(collection, shard, input);
+  while (!staging.Step()) {
+  }
+  return staging.status();
+}
+
+// A background that runs its jobs when told to.
+class HeldBackground {
+ public:
+  // A job holds its collection, which holds the background: what never ran goes here.
+  ~HeldBackground() { jobs_->clear(); }
+  Background Function() {
+    return [jobs = jobs_](std::function<void()> job) {
+      jobs->push_back(std::move(job));
+      return true;
+    };
+  }
+  // Runs what was asked for; answers how many jobs that were.
+  size_t RunAll() {
+    size_t ran = 0;
+    for (; !jobs_->empty(); ran++) {
+      const auto job = std::move(jobs_->front());
+      jobs_->erase(jobs_->begin());
+      job();
+    }
+    return ran;
+  }
+
+ private:
+  std::shared_ptr<std::vector<std::function<void()>>> jobs_ = std::make_shared<std::vector<std::function<void()>>>();
+};
+
+inline void PutNumber(std::vector<uint8_t>* bytes, uint32_t value) {
+  for (int shift = 0; shift < 32; shift += 8) bytes->push_back(static_cast<uint8_t>(value >> shift));
+}
+inline void PutText(std::vector<uint8_t>* bytes, const std::string& value) {
+  PutNumber(bytes, static_cast<uint32_t>(value.size()));
+  for (const char byte : value) bytes->push_back(static_cast<uint8_t>(byte));
+}
+
+// A filter program of one step.
+inline std::vector<uint8_t> StepBytes(FilterOperator op, const std::string& attribute,
+                                      const std::vector<std::string>& values) {
+  std::vector<uint8_t> bytes;
+  bytes.push_back(static_cast<uint8_t>(op));
+  PutText(&bytes, attribute);
+  PutNumber(&bytes, static_cast<uint32_t>(values.size()));
+  for (const auto& value : values) PutText(&bytes, value);
+  return bytes;
+}
+inline std::vector<uint8_t> JunctionBytes(FilterOperator op, uint32_t arity) {
+  std::vector<uint8_t> bytes;
+  bytes.push_back(static_cast<uint8_t>(op));
+  PutNumber(&bytes, arity);
+  return bytes;
+}
+
+}  // namespace quarry::test
