@@ -90,7 +90,7 @@ const bannedIdentifiers = new Set(
 const machineWords = new RegExp(
   [
     `(^|[\\s"'\`(=:])/(${['home', 'root', 'Users', 'work', 'mnt'].join('|')})/\\w`,
-    `registry\\s*=\\s*\\S+`,
+    `^\\s*(?:@[\\w-]+:)?registry\\s*=\\s*\\S+`,
     `"resolved": "https?://(?!registry\\.npmjs\\.org/)`,
     `https?://[\\w.:-]*(?:artifactory|nexus|verdaccio|proxy)[\\w.:-]*/`,
   ].join('|'),
