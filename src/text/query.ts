@@ -1,6 +1,6 @@
 import { limits } from '../base/limits.ts';
 import { type Language, languages, queryStopLanguages, stemmedLanguages, termOf } from './languages.ts';
-import { Lexicon, termKey } from './lexicon.ts';
+import { entryHashes, Lexicon, type LexiconEntry, termKey } from './lexicon.ts';
 import { type GramRole, scanWords } from './scan.ts';
 import type { WordPiece } from './words.ts';
 
@@ -79,21 +79,33 @@ export function analyseQuery(
 
 /**
  * Which words of the query a chunk matched, as they were typed, each once and in order. `language` is the
- * row's from `analyseChunks`.
+ * row's from `analyseChunks`. Cheap enough for every candidate of a query: text words come from the lexicon.
  */
 export function matchedWords(query: AnalysedQuery, text: string, language: Language | null): string[] {
-  const present = new Set<string>();
-  const add = (piece: WordPiece) => present.add(termOf(piece.text, piece.stemmable, language));
+  const groups = new Map<number, number[]>();
+  for (const { hash, group } of query.terms) {
+    const key = matchKey(Number(hash >> 32n), Number(hash & 0xffffffffn));
+    groups.set(key, [...(groups.get(key) ?? []), group]);
+  }
+  const position = language === null ? -1 : languages.indexOf(language);
+  const matched = new Set<number>();
+  const match = (entry: LexiconEntry): void => {
+    const halves = entryHashes(entry, position);
+    for (let index = 0; index < halves.length; index += 2) {
+      for (const group of groups.get(matchKey(halves[index]!, halves[index + 1]!)) ?? []) matched.add(group);
+    }
+  };
   scanWords(text, {
-    word(surface) {
-      for (const piece of lexicon.word(surface).pieces) add(piece);
-    },
-    gram(gram) {
-      present.add(gram);
-    },
+    word: (surface) => match(lexicon.word(surface)),
+    gram: (gram) => match(lexicon.gram(gram)),
   });
-  const matched = query.terms.filter(({ text: term }) => present.has(term));
-  return [...new Set(matched.map(({ group }) => query.words[group]!))];
+  const inOrder = [...matched].sort((left, right) => left - right);
+  return [...new Set(inOrder.map((group) => query.words[group]!))];
+}
+
+/** The upper 53 bits of a hash, which a double holds exactly: enough to compare with a handful of terms. */
+function matchKey(high: number, low: number): number {
+  return high * 2 ** 21 + (low >>> 11);
 }
 
 function queryWords(query: string): QueryWord[] {
