@@ -323,36 +323,43 @@ function bindServices(rooms: ServiceRooms): Services {
   };
 }
 
-/** Loads every collection, then lets the pipeline work. `progress` says how far it is. */
+interface LoadProgress {
+  loaded: number;
+  all: number;
+  done: boolean;
+}
+
+/** Loads every collection, then lets the pipeline work. */
 async function load(
   storage: Storage,
   pipeline: Pipeline,
-  progress: { loaded: number; all: number },
+  progress: LoadProgress,
   logger: Logger,
-) {
+): Promise<void> {
   const collections = await storage.collections.all();
   progress.all = collections.length;
   const started = clock.monotonic();
   for (const collection of collections) {
-    if (!storage.indexes.has(collection.collectionId)) await storage.indexes.open(collection);
+    await storage.indexes.open(collection);
     progress.loaded += 1;
   }
   pipeline.ingest.start();
+  progress.done = true;
   const ms = Math.round(clock.monotonic() - started);
   logger.info({ collections: collections.length, unfinished: pipeline.ingest.depth, ms }, 'ready');
 }
 
 /** What `/readyz` says: the parts of the server, and which optional tools this machine has. */
-function readiness(isLoaded: () => boolean, data: DataDirectory): Readiness {
+function readiness(isLoaded: boolean, data: DataDirectory): Readiness {
   const tools = Object.entries(optionalTools()).map(
     ([tool, path]) => [`tool ${tool}`, { ready: true, detail: path ?? 'not installed (optional)' }] as const,
   );
   return {
-    ready: isLoaded(),
+    ready: isLoaded,
     components: {
       store: { ready: true, detail: `${data.store.statistics().pendingWrites} writes on their way` },
       disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
-      collections: { ready: isLoaded(), detail: isLoaded() ? 'loaded' : 'loading' },
+      collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
       ...Object.fromEntries(tools),
     },
   };
@@ -399,6 +406,52 @@ export async function startApp(settings: Settings): Promise<App> {
 
 async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
+  const { data, storage, pools, pipeline, housekeeping } = await openRetrieval(settings, opened, logger);
+  const organisations = new OrganisationDirectory({ store: data.store, clock, tiers: tiersOf(settings) });
+  const keys = new KeyRing({ store: data.store, clock, chance });
+  const { newKey } = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
+  const gate = new ModelAdmission({
+    limitsOf: (id) => organisations.limitsOf(id),
+    clock,
+    timer: systemTimer,
+  });
+  const images = await PageImages.open({
+    pool: pools.parse,
+    blobs: data.blobs,
+    blobsFolder: storage.blobsFolder,
+    folder: join(data.cachePath, 'pages'),
+    bytesMax: imageBytesMax,
+    chance,
+  });
+  const registry = new Registry();
+  registerPipelineMetrics({ ...storage, ...pipeline, registry, pools: Object.values(pools) });
+  const progress: LoadProgress = { loaded: 0, all: 0, done: false };
+  const door = new Door({
+    routes,
+    services: buildServices({ settings, data, storage, pools, pipeline, organisations, keys, gate, images }),
+    identity: new Authenticator({ keys, organisations, clock, adminKey: settings.adminKey }),
+    metadataBytesMax: (principal) => organisations.limitsOf(principal.organizationId).metadataBytesMax,
+    notReady: () =>
+      progress.done
+        ? null
+        : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
+    readiness: () => readiness(progress.done, data),
+    registry,
+    settings: doorSettings(settings),
+    logger,
+    clock,
+    chance,
+    version: apiVersion,
+  });
+  const { host, port, http, drainSeconds } = settings;
+  const listening = await openDoor({ door, kind: http, host, port, bounds: patience, logger });
+  opened.add(() => listening.close(drainSeconds * 1_000));
+  const loaded = load(storage, pipeline, progress, logger).then(() => housekeeping.start());
+  return { port: listening.port, httpServer: listening.kind, newKey, loaded, close: () => opened.close() };
+}
+
+/** Everything behind the door that needs closing, in the order in which it is opened. */
+async function openRetrieval(settings: Settings, opened: Opened, logger: Logger) {
   const data = await openDataDirectory({
     path: settings.data,
     reserveBytes: settings.diskReserveBytes,
@@ -418,77 +471,10 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   });
   const pipeline = await buildPipeline(settings, storage, pools, logger);
   opened.add(() => pipeline.ingest.close());
-  const housekeeping = new Housekeeping({
-    ...storage,
-    clock,
-    logger,
-    snapshotMs: settings.snapshotSeconds * 1_000,
-  });
+  const snapshotMs = settings.snapshotSeconds * 1_000;
+  const housekeeping = new Housekeeping({ ...storage, clock, logger, snapshotMs });
   opened.add(() => housekeeping.close());
-
-  const organisations = new OrganisationDirectory({ store: data.store, clock, tiers: tiersOf(settings) });
-  const keys = new KeyRing({ store: data.store, clock, chance });
-  const { newKey } = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
-  const gate = new ModelAdmission({
-    limitsOf: (id) => organisations.limitsOf(id),
-    clock,
-    timer: systemTimer,
-  });
-  const images = await PageImages.open({
-    pool: pools.parse,
-    blobs: data.blobs,
-    blobsFolder: storage.blobsFolder,
-    folder: join(data.cachePath, 'pages'),
-    bytesMax: imageBytesMax,
-    chance,
-  });
-  const services = buildServices({
-    settings,
-    data,
-    storage,
-    pools,
-    pipeline,
-    organisations,
-    keys,
-    gate,
-    images,
-  });
-
-  const registry = new Registry();
-  registerPipelineMetrics({ ...storage, ...pipeline, registry, pools: Object.values(pools) });
-  const progress = { loaded: 0, all: 0, done: false };
-  const door = new Door({
-    routes,
-    services,
-    identity: new Authenticator({ keys, organisations, clock, adminKey: settings.adminKey }),
-    metadataBytesMax: (principal) => organisations.limitsOf(principal.organizationId).metadataBytesMax,
-    notReady: () =>
-      progress.done
-        ? null
-        : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
-    readiness: () => readiness(() => progress.done, data),
-    registry,
-    settings: { ...doorSettings(settings) },
-    logger,
-    clock,
-    chance,
-    version: apiVersion,
-  });
-  const { port, kind, close } = await openDoor({
-    door,
-    kind: settings.http,
-    host: settings.host,
-    port: settings.port,
-    bounds: patience,
-    logger,
-  });
-  opened.add(() => close(settings.drainSeconds * 1_000));
-
-  const loaded = load(storage, pipeline, progress, logger).then(() => {
-    progress.done = true;
-    housekeeping.start();
-  });
-  return { port, httpServer: kind, newKey, loaded, close: () => opened.close() };
+  return { data, storage, pools, pipeline, housekeeping };
 }
 
 function doorSettings(settings: Settings) {

@@ -3,7 +3,6 @@ import t from 'tap';
 import { ChangeLog, LiveVersions } from '../../src/store/changes.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { Sequence } from '../../src/store/sequence.ts';
-import { Usage } from '../../src/store/usage.ts';
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];
@@ -61,21 +60,4 @@ t.test('live versions list by shard for a rebuild', async (t) => {
   t.same(await all(live.list(collectionId, 2)), entries.slice(1));
   await store.write([live.delete(collectionId, { shard: 2, version: 1 })]);
   t.equal((await all(live.list(collectionId, 2))).length, 1);
-});
-
-t.test('usage adds up per minute, kind and subject', async (t) => {
-  const store = new MemoryStore();
-  const usage = new Usage(store);
-  const organizationId = randomUUID();
-  const fact = { organizationId, minute: 10, kind: 'embed_tokens', subject: 'zembed-1' };
-  await Promise.all(Array.from({ length: 20 }, () => store.write([usage.add({ ...fact, amount: 5 })])));
-  await store.write([
-    usage.add({ ...fact, minute: 11, amount: 1 }),
-    usage.add({ ...fact, minute: 12, amount: 1 }),
-    usage.add({ ...fact, organizationId: randomUUID(), amount: 1 }),
-  ]);
-  t.same(await all(usage.range(organizationId, { from: 10, to: 12 })), [
-    { ...fact, total: 100 },
-    { ...fact, minute: 11, total: 1 },
-  ]);
 });
