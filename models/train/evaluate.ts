@@ -1,14 +1,17 @@
 /**
  * Measures the committed models on judged collections in BEIR layout: `node dist/models/train/evaluate.js --eval
- * <folder of sets> [--sets a,b]`. Prints a Markdown table of nDCG@10: BM25 (Porter stems, k1 .9, b .4), the embedding
+ * <folder of sets> [--sets a,b] [--queries 1000] [--models <folder>]`. Of a
+ * larger set, evenly spaced queries are asked. Prints a Markdown table of nDCG@10: BM25 (Porter stems, k1 .9, b .4), the embedding
  * alone, their linear fusion L / max(L) + .8 cosine, and the fusion blended with the reranker over its best 100.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import stemmers from 'snowball-stemmers';
-import type { Embedder } from '../../src/models/model.ts';
-import { openEmbedder } from '../../src/models/registry.ts';
+import { projectRoot } from '../../src/base/root.ts';
+import { FeatureReranker } from '../../src/models/feature-reranker.ts';
+import type { Embedder, Reranker } from '../../src/models/model.ts';
+import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { eachWord, normaliseWord } from '../../src/text/wordpiece.ts';
 import { Bm25 } from './bm25.ts';
 import { best, type JudgedSet, ndcg, readJudgedSet } from './judged-set.ts';
@@ -26,8 +29,9 @@ const allSets = [
 /** The six sets whose mean `ranking.md` reports. */
 const meanSets = 6;
 const depth = 10;
-const methods = ['bm25', 'dense', 'fused'] as const;
-type Method = (typeof methods)[number];
+const methods = ['bm25', 'dense', 'fused', 'reranked'] as const;
+const rerankDepth = 100;
+type Results = Record<(typeof methods)[number], number>;
 
 const stemmer = stemmers.newStemmer('porter');
 const stems = new Map<string, string>();
@@ -46,7 +50,34 @@ function stemsOf(text: string): string[] {
   return words;
 }
 
-async function measure(set: JudgedSet, embedder: Embedder): Promise<Record<Method, number>> {
+/** Scores with mean 0 and deviation 1. */
+function standardised(scores: Float32Array): Float32Array {
+  const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  const variance = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / scores.length;
+  return scores.map((score) => (score - mean) / Math.sqrt(Math.max(variance, 1e-12)));
+}
+
+/** Rows of the best fused scores in the order of z(log-odds of the reranker) + z(fused). */
+async function rerank(
+  query: string,
+  set: JudgedSet,
+  fused: Float32Array,
+  reranker: Reranker,
+): Promise<number[]> {
+  const rows = best(fused, rerankDepth);
+  const { scores } = await reranker.score(
+    query,
+    rows.map((row) => set.documents[row]!),
+  );
+  const odds = standardised(scores.map((score) => Math.log((score + 1e-6) / (1 - score + 1e-6))));
+  const first = standardised(Float32Array.from(rows, (row) => fused[row]!));
+  return best(
+    odds.map((odd, index) => odd + first[index]!),
+    depth,
+  ).map((index) => rows[index]!);
+}
+
+async function measure(set: JudgedSet, embedder: Embedder, reranker: Reranker): Promise<Results> {
   const bm25 = new Bm25(set.documents.map(stemsOf), { k1: 0.9, b: 0.4 });
   const width = embedder.dimensions;
   const { vectors: documents } = await embedder.embed(set.documents, 'document');
@@ -54,7 +85,7 @@ async function measure(set: JudgedSet, embedder: Embedder): Promise<Record<Metho
     set.queries.map(({ text }) => text),
     'query',
   );
-  const sums: Record<Method, number> = { bm25: 0, dense: 0, fused: 0 };
+  const sums: Results = { bm25: 0, dense: 0, fused: 0, reranked: 0 };
   for (const [index, { text, grades }] of set.queries.entries()) {
     const lexical = bm25.scores(stemsOf(text));
     const query = queries.subarray(index * width, (index + 1) * width);
@@ -68,31 +99,54 @@ async function measure(set: JudgedSet, embedder: Embedder): Promise<Record<Metho
     sums.bm25 += ndcg(best(lexical, depth), grades, depth);
     sums.dense += ndcg(best(cosines, depth), grades, depth);
     sums.fused += ndcg(best(fused, depth), grades, depth);
+    sums.reranked += ndcg(await rerank(text, set, fused, reranker), grades, depth);
   }
   for (const method of methods) sums[method] /= set.queries.length;
   return sums;
 }
 
-function row(name: string, values: Record<Method, number>): string {
+/** The set with at most `count` of its queries, evenly spaced. */
+function thinned(set: JudgedSet, count: number): JudgedSet {
+  const every = Math.max(1, set.queries.length / count);
+  return {
+    ...set,
+    queries: set.queries.filter((_, index) => Math.floor(index / every) !== Math.floor((index - 1) / every)),
+  };
+}
+
+function row(name: string, values: Results): string {
   return `| ${name} | ${methods.map((method) => values[method].toFixed(4)).join(' | ')} |`;
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { eval: { type: 'string' }, sets: { type: 'string' } } });
+  const { values } = parseArgs({
+    options: {
+      eval: { type: 'string' },
+      sets: { type: 'string', default: allSets.join(',') },
+      queries: { type: 'string', default: '1000' },
+      models: { type: 'string', default: join(projectRoot, 'models') },
+    },
+  });
   const folder = values.eval;
   if (folder === undefined || !existsSync(folder))
     throw new Error('--eval names the folder of the judged sets');
-  const embedder = await openEmbedder('zembed-1');
+  const embedder = await StaticEmbedder.open('zembed-1', join(values.models, 'zembed-1'));
+  const reranker = await FeatureReranker.open('zerank-2', join(values.models, 'zerank'));
   console.log(`| nDCG@10 | ${methods.join(' | ')} |\n|---|${methods.map(() => '---:|').join('')}`);
-  const mean: Record<Method, number> = { bm25: 0, dense: 0, fused: 0 };
-  const names = values.sets?.split(',') ?? allSets;
+  const mean: Results = { bm25: 0, dense: 0, fused: 0, reranked: 0 };
+  const names = values.sets.split(',');
   for (const [index, name] of names.entries()) {
-    const result = await measure(await readJudgedSet(join(folder, name)), embedder);
+    const result = await measure(
+      thinned(await readJudgedSet(join(folder, name)), Number(values.queries)),
+      embedder,
+      reranker,
+    );
     console.log(row(name, result));
     if (index >= meanSets) continue;
     for (const method of methods) mean[method] += result[method] / Math.min(meanSets, names.length);
     if (index + 1 === meanSets) console.log(row('**mean of the six**', mean));
   }
+  await reranker.close();
   await embedder.close();
 }
 

@@ -1,6 +1,6 @@
 /**
- * Trains the built-in models from text: `npm run models:train -- --data <folder>`; see models/README.md. Everything is
- * seeded: the same text, seed, thread count and compiler give the same files.
+ * Trains the built-in models from text; models/README.md has the command. Everything is seeded: the same text, seed,
+ * compiler and processor family give the same files.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,23 +8,33 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectRoot } from '../../src/base/root.ts';
+import type { FeatureRerankerConfig } from '../../src/models/feature-reranker.ts';
+import { featureCount } from '../../src/models/rerank-features.ts';
 import type { StaticEmbeddingConfig } from '../../src/models/static-embedder.ts';
 import { WordPiece } from '../../src/text/wordpiece.ts';
 import { sources } from './corpus.ts';
 import { encodeEmbedding, readTrained } from './embedding-files.ts';
 import { Progress } from './progress.ts';
 import { questionFrames } from './question-frames.ts';
+import { Random } from './random.ts';
+import { countRarities } from './rarity.ts';
+import { encodeNetwork, trainNetwork } from './rerank-network.ts';
+import { makeRerankLists } from './rerank-pairs.ts';
 import { countWords, writeTokens } from './tokens.ts';
 import { trainVocabulary } from './vocabulary.ts';
 
 const vocabularySize = 30_000;
 const dimensions = 320;
-const repetitionExponent = 1;
+const repetitionExponent = 0.75;
+const rerankQueries = 4_000;
+const rerankEpochs = 30;
 const tableFile = 'table.i8';
 
 interface Job {
   readonly data: string;
-  readonly out: string;
+  /** Folders of the two models. */
+  readonly embedding: string;
+  readonly reranker: string;
   readonly work: string;
   readonly steps: number;
   readonly threads: number;
@@ -55,7 +65,7 @@ async function makeVocabulary(job: Job): Promise<string[]> {
   job.progress.done(`${counts.size} distinct words`);
   const vocabulary = trainVocabulary(counts, vocabularySize);
   job.progress.done(`${vocabulary.length} pieces`);
-  await writeFile(join(job.out, 'vocabulary.txt'), `${vocabulary.join('\n')}\n`);
+  await writeFile(join(job.embedding, 'vocabulary.txt'), `${vocabulary.join('\n')}\n`);
   return vocabulary;
 }
 
@@ -81,6 +91,7 @@ async function trainEmbedding(job: Job, vocabulary: readonly string[]): Promise<
     shares: sources.map(({ share }) => share).join(','),
     vocabulary: vocabulary.length,
     exponent: repetitionExponent,
+    same: 0.6,
     steps: job.steps,
     threads: job.threads,
     seed: job.seed,
@@ -90,7 +101,7 @@ async function trainEmbedding(job: Job, vocabulary: readonly string[]): Promise<
     Object.entries(settings).map(([key, value]) => `${key}=${value}`),
     job.progress,
   );
-  await writeEmbedding(job.out, await readFile(trained), vocabulary.length);
+  await writeEmbedding(job.embedding, await readFile(trained), vocabulary.length);
 }
 
 async function writeEmbedding(out: string, trained: Buffer, vocabulary: number): Promise<void> {
@@ -107,22 +118,47 @@ async function writeEmbedding(out: string, trained: Buffer, vocabulary: number):
   await writeFile(join(out, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
 }
 
+async function trainReranker(job: Job): Promise<void> {
+  const rarityFile = join(job.reranker, 'rarity.bin');
+  const rarities = await countRarities(job.data, job.progress);
+  await writeFile(rarityFile, rarities);
+  const random = new Random(job.seed);
+  const lists = await makeRerankLists(
+    { data: job.data, embedding: job.embedding, rarityFile, queries: rerankQueries, random },
+    job.progress,
+  );
+  job.progress.done(`${lists.lists} pseudo-queries`);
+  const network = trainNetwork(lists, rerankEpochs, new Random(job.seed), job.progress);
+  const config: FeatureRerankerConfig = {
+    format: 1,
+    kind: 'feature-reranker',
+    version: '1',
+    embedding: 'zembed-1',
+    features: featureCount,
+  };
+  await writeFile(join(job.reranker, 'model.onnx'), encodeNetwork(network));
+  await writeFile(join(job.reranker, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       data: { type: 'string' },
-      out: { type: 'string', default: join(projectRoot, 'models', 'zembed-1') },
-      steps: { type: 'string', default: '6000' },
+      out: { type: 'string', default: join(projectRoot, 'models') },
+      steps: { type: 'string', default: '3500' },
       threads: { type: 'string', default: String(Math.min(4, availableParallelism())) },
       seed: { type: 'string', default: '1' },
     },
   });
   if (values.data === undefined) throw new Error('--data names the folder of the training text');
-  await mkdir(values.out, { recursive: true });
+  const embedding = join(values.out, 'zembed-1');
+  const reranker = join(values.out, 'zerank');
+  for (const folder of [embedding, reranker]) await mkdir(folder, { recursive: true });
   const work = await mkdtemp(join(tmpdir(), 'quarry-train-'));
   const job: Job = {
     data: values.data,
-    out: values.out,
+    embedding,
+    reranker,
     work,
     steps: Number(values.steps),
     threads: Number(values.threads),
@@ -131,6 +167,7 @@ async function main(): Promise<void> {
   };
   try {
     await trainEmbedding(job, await makeVocabulary(job));
+    await trainReranker(job);
   } finally {
     await rm(work, { recursive: true, force: true });
   }

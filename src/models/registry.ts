@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { AppError } from '../base/app-error.ts';
 import { projectRoot } from '../base/root.ts';
-import type { Embedder, InputType } from './model.ts';
+import { FeatureReranker } from './feature-reranker.ts';
+import type { Embedder, InputType, Reranker } from './model.ts';
 import { StaticEmbedder } from './static-embedder.ts';
 
 /** An embedding model that callers can name. */
@@ -22,6 +23,22 @@ export const embeddingModels: readonly EmbeddingModel[] = [
     dimensions: 320,
     offered: [2560, 1280, 640, 320, 160, 80, 40],
   },
+];
+
+/** A reranking model that callers can name. */
+export interface RerankModel {
+  readonly id: string;
+  /** Folder of its files. */
+  readonly folder: string;
+}
+
+const rerankFolder = join(projectRoot, 'models', 'zerank');
+
+/** One set of weights serves all three names; its card says so. */
+export const rerankModels: readonly RerankModel[] = [
+  { id: 'zerank-2', folder: rerankFolder },
+  { id: 'zerank-1', folder: rerankFolder },
+  { id: 'zerank-1-small', folder: rerankFolder },
 ];
 
 /** The model of collections and of callers who name none. */
@@ -54,8 +71,18 @@ export function offeredDimensions(model: EmbeddingModel, asked: number | null): 
 }
 
 /** Loads an embedding model; an unknown id is a 404 that lists the known ones. */
-export function openEmbedder(id: string): Promise<Embedder> {
+export async function openEmbedder(id: string): Promise<Embedder> {
   return StaticEmbedder.open(id, embeddingModel(id).folder);
+}
+
+/** The reranking model with this id; an unknown id is a 404 that lists the known ones. */
+export function rerankModel(id: string): RerankModel {
+  return find(rerankModels, 'reranker', id);
+}
+
+/** Loads a reranking model; an unknown id is a 404 that lists the known ones. */
+export async function openReranker(id: string): Promise<Reranker> {
+  return FeatureReranker.open(id, rerankModel(id).folder);
 }
 
 /** What the embedding worker is asked. */
@@ -69,6 +96,20 @@ export interface EmbedTask {
 export interface EmbedReply {
   readonly vectors: Float32Array;
   readonly dimensions: number;
+  readonly tokens: number;
+  readonly inferenceMs: number;
+}
+
+/** What the reranking worker is asked. */
+export interface RerankTask {
+  readonly model: string;
+  readonly query: string;
+  readonly documents: readonly string[];
+}
+
+/** What the reranking worker answers; one score in 0..1 per document, in their order. */
+export interface RerankReply {
+  readonly scores: Float32Array;
   readonly tokens: number;
   readonly inferenceMs: number;
 }

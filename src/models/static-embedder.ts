@@ -27,10 +27,29 @@ class Batch {
   texts = 0;
 }
 
-/** Reads the vocabulary file of a model folder: one piece a line. */
-export async function readVocabulary(folder: string): Promise<WordPiece> {
+/** The parts of a static embedding's folder that are not its graph. */
+export interface StaticEmbeddingFiles {
+  readonly config: StaticEmbeddingConfig;
+  readonly pieces: WordPiece;
+  /** Token vectors as signed bytes, one row of `config.dimensions` per piece. */
+  readonly table: Uint8Array;
+}
+
+async function readConfig(folder: string): Promise<StaticEmbeddingConfig> {
+  const config = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as StaticEmbeddingConfig;
+  assert(config.format === 1 && config.kind === 'static-embedding', `${folder} holds a static embedding`);
+  return config;
+}
+
+async function readVocabulary(folder: string): Promise<WordPiece> {
   const text = await readFile(join(folder, 'vocabulary.txt'), 'utf8');
   return new WordPiece(text.trimEnd().split('\n'));
+}
+
+/** Reads the files in `folder` for a reader of token vectors. */
+export async function readStaticEmbedding(folder: string): Promise<StaticEmbeddingFiles> {
+  const table = await readFile(join(folder, 'table.i8'));
+  return { config: await readConfig(folder), pieces: await readVocabulary(folder), table };
 }
 
 /** A bag of token vectors: weighted mean plus a prefix of the side, scaled to length 1. Linear in the text. */
@@ -54,8 +73,7 @@ export class StaticEmbedder implements Embedder {
 
   /** Opens the model in `folder` under the name `id`. */
   static async open(id: string, folder: string): Promise<StaticEmbedder> {
-    const config = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as StaticEmbeddingConfig;
-    assert(config.format === 1 && config.kind === 'static-embedding', `${folder} holds a static embedding`);
+    const config = await readConfig(folder);
     const pieces = await readVocabulary(folder);
     const session = await OnnxSession.open(join(folder, 'model.onnx'));
     return new StaticEmbedder(id, config, session, pieces);

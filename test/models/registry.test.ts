@@ -12,7 +12,7 @@ t.test('an unknown embedding model is a 404 that lists the known ones', async (t
       t.match(error, { status: 404, message: 'zembed-1' });
     }
   }
-  t.throws(() => openEmbedder('nothing'), AppError);
+  await t.rejects(openEmbedder('nothing'), AppError);
 });
 
 t.test('dimensions that are offered are given, others are a 400 that lists them', async (t) => {

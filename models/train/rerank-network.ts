@@ -1,0 +1,215 @@
+import { featureCount } from '../../src/models/rerank-features.ts';
+import { bytesOf, encodeModel } from './onnx.ts';
+import type { Progress } from './progress.ts';
+import type { Random } from './random.ts';
+import { listLength, type RerankLists } from './rerank-pairs.ts';
+
+const hidden = 16;
+const rate = 0.003;
+const decay = 1e-4;
+const batchLists = 32;
+/** Weight of the pointwise loss, which makes scores of different queries comparable, beside the listwise one. */
+const pointwise = 0.2;
+const clip = 5;
+
+/** score = sigmoid(out . [x, tanh(inner x + innerBias)] + outBias) for standardised features x. */
+interface Network {
+  readonly mean: Float32Array;
+  readonly deviation: Float32Array;
+  /** inner [hidden x featureCount], innerBias [hidden], out [featureCount + hidden], outBias [1], one after the other. */
+  readonly weights: Float32Array;
+}
+
+const innerBiasAt = hidden * featureCount;
+const outAt = innerBiasAt + hidden;
+const outBiasAt = outAt + featureCount + hidden;
+const weightCount = outBiasAt + 1;
+
+function standardise(features: Float32Array): { mean: Float32Array; deviation: Float32Array } {
+  const rows = features.length / featureCount;
+  const mean = new Float32Array(featureCount);
+  const deviation = new Float32Array(featureCount);
+  for (let feature = 0; feature < featureCount; feature += 1) {
+    let sum = 0;
+    let squares = 0;
+    for (let at = feature; at < features.length; at += featureCount) {
+      sum += features[at]!;
+      squares += features[at]! ** 2;
+    }
+    mean[feature] = sum / rows;
+    deviation[feature] = Math.sqrt(Math.max(squares / rows - (sum / rows) ** 2, 1e-6));
+  }
+  return { mean, deviation };
+}
+
+/** The network's value before the sigmoid for the standardised row at `at`; fills `inner` with the hidden values. */
+function forward(weights: Float32Array, x: Float32Array, at: number, inner: Float32Array): number {
+  let value = weights[outBiasAt]!;
+  for (let i = 0; i < featureCount; i += 1) value += weights[outAt + i]! * x[at + i]!;
+  for (let h = 0; h < hidden; h += 1) {
+    let sum = weights[innerBiasAt + h]!;
+    for (let i = 0; i < featureCount; i += 1) sum += weights[h * featureCount + i]! * x[at + i]!;
+    inner[h] = Math.tanh(sum);
+    value += weights[outAt + featureCount + h]! * inner[h]!;
+  }
+  return value;
+}
+
+function backward(
+  weights: Float32Array,
+  row: { x: Float32Array; at: number; inner: Float32Array; slope: number },
+  gradient: Float32Array,
+): void {
+  const { x, at, inner, slope } = row;
+  gradient[outBiasAt]! += slope;
+  for (let i = 0; i < featureCount; i += 1) gradient[outAt + i]! += slope * x[at + i]!;
+  for (let h = 0; h < hidden; h += 1) {
+    gradient[outAt + featureCount + h]! += slope * inner[h]!;
+    const through = slope * weights[outAt + featureCount + h]! * (1 - inner[h]! ** 2);
+    gradient[innerBiasAt + h]! += through;
+    for (let i = 0; i < featureCount; i += 1) gradient[h * featureCount + i]! += through * x[at + i]!;
+  }
+}
+
+const sigmoid = (value: number): number => 1 / (1 + Math.exp(-value));
+
+/** Adds the gradient of one list, whose first row is right, and returns its listwise loss. */
+function learnList(weights: Float32Array, x: Float32Array, list: number, gradient: Float32Array): number {
+  const inners = Array.from({ length: listLength }, () => new Float32Array(hidden));
+  const start = list * listLength * featureCount;
+  const values = inners.map((inner, row) => forward(weights, x, start + row * featureCount, inner));
+  const highest = Math.max(...values);
+  const total = values.reduce((sum, value) => sum + Math.exp(value - highest), 0);
+  for (const [row, value] of values.entries()) {
+    const right = row === 0 ? 1 : 0;
+    const balance = right === 1 ? 1 : 1 / (listLength - 1);
+    const slope = Math.exp(value - highest) / total - right + pointwise * balance * (sigmoid(value) - right);
+    backward(weights, { x, at: start + row * featureCount, inner: inners[row]!, slope }, gradient);
+  }
+  return Math.log(total) + highest - values[0]!;
+}
+
+/** Adam over shuffled lists, learning rate falling to zero. */
+function descend(
+  x: Float32Array,
+  lists: number,
+  epochs: number,
+  random: Random,
+  progress: Progress,
+): Float32Array {
+  const weights = new Float32Array(weightCount);
+  for (let i = 0; i < innerBiasAt; i += 1) weights[i] = random.normal() / Math.sqrt(featureCount);
+  const mean = new Float32Array(weightCount);
+  const square = new Float32Array(weightCount);
+  const gradient = new Float32Array(weightCount);
+  const steps = epochs * Math.floor(lists / batchLists);
+  let smooth = 0;
+  for (let step = 0; step < steps; step += 1) {
+    gradient.fill(0);
+    let loss = 0;
+    for (let i = 0; i < batchLists; i += 1)
+      loss += learnList(weights, x, random.below(lists), gradient) / batchLists;
+    const pace = rate * (1 - step / steps);
+    for (let i = 0; i < weightCount; i += 1) {
+      const slope = gradient[i]! / batchLists + decay * weights[i]!;
+      mean[i] = 0.9 * mean[i]! + 0.1 * slope;
+      square[i] = 0.999 * square[i]! + 0.001 * slope * slope;
+      const corrected = mean[i]! / (1 - 0.9 ** (step + 1));
+      weights[i]! -= (pace * corrected) / (Math.sqrt(square[i]! / (1 - 0.999 ** (step + 1))) + 1e-8);
+    }
+    smooth = step === 0 ? loss : 0.99 * smooth + 0.01 * loss;
+    progress.show(`reranker: step ${step + 1} of ${steps}, loss ${smooth.toFixed(4)}`);
+  }
+  progress.done(`reranker trained, loss ${smooth.toFixed(4)}`);
+  return weights;
+}
+
+/**
+ * Scales the network's value so that its sigmoid is the chance that a document is right, were right and wrong ones
+ * equally many: logistic regression on one variable (Platt 1999), by Newton's method.
+ */
+function calibrate(weights: Float32Array, x: Float32Array): void {
+  const inner = new Float32Array(hidden);
+  const values = Float64Array.from({ length: x.length / featureCount }, (_, row) =>
+    forward(weights, x, row * featureCount, inner),
+  );
+  let [slope, shift] = [1, 0];
+  for (let round = 0; round < 20; round += 1) {
+    const sums = { a: 0, b: 0, aa: 1e-6, ab: 0, bb: 1e-6 };
+    for (const [row, value] of values.entries()) {
+      const right = row % listLength === 0;
+      const balance = right ? 1 : 1 / (listLength - 1);
+      const chance = sigmoid(slope * value + shift);
+      const error = balance * (chance - (right ? 1 : 0));
+      const curve = balance * chance * (1 - chance);
+      sums.a += error * value;
+      sums.b += error;
+      sums.aa += curve * value * value;
+      sums.ab += curve * value;
+      sums.bb += curve;
+    }
+    const determinant = sums.aa * sums.bb - sums.ab * sums.ab;
+    slope -= (sums.bb * sums.a - sums.ab * sums.b) / determinant;
+    shift -= (sums.aa * sums.b - sums.ab * sums.a) / determinant;
+  }
+  for (let i = outAt; i < weightCount; i += 1) weights[i]! *= slope;
+  weights[outBiasAt]! += shift;
+}
+
+/** Trains the network on the lists. */
+export function trainNetwork(
+  lists: RerankLists,
+  epochs: number,
+  random: Random,
+  progress: Progress,
+): Network {
+  const { mean, deviation } = standardise(lists.features);
+  const x = lists.features.map((value, index) => {
+    const feature = index % featureCount;
+    return Math.max(-clip, Math.min(clip, (value - mean[feature]!) / deviation[feature]!));
+  });
+  const weights = descend(x, lists.lists, epochs, random, progress);
+  calibrate(weights, x);
+  return { mean, deviation, weights };
+}
+
+/** The ONNX file: features float [documents x featureCount] to scores float [documents]. */
+export function encodeNetwork(network: Network): Uint8Array {
+  const { weights } = network;
+  const transposed = new Float32Array(featureCount * hidden);
+  for (let h = 0; h < hidden; h += 1) {
+    for (let i = 0; i < featureCount; i += 1) transposed[i * hidden + h] = weights[h * featureCount + i]!;
+  }
+  const float = (name: string, shape: readonly number[], values: Float32Array) =>
+    ({ name, type: 'float', shape, data: bytesOf(values) }) as const;
+  return encodeModel({
+    name: 'feature-reranker',
+    documentation: 'Features of a query and a document to a score in 0..1.',
+    constants: [
+      float('mean', [featureCount], network.mean),
+      float('deviation', [featureCount], network.deviation),
+      float('lowest', [], Float32Array.of(-clip)),
+      float('highest', [], Float32Array.of(clip)),
+      float('inner', [featureCount, hidden], transposed),
+      float('innerBias', [hidden], weights.slice(innerBiasAt, outAt)),
+      float('out', [featureCount + hidden, 1], weights.slice(outAt, outBiasAt)),
+      float('outBias', [1], weights.slice(outBiasAt)),
+      { name: 'lastAxis', type: 'int64', shape: [1], data: bytesOf(BigInt64Array.of(1n)) },
+    ],
+    inputs: [{ name: 'features', type: 'float', shape: ['documents', featureCount] }],
+    outputs: [{ name: 'scores', type: 'float', shape: ['documents'] }],
+    nodes: [
+      { operator: 'Sub', inputs: ['features', 'mean'], outputs: ['centred'] },
+      { operator: 'Div', inputs: ['centred', 'deviation'], outputs: ['scaled'] },
+      { operator: 'Clip', inputs: ['scaled', 'lowest', 'highest'], outputs: ['x'] },
+      { operator: 'MatMul', inputs: ['x', 'inner'], outputs: ['innerSum'] },
+      { operator: 'Add', inputs: ['innerSum', 'innerBias'], outputs: ['innerValue'] },
+      { operator: 'Tanh', inputs: ['innerValue'], outputs: ['innerOut'] },
+      { operator: 'Concat', inputs: ['x', 'innerOut'], outputs: ['all'], attributes: { axis: 1 } },
+      { operator: 'MatMul', inputs: ['all', 'out'], outputs: ['outSum'] },
+      { operator: 'Add', inputs: ['outSum', 'outBias'], outputs: ['value'] },
+      { operator: 'Sigmoid', inputs: ['value'], outputs: ['column'] },
+      { operator: 'Squeeze', inputs: ['column', 'lastAxis'], outputs: ['scores'] },
+    ],
+  });
+}

@@ -1,0 +1,69 @@
+import { assert } from '../base/assert.ts';
+
+/**
+ * How rare words are, learned from the training text: the inverse document frequency ln(1 + (N - n + .5) / (n + .5))
+ * of a stem that n of N passages hold. File layout, little-endian: u32 count, f32 rarity of every stem that is not
+ * listed, count x u32 hashes in ascending order, count x u8 rarities in steps of 1/16.
+ */
+const headBytes = 8;
+const steps = 16;
+
+/** 32-bit FNV-1a over UTF-16 units, low byte first. */
+export function stemHash(stem: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < stem.length; i += 1) {
+    const unit = stem.charCodeAt(i);
+    hash = Math.imul(hash ^ (unit & 0xff), 0x01000193);
+    hash = Math.imul(hash ^ (unit >>> 8), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** The file for stems with their rarities. Of two stems with one hash the commoner one counts. */
+export function encodeRarities(rarities: ReadonlyMap<string, number>, unlisted: number): Uint8Array {
+  const byHash = new Map<number, number>();
+  for (const [stem, rarity] of rarities) {
+    const hash = stemHash(stem);
+    byHash.set(hash, Math.min(rarity, byHash.get(hash) ?? Number.POSITIVE_INFINITY));
+  }
+  const entries = [...byHash].sort((a, b) => a[0] - b[0]);
+  const file = new Uint8Array(headBytes + 5 * entries.length);
+  const view = new DataView(file.buffer);
+  view.setUint32(0, entries.length, true);
+  view.setFloat32(4, unlisted, true);
+  for (const [index, [hash, rarity]] of entries.entries()) {
+    view.setUint32(headBytes + 4 * index, hash, true);
+    view.setUint8(headBytes + 4 * entries.length + index, Math.min(255, Math.round(rarity * steps)));
+  }
+  return file;
+}
+
+export class WordRarity {
+  readonly #hashes: Uint32Array;
+  readonly #codes: Uint8Array;
+  readonly #unlisted: number;
+
+  /** `file` as `encodeRarities` makes it. */
+  constructor(file: Uint8Array) {
+    const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+    const count = view.getUint32(0, true);
+    assert(file.length === headBytes + 5 * count, 'the word rarities are complete');
+    this.#unlisted = view.getFloat32(4, true);
+    this.#hashes = new Uint32Array(count);
+    for (let i = 0; i < count; i += 1) this.#hashes[i] = view.getUint32(headBytes + 4 * i, true);
+    this.#codes = file.slice(headBytes + 4 * count);
+  }
+
+  /** Rarity of a stem; words the training text hardly knew count as rare. */
+  of(stem: string): number {
+    const hash = stemHash(stem);
+    let low = 0;
+    let high = this.#hashes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#hashes[middle]! < hash) low = middle + 1;
+      else high = middle;
+    }
+    return this.#hashes[low] === hash ? this.#codes[low]! / steps : this.#unlisted;
+  }
+}

@@ -1,0 +1,35 @@
+import t from 'tap';
+import { lightStem } from '../../src/models/light-stem.ts';
+
+t.test('forms of a word meet in one stem', async (t) => {
+  const families = [
+    ['cause', 'causes', 'caused', 'causing'],
+    ['stop', 'stops', 'stopped', 'stopping'],
+    ['city', 'cities'],
+    ['class', 'classes'],
+    ['box', 'boxes'],
+    ['call', 'calls', 'called', 'calling'],
+    ['quick', 'quickly'],
+  ];
+  for (const family of families) {
+    const stems = new Set(family.map(lightStem));
+    t.equal(stems.size, 1, `${family.join(', ')}: ${[...stems].join(', ')}`);
+  }
+});
+
+t.test('short words, numbers, identifiers and other scripts stay as they are', async (t) => {
+  for (const word of ['is', 'gas', 'ring', 'bus', '1990s', 'x86', 'école', 'москва', '']) {
+    t.equal(lightStem(word), word);
+  }
+});
+
+t.test('words that only look like forms keep apart', async (t) => {
+  for (const [a, b] of [
+    ['bring', 'br'],
+    ['need', 'ne'],
+    ['analysis', 'analysi'],
+    ['species', 'spec'],
+  ] as const) {
+    t.not(lightStem(a), lightStem(b));
+  }
+});

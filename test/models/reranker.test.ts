@@ -1,0 +1,104 @@
+import t from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
+import { openReranker, rerankModel, rerankModels } from '../../src/models/registry.ts';
+
+const reranker = await openReranker('zerank-2');
+t.teardown(() => reranker.close());
+
+const query = 'When was the steam engine of James Watt patented?';
+const documents = [
+  'James Watt patented a steam engine with a separate condenser in 1769.',
+  'Steam is water in the gas phase; it forms when water boils.',
+  '',
+  '\ud800 \u0000 😀',
+  '蒸気機関の特許',
+  'engine '.repeat(20_000),
+  'x'.repeat(100_000),
+  'The quick brown fox jumps over the lazy dog.',
+];
+
+t.test('an unknown reranker is a 404 that lists the known ones', async (t) => {
+  t.throws(() => rerankModel('zerank-3'), AppError);
+  t.throws(() => rerankModel('zerank-3'), { status: 404, message: /zerank-2, zerank-1, zerank-1-small/ });
+  await t.rejects(openReranker('zembed-1'), AppError);
+});
+
+t.test('every document, however odd, gets one score in 0..1', async (t) => {
+  for (const asked of [query, '', '?', 'what is the', '特許', 'w'.repeat(4096), 'many words '.repeat(370)]) {
+    const { scores } = await reranker.score(asked, documents);
+    t.equal(scores.length, documents.length);
+    t.ok(
+      scores.every((score) => score >= 0 && score <= 1),
+      JSON.stringify(asked.slice(0, 30)),
+    );
+  }
+});
+
+t.test('a score is the same, bit for bit, alone, in any order and in any company', async (t) => {
+  const many = [...documents, ...Array.from({ length: 150 }, (_, i) => `filler number ${i} about steam`)];
+  const { scores } = await reranker.score(query, many);
+  const reversed = (await reranker.score(query, many.toReversed())).scores.toReversed();
+  t.same(reversed, scores);
+  for (const [index, document] of documents.entries()) {
+    t.equal((await reranker.score(query, [document])).scores[0], scores[index]);
+  }
+});
+
+t.test('no document gives no score; the query is counted once', async (t) => {
+  t.equal((await reranker.score(query, [])).scores.length, 0);
+  const one = await reranker.score('steam', ['engine']);
+  const two = await reranker.score('steam', ['engine', 'engine']);
+  t.same([one.tokens, two.tokens], [2, 3]);
+});
+
+const preferred: { query: string; better: string; worse: string }[] = [
+  {
+    query,
+    better: documents[0]!,
+    worse: 'The museum was patented by nobody, but James opened it to visitors of the town in 1990.',
+  },
+  {
+    query: 'side effects of aspirin',
+    better: 'Aspirin may cause stomach bleeding, nausea and, in children, a rare liver disease.',
+    worse: 'The side door of the building is used by staff and has a code lock.',
+  },
+  {
+    query: 'Boeing 747 range',
+    better: 'The Boeing 747-400 has a range of 13,450 km with a full load of passengers.',
+    worse: 'The Boeing 737 has a range of 5,600 km with a full load of passengers.',
+  },
+  {
+    query: 'delete a key in redis',
+    better: 'DEL removes the given keys. A key is ignored if it does not exist.',
+    worse: 'The orchestra played in the key of D minor for the whole evening.',
+  },
+  {
+    query: 'who wrote Pride and Prejudice',
+    better: 'Pride and Prejudice is an 1813 novel by Jane Austen.',
+    worse: 'Prejudice against the pride of lions in the park has no basis, the ranger says to the paper.',
+  },
+];
+
+t.test('a passage that answers is preferred to one that shares words or subject only', async (t) => {
+  for (const { query, better, worse } of preferred) {
+    const { scores } = await reranker.score(query, [worse, better]);
+    t.ok(scores[1]! > scores[0]!, `${query}: ${scores[1]} > ${scores[0]}`);
+  }
+});
+
+t.test('every name is served, today by the same weights', async (t) => {
+  const { scores } = await reranker.score(query, documents);
+  for (const { id } of rerankModels) {
+    const other = await openReranker(id);
+    t.equal(other.id, id);
+    t.same((await other.score(query, documents)).scores, scores);
+    await other.close();
+  }
+});
+
+t.test('closing twice does no harm, and a closed model is not used', async (t) => {
+  const closing = await openReranker('zerank-1');
+  await closing.close();
+  await closing.close();
+  await t.rejects(closing.score('x', ['y']), /closed model/);
+});

@@ -1,0 +1,32 @@
+import t from 'tap';
+import { encodeRarities, stemHash, WordRarity } from '../../src/models/word-rarity.ts';
+
+t.test('rarities come back within their step, unlisted words count as rare', async (t) => {
+  const listed = new Map([
+    ['the', 0.1],
+    ['steam', 6.5],
+    ['watt', 9.25],
+    ['日', 12],
+  ]);
+  const rarity = new WordRarity(encodeRarities(listed, 13.5));
+  for (const [stem, value] of listed) t.ok(Math.abs(rarity.of(stem) - value) <= 1 / 32 + 1e-9, stem);
+  for (const stem of ['', 'zyx', 'th']) t.equal(rarity.of(stem), 13.5);
+});
+
+t.test('an empty table and a table at an odd place in memory work', async (t) => {
+  t.equal(new WordRarity(encodeRarities(new Map(), 2)).of('x'), 2);
+  const file = encodeRarities(new Map([['x', 4]]), 9);
+  const moved = new Uint8Array(file.length + 1);
+  moved.set(file, 1);
+  t.equal(new WordRarity(moved.subarray(1)).of('x'), 4);
+});
+
+t.test('a cut table is refused', async (t) => {
+  const file = encodeRarities(new Map([['x', 4]]), 9);
+  t.throws(() => new WordRarity(file.slice(0, -1)), /complete/);
+});
+
+t.test('the hash is FNV-1a, which never changes', async (t) => {
+  t.equal(stemHash(''), 0x811c9dc5);
+  t.not(stemHash('ab'), stemHash('ba'));
+});
