@@ -93,8 +93,9 @@ const depthMax = 16_384;
 const rerankDepth = 100;
 /** Stands for a text that nobody asked to explain. */
 const unread = { text: '', language: null };
-/** Passages whose precise chunks are scored at least. */
+/** Passages whose precise chunks are scored: at least so many, or one for so many results. */
 const precisePassagesMin = 32;
+const precisePerPassage = 3;
 
 /** A question -> ranked snippets, pages or documents: embed, search the shards, fuse, rerank, read, cut. */
 export class Search {
@@ -124,7 +125,8 @@ export class Search {
   async preciseSnippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
     const { candidates, shards } = await this.#candidates(run, Math.max(depthMin, request.k));
-    const passages = this.#read(run, candidates.slice(0, Math.max(precisePassagesMin, request.k)));
+    const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
+    const passages = this.#read(run, candidates.slice(0, wanted));
     const children = scoreChildren(passages, run, this.#options.contents).sort((a, b) => b.score - a.score);
     const pool = children.slice(0, request.reranker === null ? request.k : Math.max(rerankDepth, request.k));
     const ranked = await this.#rerank(run, pool, childText, (child) => child.score);
@@ -139,12 +141,16 @@ export class Search {
     const passages = this.#read(run, candidates.slice(0, depth));
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const best = new Map<string, PageHit>();
+    // The best page of a passage has the passage's own score, so k of them in order leave nothing better behind.
+    const certain = new Set<string>();
     for (const entry of ranked) {
+      if (certain.size >= request.k) break;
       const { version, candidate, chunk } = entry.item;
       const origin = this.#origin(run, entry, candidate, chunk);
       for (const { pageIndex, share } of this.#pagesOf(run, entry.item)) {
         const key = `${version.version} ${pageIndex}`;
         const score = entry.score * share;
+        if (share === 1) certain.add(key);
         if ((best.get(key)?.score ?? -1) < score) best.set(key, { version, pageIndex, score, origin });
       }
     }
