@@ -6,7 +6,7 @@ import { controlShareMax, textContentType } from './plain-text.ts';
 import { cellText, RowPages } from './row-pages.ts';
 import { TextBudget } from './text-budget.ts';
 
-export type Delimiter = ',' | ';' | '\t' | '|';
+type Delimiter = ',' | ';' | '\t' | '|';
 
 /** CSV and TSV (RFC 4180, any of four delimiters): fields joined by tabs, rows grouped into unordered pages. */
 export function* parseDelimited(
@@ -41,7 +41,7 @@ export function* parseDelimited(
 }
 
 /** The fields of each record; a quote that never closes ends with the text. */
-export function* rowsOf(text: string, delimiter: Delimiter): Generator<string[]> {
+function* rowsOf(text: string, delimiter: Delimiter): Generator<string[]> {
   let fields: string[] = [];
   let position = 0;
   while (position < text.length) {
@@ -100,7 +100,7 @@ const sampleUnits = 65_536;
 const sampleRows = 50;
 
 /** The delimiter that gives the most fields in every one of the first rows, or null when none gives two. */
-export function commonDelimiter(text: string): Delimiter | null {
+function commonDelimiter(text: string): Delimiter | null {
   const sample = text.slice(0, sampleUnits);
   let best: { delimiter: Delimiter; fields: number } | null = null;
   for (const delimiter of [',', ';', '\t', '|'] as const) {

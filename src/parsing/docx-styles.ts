@@ -5,7 +5,7 @@ import type { XmlReader } from './xml-reader.ts';
 import type { ZipArchive } from './zip.ts';
 
 /** What a paragraph style of Word says about structure. Source: ECMA-376 part 1, section 17.7. */
-export interface DocxStyle {
+interface DocxStyle {
   /** Heading level 1..9, 0 for the document's title, null for running text. */
   level: number | null;
   /** List that numbers the paragraphs of this style, and how deep. */

@@ -38,7 +38,7 @@ export function* parseHtml(
   };
 }
 
-export interface ExtractedHtml {
+interface ExtractedHtml {
   readonly text: string;
   readonly title: string | null;
   /** `lang` of the html element. */
@@ -46,7 +46,7 @@ export interface ExtractedHtml {
 }
 
 /** Linear in the length of the source however deep it nests, because no tree and no stack of elements is kept. */
-export function htmlToText(source: string, budget: TextBudget): ExtractedHtml {
+function htmlToText(source: string, budget: TextBudget): ExtractedHtml {
   const collector = new HtmlCollector(source, budget);
   const tokenizer = new Tokenizer({ decodeEntities: true }, collector);
   tokenizer.write(source);

@@ -2,8 +2,8 @@ import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 
 /** Programs that make parsing safer or richer when the host has them; nothing needs them. */
-export const optionalToolNames = ['prlimit', 'unshare', 'soffice', 'tesseract', 'pdftoppm'] as const;
-export type OptionalToolName = (typeof optionalToolNames)[number];
+const optionalToolNames = ['prlimit', 'unshare', 'soffice', 'tesseract', 'pdftoppm'] as const;
+type OptionalToolName = (typeof optionalToolNames)[number];
 
 /** Absolute path of each tool, or null where it was not found. */
 export type OptionalTools = Readonly<Record<OptionalToolName, string | null>>;

@@ -1,5 +1,5 @@
 /** Why a document has no text. Only `crash`, `timeout` and `memory` can go away by trying again. */
-export const parseFailureCodes = [
+const parseFailureCodes = [
   'unsupported',
   'encrypted',
   'corrupt',
@@ -31,11 +31,6 @@ export class ParseFailure extends Error {
   toData(): ParseFailureData {
     return { code: this.code, message: this.message };
   }
-}
-
-/** The failure that `toData` described, on the other side of a thread or process. */
-export function parseFailureFrom(data: ParseFailureData): ParseFailure {
-  return new ParseFailure(data.code, data.message);
 }
 
 export function isParseFailureCode(value: unknown): value is ParseFailureCode {

@@ -1,6 +1,6 @@
 import type { ParseLimits } from './limits.ts';
 import { isParseFailureCode, type ParseFailureCode } from './parse-failure.ts';
-import type { DocumentFacts } from './parse-task.ts';
+import { type DocumentFacts, documentKinds } from './parse-task.ts';
 
 /** What the host asks of its parser process; one at a time. */
 export type ParserRequest =
@@ -61,7 +61,6 @@ export function isParserMessage(value: unknown): value is ParserMessage {
 function isFacts(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const facts = value as Record<string, unknown>;
-  return (
-    typeof facts.kind === 'string' && typeof facts.contentType === 'string' && Array.isArray(facts.warnings)
-  );
+  const known = documentKinds.some((kind) => kind === facts.kind);
+  return known && typeof facts.contentType === 'string' && Array.isArray(facts.warnings);
 }

@@ -7,7 +7,7 @@ export interface ParserProcessNotice {
   readonly threadId: number;
 }
 
-export function isParserProcessNotice(value: unknown): value is ParserProcessNotice {
+function isParserProcessNotice(value: unknown): value is ParserProcessNotice {
   return typeof value === 'object' && value !== null && 'type' in value && value.type === 'parser-process';
 }
 

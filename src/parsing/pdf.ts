@@ -67,8 +67,10 @@ export async function renderPdfPage(
   index: number,
   scaleOf: (width: number, height: number) => number,
 ): Promise<RenderedPage | null> {
-  const document = await PdfiumDocument.open(bytes);
-  if (typeof document === 'string') return null;
+  const opened = await PdfiumDocument.open(bytes);
+  if (opened === 'encrypted') return null;
+  const document = opened === 'corrupt' ? await openWithNewTrailer(bytes) : opened;
+  if (document === null) return null;
   try {
     return index >= 0 && index < document.pageCount ? document.render(index, scaleOf) : null;
   } finally {

@@ -110,9 +110,9 @@ async function instantiate(): Promise<Pdfium> {
   return pdfium;
 }
 
-export type PdfOpenProblem = 'encrypted' | 'corrupt';
+type PdfOpenProblem = 'encrypted' | 'corrupt';
 
-export interface PageContent {
+interface PageContent {
   /** Characters in content order, as PDFium gives them: U+FFFE is a hyphen at a line end. */
   readonly text: string;
   /** True when the page holds more characters than were asked for. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
  * The only file that touches pdf.js: the second engine, for files whose structure PDFium cannot repair. It is loaded when
  * it is first needed.
  */
-export type PdfjsProblem = 'encrypted' | 'corrupt';
+type PdfjsProblem = 'encrypted' | 'corrupt';
 
 export class PdfjsDocument {
   private readonly document: OpenDocument;

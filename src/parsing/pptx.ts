@@ -100,7 +100,7 @@ function textOf(reader: XmlReader, budget: TextBudget, headings: boolean): strin
 }
 
 /** Titles, categories, series names and values that a chart keeps for programs without its workbook. */
-export function chartLines(reader: XmlReader, budget: TextBudget): string[] {
+function chartLines(reader: XmlReader, budget: TextBudget): string[] {
   const lines: string[] = [];
   let cached: string[] = [];
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
