@@ -30,10 +30,11 @@ function announce(app: App, settings: Settings): void {
     '',
     'First search, with the command line:',
     `  export QUARRY_URL=${url} QUARRY_API_KEY="${key}"`,
-    '  npx quarry ingest --collection first README.md && npx quarry search --collection first "how do I add documents"',
+    '  node bin/quarry.js ingest README.md',
+    '  node bin/quarry.js search "how do I add documents?"',
     'or with curl:',
     `  curl -s ${url}/v1/queries/top-snippets -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' \\`,
-    `    -d '{"collection_name":"first","query":"how do I add documents","k":3}'`,
+    `    -d '{"collection_name":"default","query":"how do I add documents?","k":3}'`,
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
