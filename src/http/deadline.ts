@@ -21,9 +21,10 @@ export class Deadline {
     });
   }
 
-  /** Starts the clock, once; the call must be answered within `msMax`. */
+  /** The call must be answered within `msMax` from now; a later start replaces an earlier one. */
   start(msMax: number): void {
-    if (this.#over || this.#timer) return;
+    if (this.#over) return;
+    this.met();
     this.#timer = setTimeout(() => {
       const detail = `The call took longer than ${msMax / 1_000} seconds and was given up.`;
       this.#end(new AppError('unavailable', detail, { retryAfterMs: 1_000 }));

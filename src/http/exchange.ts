@@ -1,3 +1,4 @@
+import { limits } from '../base/limits.ts';
 import type { BodyQueue } from './body-queue.ts';
 
 /**
@@ -89,4 +90,16 @@ export function isStreamed(body: Reply['body']): body is StreamedBody {
 /** Bytes that `content-length` says. */
 export function bodySize(body: Reply['body']): number {
   return isStreamed(body) ? body.size : body.byteLength;
+}
+
+/** A long body in memory, in pieces, so that a slow client shows progress. */
+export function inPieces(body: Uint8Array): StreamedBody {
+  return {
+    size: body.byteLength,
+    open: async function* () {
+      for (let at = 0; at < body.byteLength; at += limits.fileChunkBytes) {
+        yield body.subarray(at, at + limits.fileChunkBytes);
+      }
+    },
+  };
 }

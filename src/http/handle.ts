@@ -324,6 +324,7 @@ export class Door {
   async #serveUpload(visit: Visit, route: UploadRoute, { params }: Match): Promise<Reply> {
     const { exchange } = visit;
     const { services, guards } = this.#options;
+    visit.deadline.start(limits.uploadMsMax);
     const call = organisationCall(this.#callOf(visit));
     const input = {
       exchange,
@@ -338,7 +339,7 @@ export class Door {
     return jsonReply(answer.status, answer.body);
   }
 
-  /** The body of an upload; the call's time starts when it is there. */
+  /** The body of an upload; the usual time of a call starts when it is there. */
   async *#uploadedChunks({ exchange, deadline }: Visit): AsyncGenerator<Uint8Array, void, undefined> {
     const { settings, clock } = this.#options;
     const bounds = {

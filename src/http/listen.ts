@@ -1,3 +1,4 @@
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { HttpServer, ServerBounds, ServerOptions } from './exchange.ts';
 import type { Door } from './handle.ts';
@@ -18,6 +19,9 @@ async function startServer(kind: ServerKind, options: ServerOptions, logger: Log
     return startNodeServer(options);
   }
 }
+
+/** The bounds to serve with; tests have shorter ones. */
+export const defaultBounds: ServerBounds = limits;
 
 export interface OpenDoorOptions {
   readonly door: Door;

@@ -6,6 +6,7 @@ import {
   bodySize,
   type Exchange,
   type HttpServer,
+  inPieces,
   isStreamed,
   type Reply,
   type ServerBounds,
@@ -162,10 +163,14 @@ class NodeExchange implements Exchange {
       'content-length': String(bodySize(reply.body)),
       ...(close ? { connection: 'close' } : {}),
     });
-    if (!reply.headersOnly && !(await this.#sendBody(reply.body))) return false;
+    if (!lingering) this.body.discard();
+    if (reply.headersOnly) return this.#finish(none);
+    const { body } = reply;
+    const short = !isStreamed(body) && body.byteLength < limits.bufferedReplyBytesMax;
+    if (short && !lingering) return this.#finish(body);
+    if (!(await this.#sendBody(isStreamed(body) || short ? body : inPieces(body)))) return false;
     if (lingering) await this.#linger();
-    else this.body.discard();
-    return this.#finish();
+    return this.#finish(none);
   }
 
   /** False when the client is gone. */
@@ -188,9 +193,9 @@ class NodeExchange implements Exchange {
     return this.#until('drain');
   }
 
-  #finish(): Promise<boolean> {
+  #finish(rest: Uint8Array): Promise<boolean> {
     if (this.#gone) return Promise.resolve(false);
-    this.#response.end();
+    this.#response.end(rest);
     return this.#response.writableFinished ? Promise.resolve(true) : this.#until('finish');
   }
 
@@ -235,6 +240,8 @@ class NodeExchange implements Exchange {
     for (const listener of this.#goneListeners) listener();
   }
 }
+
+const none = new Uint8Array(0);
 
 function declaredBytes(request: IncomingMessage): number | null {
   if (request.headers['transfer-encoding'] !== undefined) return null;

@@ -7,6 +7,7 @@ import {
   bodySize,
   type Exchange,
   type HttpServer,
+  inPieces,
   isStreamed,
   type Reply,
   type ServerBounds,
@@ -175,7 +176,7 @@ class UwsExchange implements Exchange {
     this.body.discard();
     if (isStreamed(body))
       return body.size > 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, none);
-    if (body.byteLength >= limits.bufferedReplyBytesMax) return this.#stream(response, reply, whole(body));
+    if (body.byteLength >= limits.bufferedReplyBytesMax) return this.#stream(response, reply, inPieces(body));
     return this.#endWhole(response, reply, body);
   }
 
@@ -306,16 +307,6 @@ class UwsExchange implements Exchange {
     if (this.#headers.has('transfer-encoding')) return null;
     return Number(this.#headers.get('content-length') ?? 0);
   }
-}
-
-/** A long body in memory, sent as the client reads it. */
-function whole(body: Uint8Array): StreamedBody {
-  return {
-    size: body.byteLength,
-    open: async function* () {
-      yield body;
-    },
-  };
 }
 
 const none = new Uint8Array(0);

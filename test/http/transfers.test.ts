@@ -1,0 +1,365 @@
+import { once } from 'node:events';
+import { AppError } from '../../src/base/app-error.ts';
+import type { UploadParameters } from '../../src/schemas/documents.ts';
+import { contract, gate, listPath, megabyte } from './both-servers.ts';
+import { fakeFile, pageBytes, post } from './fakes.ts';
+import { sleep, until } from './raw-client.ts';
+
+/** One contract for both servers: bodies that stream in and replies that stream out. */
+
+contract('an upload that expects 100 Continue gets it and is answered', async ({ t, open, connect }) => {
+  const client = await connect(await open());
+  client.head('PUT', '/v1/documents/c/p', { 'content-length': '5', expect: '100-continue' });
+  t.equal((await client.reply()).status, 100);
+  client.send('hello');
+  t.equal((await client.reply()).status, 201);
+});
+
+contract(
+  'an upload whose client goes away ends with an error and not with a part of the file',
+  async ({ t, open, connect }) => {
+    let outcome = 'none';
+    const door = await open({
+      services: {
+        uploadDocument: async (_call, _parameters, body) => {
+          try {
+            for await (const _ of body);
+            outcome = 'complete';
+          } catch (error) {
+            outcome = (error as Error).name;
+            throw error;
+          }
+          return { status: 201, body: {} };
+        },
+      },
+    });
+    const client = await connect(door);
+    client.head('PUT', '/v1/documents/c/p', { 'content-length': '1000000' });
+    client.send('x'.repeat(100_000));
+    await sleep(50);
+    client.close();
+    await until(() => outcome !== 'none');
+    t.equal(outcome, 'ClientGone');
+  },
+);
+
+contract('a client that does not read its reply is cut off', async ({ t, open, connect }) => {
+  let returned = false;
+  const door = await open({
+    bounds: { replyIdleMsMax: 200 },
+    services: {
+      getDocumentFile: async () => ({
+        ...fakeFile(''),
+        size: 256 * megabyte,
+        open: async function* () {
+          try {
+            for (let i = 0; i < 256; i++) yield Buffer.alloc(megabyte);
+          } finally {
+            returned = true;
+          }
+        },
+      }),
+    },
+  });
+  const client = await connect(door);
+  client.socket.pause();
+  client.head('GET', '/v1/documents/get-document?token=t');
+  await until(() => returned);
+  client.socket.resume();
+  await client.ended();
+  await t.rejects(client.reply(), /the connection ended/);
+});
+
+contract('a fast upload waits for a slow disk, not in memory', async ({ t, open, connect }) => {
+  const { opened, open: release } = gate();
+  let bytes = 0;
+  const door = await open({
+    services: {
+      uploadDocument: async (_call, _parameters, body) => {
+        for await (const chunk of body) {
+          bytes += chunk.byteLength;
+          await opened;
+        }
+        return { status: 201, body: {} };
+      },
+    },
+  });
+  const size = 100 * megabyte;
+  const client = await connect(door);
+  client.head('PUT', '/v1/documents/c/p', { 'content-length': String(size) });
+  const chunk = Buffer.alloc(megabyte);
+  let sent = 0;
+  const sending = (async () => {
+    for (; sent < size; sent += chunk.length) if (!client.send(chunk)) await once(client.socket, 'drain');
+  })();
+  await sleep(300);
+  t.ok(sent < size / 2, `only ${sent} bytes left the client while the disk stood still`);
+  release();
+  await sending;
+  t.equal((await client.reply()).status, 201);
+  t.equal(bytes, size);
+});
+
+contract(
+  'a long file is read no faster than its client takes it, and arrives whole',
+  async ({ t, open, connect }) => {
+    const size = 64 * megabyte;
+    let produced = 0;
+    const door = await open({
+      services: {
+        getDocumentFile: async () => ({
+          ...fakeFile(''),
+          size,
+          open: async function* ({ start, end }) {
+            for (let at = start; at < end; at += megabyte) {
+              produced += megabyte;
+              yield Buffer.alloc(Math.min(megabyte, end - at), at / megabyte);
+            }
+          },
+        }),
+      },
+    });
+    const client = await connect(door);
+    client.socket.pause();
+    client.head('GET', '/v1/documents/get-document?token=t');
+    await sleep(300);
+    t.ok(produced < size / 2, `only ${produced} bytes were read while the client stood still`);
+    client.socket.resume();
+    const reply = await client.reply();
+    t.equal(reply.body.length, size);
+    for (const i of [0, 1, 17, 63]) t.equal(reply.body[i * megabyte + 5], i, `megabyte ${i} is in its place`);
+    client.head('GET', '/healthz');
+    t.equal((await client.reply()).status, 200, 'the connection lives on');
+  },
+);
+
+contract('a file whose client goes away is closed', async ({ t, open, connect }) => {
+  let returned = false;
+  const door = await open({
+    services: {
+      getDocumentFile: async () => ({
+        ...fakeFile(''),
+        size: 64 * megabyte,
+        open: async function* () {
+          try {
+            for (let i = 0; i < 64; i++) yield Buffer.alloc(megabyte);
+          } finally {
+            returned = true;
+          }
+        },
+      }),
+    },
+  });
+  const client = await connect(door);
+  client.head('GET', '/v1/documents/get-document?token=t');
+  await client.bytes(megabyte);
+  client.close();
+  await until(() => returned);
+  t.pass('the file was closed');
+});
+
+contract(
+  'a file that cannot be read to its end breaks the connection instead of looking whole',
+  async ({ t, open, connect }) => {
+    const door = await open({
+      services: {
+        getDocumentFile: async () => ({
+          ...fakeFile(''),
+          size: 1_000_000,
+          open: async function* () {
+            yield Buffer.alloc(1_000);
+            throw new Error('disk');
+          },
+        }),
+      },
+    });
+    const client = await connect(door);
+    client.head('GET', '/v1/documents/get-document?token=t');
+    await t.rejects(client.reply(), /the connection ended/);
+    t.equal((await post(door, listPath)).status, 200);
+  },
+);
+
+contract('ranges, validators and empty files work', async ({ t, open }) => {
+  const door = await open();
+  const get = (headers: Record<string, string>) =>
+    fetch(`${door.url}/v1/documents/get-document?token=t`, { headers });
+  const cases = [
+    ['bytes=1-3', 206, 'ell', 'bytes 1-3/5'],
+    ['bytes=3-', 206, 'lo', 'bytes 3-4/5'],
+    ['bytes=-2', 206, 'lo', 'bytes 3-4/5'],
+    ['bytes=0-99', 206, 'hello', 'bytes 0-4/5'],
+    ['bytes=0-1,3-4', 200, 'hello', null],
+    ['lines=1-2', 200, 'hello', null],
+  ] as const;
+  for (const [range, status, body, contentRange] of cases) {
+    const reply = await get({ range });
+    t.equal(reply.status, status, range);
+    t.equal(await reply.text(), body, range);
+    t.equal(reply.headers.get('content-range'), contentRange, range);
+  }
+  const outside = await get({ range: 'bytes=5-' });
+  t.equal(outside.status, 416);
+  t.equal(outside.headers.get('content-range'), 'bytes */5');
+  const same = await get({ 'if-none-match': '"e1"' });
+  t.equal(same.status, 304);
+  t.equal(await same.text(), '');
+  t.equal((await get({ 'if-none-match': '"e2"' })).status, 200);
+  const empty = await open({ services: { getDocumentFile: async () => fakeFile('') } });
+  const reply = await fetch(`${empty.url}/documents/get-document?token=t`);
+  t.equal(reply.status, 200);
+  t.equal(await reply.text(), '');
+});
+
+contract('token addresses need no key, cache for ever, and their errors do not', async ({ t, open }) => {
+  const door = await open({
+    services: {
+      getDocumentFile: async (_call, token) => {
+        if (token !== 't') throw new AppError('not_found', 'The document is gone.');
+        return fakeFile('<script>', 'text/html', 'a "b"/ü.html');
+      },
+    },
+  });
+  const reply = await fetch(`${door.url}/v1/documents/get-document?token=t`);
+  t.equal(reply.headers.get('cache-control'), 'private, max-age=31536000, immutable');
+  t.equal(reply.headers.get('content-type'), 'text/html');
+  t.equal(reply.headers.get('content-security-policy'), "default-src 'none'; sandbox");
+  t.equal(
+    reply.headers.get('content-disposition'),
+    `attachment; filename="a _b_/_.html"; filename*=UTF-8''a%20%22b%22%2F%C3%BC.html`,
+  );
+  const gone = await fetch(`${door.url}/v1/documents/get-document?token=x`);
+  t.equal(gone.status, 404);
+  t.equal(gone.headers.get('cache-control'), 'no-store');
+  const image = await fetch(`${door.url}/documents/get-page-image?token=t`);
+  t.same(new Uint8Array(await image.arrayBuffer()), pageBytes);
+  t.equal(image.headers.get('content-type'), 'image/jpeg');
+  for (const path of ['get-document', 'get-page-image', 'get-document?token=']) {
+    const missing = await fetch(`${door.url}/v1/documents/${path}`);
+    t.equal(missing.status, 422, path);
+    t.match(await missing.json(), { detail: [{ loc: ['query', 'token'], type: 'missing' }] });
+  }
+});
+
+contract('a raw upload says its path, metadata and wishes beside its body', async ({ t, open }) => {
+  const seen: { parameters: UploadParameters; bytes: number }[] = [];
+  const door = await open({
+    services: {
+      uploadDocument: async (_call, parameters, body) => {
+        let bytes = 0;
+        for await (const chunk of body) bytes += chunk.byteLength;
+        seen.push({ parameters, bytes });
+        return { status: 201, body: { message: 'Success!', index_status: 'indexed' } };
+      },
+    },
+  });
+  const metadata = Buffer.from(JSON.stringify({ author: 'Ädä' })).toString('base64url');
+  const reply = await fetch(`${door.url}/v1/documents/my%20c/a%2Fb/c%20%C3%BC.pdf?overwrite=true&wait=true`, {
+    method: 'PUT',
+    headers: { authorization: 'Bearer all', 'x-quarry-metadata': metadata },
+    body: Buffer.alloc(5 * megabyte),
+  });
+  t.equal(reply.status, 201);
+  t.same(await reply.json(), { message: 'Success!', index_status: 'indexed' });
+  t.same(seen, [
+    {
+      parameters: {
+        collection_name: 'my c',
+        path: 'a/b/c ü.pdf',
+        metadata: { author: 'Ädä' },
+        overwrite: true,
+        wait: true,
+      },
+      bytes: 5 * megabyte,
+    },
+  ]);
+});
+
+contract('a form streams its file, after its fields', async ({ t, open }) => {
+  const seen: { parameters: UploadParameters; bytes: number }[] = [];
+  const door = await open({
+    services: {
+      uploadDocument: async (_call, parameters, body) => {
+        let bytes = 0;
+        for await (const chunk of body) bytes += chunk.byteLength;
+        seen.push({ parameters, bytes });
+        return { status: 201, body: {} };
+      },
+    },
+  });
+  const form = new FormData();
+  form.set('collection_name', 'c');
+  form.set('path', 'a/ü.bin');
+  form.set('metadata', '{"list:x":["1"]}');
+  form.set('overwrite', 'true');
+  form.set('file', new Blob([Buffer.alloc(3 * megabyte)]), 'x.bin');
+  const send = (body: FormData) =>
+    fetch(`${door.url}/v1/documents/upload`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer all' },
+      body,
+    });
+  t.equal((await send(form)).status, 201);
+  const parameters = {
+    collection_name: 'c',
+    path: 'a/ü.bin',
+    metadata: { 'list:x': ['1'] },
+    overwrite: true,
+    wait: false,
+  };
+  t.same(seen, [{ parameters, bytes: 3 * megabyte }]);
+  form.append('late', 'x');
+  const late = await send(form);
+  t.equal(late.status, 422);
+  t.match(await late.json(), { detail: [{ msg: /"late" comes after the file/ }] });
+  t.equal(seen.length, 1, 'the service was not told that the file is complete');
+});
+
+contract('a form that ends inside its file is refused', async ({ t, open, connect }) => {
+  let complete = false;
+  const door = await open({
+    services: {
+      uploadDocument: async (_call, _parameters, body) => {
+        for await (const _ of body);
+        complete = true;
+        return { status: 201, body: {} };
+      },
+    },
+  });
+  const part = (name: string, value: string) =>
+    `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\nhalf of it';
+  const body = part('collection_name', 'c') + part('path', 'p') + file;
+  const client = await connect(door);
+  client.head('POST', '/documents/upload', {
+    'content-type': 'multipart/form-data; boundary=b',
+    'content-length': String(body.length),
+  });
+  client.send(body);
+  t.equal((await client.reply()).status, 422);
+  t.equal(complete, false);
+});
+
+contract('a long JSON reply arrives whole', async ({ t, open }) => {
+  const names = Array.from({ length: 200_000 }, (_, i) => `collection number ${i}`);
+  const door = await open({ services: { getCollectionList: async () => ({ collection_names: names }) } });
+  t.same(await (await post(door, listPath)).json(), { collection_names: names });
+});
+
+contract(
+  'headers as long as the largest metadata are taken, longer ones are refused',
+  async ({ t, open, connect }) => {
+    const door = await open();
+    const client = await connect(door);
+    const metadata = Buffer.from(JSON.stringify({ a: 'x'.repeat(65_500) })).toString('base64url');
+    client.head('PUT', '/v1/documents/c/p', { 'content-length': '0', 'x-quarry-metadata': metadata });
+    t.equal((await client.reply()).status, 201);
+    const other = await connect(door);
+    other.head('PUT', '/v1/documents/c/p', {
+      'content-length': '0',
+      'x-quarry-metadata': 'x'.repeat(200_000),
+    });
+    t.equal((await other.reply()).status, 431);
+    await other.ended();
+  },
+);
