@@ -11,6 +11,7 @@ import type { Versions } from '../store/versions.ts';
 import type { ChunkedContent, ParsedText } from './document-progress.ts';
 import type { Indexes } from './indexes.ts';
 import type { ModelRunner } from './model-runner.ts';
+import { callParser } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
 export type StepFailure = ParseFailureData;
@@ -59,7 +60,8 @@ export class IngestSteps {
       path: record.path,
       limits: parseLimits,
     };
-    const outcome = await pools.parse.run<ParseOutcome>(task, { signal });
+    const outcome = await callParser<ParseOutcome>(pools.parse, task, { signal });
+    signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
     const { pages, kind, ...facts } = outcome;
     return {

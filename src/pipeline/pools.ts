@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { AppError } from '../base/app-error.ts';
 
@@ -20,8 +21,8 @@ export interface PoolOptions {
 
 export interface RunOptions {
   readonly priority?: TaskPriority;
-  /** Aborting ends the worker thread that runs the task: only for work that must not go on. */
-  readonly signal?: AbortSignal;
+  /** Ports and buffers of the task that move to the worker. */
+  readonly transferList?: readonly (MessagePort | ArrayBuffer)[];
 }
 
 type QueuedTask = Parameters<PiscinaQueue['push']>[0];
@@ -115,7 +116,7 @@ export class Pool {
     this.#waiting += 1;
     try {
       const queued = { ...task, [Piscina.queueOptionsSymbol]: { priority: options.priority ?? 'ingest' } };
-      return await this.#piscina.run(queued, options.signal === undefined ? {} : { signal: options.signal });
+      return await this.#piscina.run(queued, { transferList: [...(options.transferList ?? [])] });
     } finally {
       this.#waiting -= 1;
     }

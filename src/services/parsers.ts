@@ -5,6 +5,7 @@ import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
+import { callParser } from '../pipeline/parser-call.ts';
 import type { Pool } from '../pipeline/pools.ts';
 import { decodeBase64 } from '../schemas/checks.ts';
 import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/parsers.ts';
@@ -45,12 +46,10 @@ export class ParserServices {
     try {
       await writeFile(file, bytes, { mode: 0o600, flag: 'wx' });
       const signal = AbortSignal.any([call.signal, deadline]);
-      const outcome = await pool.run<ParseOutcome>(task, { priority: 'fast', signal });
+      const outcome = await callParser<ParseOutcome>(pool, task, { priority: 'fast', signal });
       if (!('failure' in outcome)) return { pages: outcome.pages };
-      if (outcome.failure.code === 'timeout') throw tooSlow();
+      if (deadline.aborted || outcome.failure.code === 'timeout') throw tooSlow();
       throw new AppError('bad_request', outcome.failure.message);
-    } catch (error) {
-      throw deadline.aborted ? tooSlow() : error;
     } finally {
       await rm(file, { force: true });
     }
