@@ -68,7 +68,8 @@
       'include_dirs': ["<!@(node -p \"require('node-addon-api').include_dir\")"],
       'dependencies': ['engine'],
       'sources': ['native/bridge/addon.cc', 'native/bridge/completions.cc', 'native/bridge/values.cc'],
-      'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS'],
+      # The last one: a worker that is being terminated cannot be thrown at, and must not end the process for it.
+      'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'],
     },
     {
       'target_name': 'engine_test',

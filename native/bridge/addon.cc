@@ -56,10 +56,14 @@ Napi::Value Promised(Napi::Env env, Start start, Value value) {
   const std::shared_ptr<Completions> completions = CompletionsOf(env).shared_from_this();
   completions->Begin(env);
   const auto settle = [deferred, value](Napi::Env jsEnv, const Status& status, Result& result) {
-    if (status.ok()) {
-      deferred.Resolve(value(jsEnv, result));
-    } else {
-      deferred.Reject(ToError(jsEnv, status).Value());
+    try {
+      if (status.ok()) {
+        deferred.Resolve(value(jsEnv, result));
+      } else {
+        deferred.Reject(ToError(jsEnv, status).Value());
+      }
+    } catch (const Napi::Error& error) {
+      deferred.Reject(error.Value());  // for example, no memory for the result
     }
   };
   const Finish<Result> finish = [completions, settle](Status status, Result result) {

@@ -62,7 +62,11 @@ void Completions::Drain(napi_env env, napi_value, void* context, void*) {
   }
   for (Completion& completion : ready) {
     const Napi::HandleScope scope(env);
-    completion(Napi::Env(env));
+    try {
+      completion(Napi::Env(env));
+    } catch (const Napi::Error&) {
+      // The environment is being terminated: nobody waits for the promise any more.
+    }
     completion = nullptr;
   }
   self->begun_ -= ready.size();

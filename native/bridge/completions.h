@@ -14,7 +14,7 @@ namespace quarry {
 // after the environment is gone: a completion is then dropped, and with it everything it owns.
 class Completions : public std::enable_shared_from_this<Completions> {
  public:
-  // Runs on the JavaScript thread, inside a handle scope; must not throw.
+  // Runs on the JavaScript thread, inside a handle scope. Throws only when that thread can make no values any more.
   using Completion = std::function<void(Napi::Env)>;
 
   static std::shared_ptr<Completions> Create(Napi::Env env);

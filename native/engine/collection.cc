@@ -244,6 +244,8 @@ void Collection::Compact(uint32_t shard) {
     writer.arrivals.clear();
   }
   writer.compacting = false;
+  // What died meanwhile may be enough for another round, and no further change may come to ask for it.
+  if (replaced) CompactIfWorthwhile(shard);
 }
 
 Status Collection::WriteShard(uint32_t shard, uint64_t* bytes) {
