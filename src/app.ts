@@ -17,7 +17,7 @@ import { openDoor } from './http/listen.ts';
 import type { Readiness } from './http/pages.ts';
 import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
-import { quantise } from './models/codes.ts';
+import { dotWithCodes, quantise } from './models/codes.ts';
 import { toDimensions } from './models/dimensions.ts';
 import {
   defaultEmbeddingModel,
@@ -33,6 +33,7 @@ import { Admission } from './pipeline/admission.ts';
 import type { DocumentEvent } from './pipeline/document-event.ts';
 import { DocumentProgress } from './pipeline/document-progress.ts';
 import { DocumentWriter } from './pipeline/document-writer.ts';
+import { FileReader } from './pipeline/file-reader.ts';
 import { Housekeeping } from './pipeline/housekeeping.ts';
 import { Indexes } from './pipeline/indexes.ts';
 import { Ingest } from './pipeline/ingest.ts';
@@ -189,6 +190,7 @@ function buildSearch(storage: Storage, models: ModelRunner): Search {
   return new Search({
     ...storage,
     clock,
+    similarities: dotWithCodes,
     indexOf: (collectionId) => storage.indexes.get(collectionId),
     models: {
       embed: async (query, shared) =>
@@ -250,12 +252,9 @@ function buildServices(parts: ServiceParts): Services {
   });
   const files = new FileServices({ ...storage, images, secret: data.secret });
   const status = new StatusServices(storage.collections, storage.counts);
-  const parsers = new ParserServices({
-    pool: pools.parse,
-    folder: storage.blobsFolder,
-    parseLimits: pipeline.parseLimits,
-    chance,
-  });
+  const { blobsFolder: folder } = storage;
+  const reader = new FileReader({ pool: pools.parse, folder, parseLimits: pipeline.parseLimits, chance });
+  const parsers = new ParserServices(reader);
   const catalogue = {
     dimensionsOf: (id: string, asked: number | null) => offeredDimensions(embeddingModel(id), asked),
     checkReranker: (id: string) => {

@@ -67,8 +67,8 @@ const reservedWords: readonly { readonly words: RegExp; readonly where: RegExp; 
   { words: /quarry\.node\b/, where: /^src\/addon\/addon\.ts$/, law: 'one file loads the native engine' },
 ];
 
-/** Code is formatted to 110; a comment may reach a little further. */
-const columnsMax = 120;
+/** Code is formatted to 110; a comment or a table in one may reach a little further. */
+const columnsMax = 125;
 const functionLinesMax = 70;
 const bannedWords = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK'].join('|')})\\b`);
 const bannedNames = new Set([

@@ -14,7 +14,7 @@ export interface Exchange {
   readonly query: string;
   /** Address of the other end of the socket. */
   readonly clientAddress: string;
-  /** A header by its lower-case name. Several of one name are joined with ", "; of headers that cannot be, the first counts. */
+  /** A header by its lower-case name. Several of one name are joined with ", "; else the first counts. */
   header(name: string): string | undefined;
   /**
    * The body as it arrives. Nothing is read ahead beyond a fixed bound until `body.take` is called; the first call

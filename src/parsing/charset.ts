@@ -1,4 +1,4 @@
-/** Bytes -> text. Order: byte order mark, NUL pattern of UTF-16/32, what the caller knows, UTF-8, then the legacy charsets. */
+/** Bytes -> text. Order: byte order mark, NUL pattern of UTF-16/32, what the caller knows, UTF-8, legacy charsets. */
 
 export interface DecodedText {
   readonly text: string;

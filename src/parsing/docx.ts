@@ -20,8 +20,9 @@ const skipped = new Set([
 ]);
 
 /**
- * Word documents in document order: paragraphs on lines with their automatic numbers, headings marked with `#`, table rows as
- * `a | b`, notes after the page that refers to them. Pages end where Word broke them when it last saved (`lastRenderedPageBreak`) or where the author
+ * Word documents in document order: paragraphs on lines with their automatic numbers, headings marked with `#`, table
+ * rows as `a | b`, notes after the page that refers to them. Pages end where Word broke them when it last saved
+ * (`lastRenderedPageBreak`) or where the author
  * did. Source: ECMA-376 part 1, section 17.
  */
 export function* parseDocx(

@@ -8,8 +8,8 @@ import type { ZipArchive } from './zip.ts';
 
 /**
  * Workbooks, sheet by sheet: the values of a row separated by tabs, empty cells left out, rows grouped into unordered pages
- * that never span sheets. A sheet with a name of its own starts with it. Formulas give their last result, numbers with a date
- * format an ISO date. Source: ECMA-376 part 1, section 18.
+ * that never span sheets. A sheet with a name of its own starts with it. Formulas give their last result, numbers with
+ * a date format an ISO date. Source: ECMA-376 part 1, section 18.
  */
 export function* parseXlsx(
   archive: ZipArchive,

@@ -1,4 +1,3 @@
-import { dotWithCodes } from '../models/codes.ts';
 import type { Contents } from '../store/content.ts';
 import type { Language } from '../text/languages.ts';
 import { type AnalysedQuery, matchedWords } from '../text/query.ts';
@@ -17,6 +16,12 @@ export interface Child {
   readonly score: number;
 }
 
+export interface ChildSource {
+  readonly contents: Contents;
+  /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
+  readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
+}
+
 /** How much the passage around a precise chunk says about it. */
 const passageShare = 0.35;
 
@@ -27,13 +32,13 @@ const passageShare = 0.35;
 export function scoreChildren(
   passages: readonly Passage[],
   query: { readonly vector: Float32Array; readonly analysed: AnalysedQuery },
-  contents: Contents,
+  { contents, similarities }: ChildSource,
 ): Child[] {
   const codes = contents.codes(passages.map(({ place }) => place));
   const found = passages.flatMap((passage, p) => {
     const records = codes[p];
     if (records === undefined) return [];
-    const similarity = dotWithCodes(query.vector, records);
+    const similarity = similarities(query.vector, records);
     const language = passage.chunk.language as Language | null;
     return passage.chunk.children.flatMap(({ start, end }, index) => {
       const text = passage.chunk.text.slice(start, end);

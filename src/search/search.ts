@@ -27,6 +27,8 @@ export interface SearchOptions {
   readonly indexOf: (collectionId: string) => CollectionIndex;
   readonly versions: Versions;
   readonly contents: Contents;
+  /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
+  readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
   readonly clock: Clock;
 }
 
@@ -127,7 +129,7 @@ export class Search {
     const { candidates, shards } = await this.#candidates(run, Math.max(depthMin, request.k));
     const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
     const passages = this.#read(run, candidates.slice(0, wanted));
-    const children = scoreChildren(passages, run, this.#options.contents).sort((a, b) => b.score - a.score);
+    const children = scoreChildren(passages, run, this.#options).sort((a, b) => b.score - a.score);
     const pool = children.slice(0, request.reranker === null ? request.k : Math.max(rerankDepth, request.k));
     const ranked = await this.#rerank(run, pool, childText, (child) => child.score);
     const hits = ranked.slice(0, request.k).map((entry) => this.#childHit(run, entry));
@@ -308,7 +310,7 @@ export class Search {
     const starts = this.#options.contents.layout(passage.place.documentId)?.pageStarts;
     if (starts === undefined) return [];
     const best = new Map<number, number>();
-    for (const { index, score } of scoreChildren([passage], run, this.#options.contents)) {
+    for (const { index, score } of scoreChildren([passage], run, this.#options)) {
       const page = pageOf(starts, children[index]!.startCodePoint);
       best.set(page, Math.max(best.get(page) ?? 0, score));
     }

@@ -33,7 +33,7 @@ import { assert } from '../base/assert.ts';
  * | 0x50 | jobs             | u53 version                                       | job                                    |
  * | 0x51 | garbage          | u53 dueAt, u53 version                            | what to delete then                    |
  * | 0x60 | blobReferences   | hash of the bytes, uuid documentId                | nothing                                |
- * | 0x70 | usage            | uuid organizationId, u8 kind, u8 length, u32 period, text subject | counters: totals, usage/rows.ts |
+ * | 0x70 | usage            | uuid organizationId, u8 kind, u8 length, u32 period, text | counters: usage/rows.ts        |
  */
 export const tables = {
   system: 0x01,

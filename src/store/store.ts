@@ -5,7 +5,8 @@ import { assert } from '../base/assert.ts';
  * The small contract everything durable rests on: an ordered map from bytes to bytes. Two implementations pass one
  * suite (test/store/store-contract.ts): `RocksStore` on disk and `MemoryStore` for tests.
  *
- * Keys compare by unsigned bytes; a key is not empty and does not start with 0x00, which is the store's own. Arrays handed in or out must not be changed afterwards by anybody.
+ * Keys compare by unsigned bytes; a key is not empty and does not start with 0x00, which is the store's own. Arrays
+ * handed in or out must not be changed afterwards by anybody.
  */
 export interface Store {
   /** The value as of the last acknowledged write, or undefined. Synchronous and cheap (a few microseconds when cached). */

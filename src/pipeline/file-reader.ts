@@ -1,0 +1,40 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Chance } from '../base/ids.ts';
+import type { ParseLimits } from '../parsing/limits.ts';
+import type { ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
+import { callParser } from './parser-call.ts';
+import type { Pool } from './pools.ts';
+
+export interface FileReaderOptions {
+  readonly pool: Pool;
+  /** Folder that the parser processes may read; a file lies in its `incoming` for as long as it is read. */
+  readonly folder: string;
+  readonly parseLimits: Partial<ParseLimits>;
+  readonly chance: Chance;
+}
+
+/** Reads bytes that are not a document of ours, with the same parsers, and keeps nothing. */
+export class FileReader {
+  readonly #options: FileReaderOptions;
+
+  constructor(options: FileReaderOptions) {
+    this.#options = options;
+  }
+
+  /** The file's pages, or why it has none. `msMax` bounds one attempt; aborting `signal` ends it with a failure. */
+  async read(
+    bytes: Uint8Array,
+    { msMax, signal }: { msMax: number; signal: AbortSignal },
+  ): Promise<ParseOutcome> {
+    const { pool, folder, parseLimits, chance } = this.#options;
+    const file = join(folder, 'incoming', chance.uuid());
+    const task: ParseTask = { kind: 'parse', file, folder, limits: { ...parseLimits, totalMsMax: msMax } };
+    try {
+      await writeFile(file, bytes, { mode: 0o600, flag: 'wx' });
+      return await callParser<ParseOutcome>(pool, task, { priority: 'fast', signal });
+    } finally {
+      await rm(file, { force: true });
+    }
+  }
+}
