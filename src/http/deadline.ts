@@ -13,6 +13,7 @@ export class Deadline {
   #reject: (reason: Error) => void = () => {};
   #timer: NodeJS.Timeout | null = null;
   #over = false;
+  #isMet = false;
 
   constructor() {
     this.signal = this.#controller.signal;
@@ -23,8 +24,8 @@ export class Deadline {
 
   /** The call must be answered within `msMax` from now; a later start replaces an earlier one. */
   start(msMax: number): void {
-    if (this.#over) return;
-    this.met();
+    if (this.#over || this.#isMet) return;
+    this.#stop();
     this.#timer = setTimeout(() => {
       const detail = `The call took longer than ${msMax / 1_000} seconds and was given up.`;
       this.#end(new AppError('unavailable', detail, { retryAfterMs: 1_000 }));
@@ -42,6 +43,11 @@ export class Deadline {
 
   /** The reply is ready: the time no longer matters, a client that leaves still does. */
   met(): void {
+    this.#isMet = true;
+    this.#stop();
+  }
+
+  #stop(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
   }
@@ -49,7 +55,7 @@ export class Deadline {
   #end(reason: Error): void {
     if (this.#over) return;
     this.#over = true;
-    this.met();
+    this.#stop();
     this.#reject(reason);
     this.#controller.abort(reason);
   }

@@ -83,7 +83,7 @@ function matches(header: string | undefined, etag: string): boolean {
 }
 
 /** RFC 9110 section 14: one range of bytes; several, or another unit, may be ignored and are. */
-export function parseRange(header: string | undefined, size: number): Range {
+function parseRange(header: string | undefined, size: number): Range {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return 'whole';
   if (match[1] === '') {

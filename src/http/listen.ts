@@ -5,8 +5,7 @@ import type { Door } from './handle.ts';
 import { startNodeServer } from './server-node.ts';
 import { startUwsServer, UwsMissing } from './server-uws.ts';
 
-export const serverKinds = ['auto', 'uws', 'node'] as const;
-export type ServerKind = (typeof serverKinds)[number];
+export type ServerKind = 'auto' | 'uws' | 'node';
 
 /** Starts the server that `kind` names; `auto` takes uWebSockets.js where it loads, else `node:http`, and logs why. */
 async function startServer(kind: ServerKind, options: ServerOptions, logger: Logger): Promise<HttpServer> {

@@ -7,7 +7,7 @@ import type { JsonRoute, Route } from './routes.ts';
 type Json = Record<string, unknown>;
 
 /** What each refusal means wherever it can happen; a route adds its own words. */
-export const commonRefusals: Readonly<Record<number, string>> = {
+const commonRefusals: Readonly<Record<number, string>> = {
   400: 'A value is outside its range; the detail names it.',
   401: 'The API key is missing, malformed, unknown or deleted.',
   403: 'The key may not call this operation.',

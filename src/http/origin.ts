@@ -23,12 +23,6 @@ export function baseUrlOf(exchange: Exchange, settings: OriginSettings): string 
   return `${forwardedProtocol === 'https' ? 'https' : 'http'}://${host}`;
 }
 
-/** Address of the client: the last one that a trusted proxy added, else the other end of the socket. */
-export function clientAddressOf(exchange: Exchange, settings: OriginSettings): string {
-  const forwarded = settings.trustProxy ? last(exchange.header('x-forwarded-for')) : undefined;
-  return forwarded ?? exchange.clientAddress;
-}
-
 /**
  * True when the request comes from a program on this machine. One that passed a proxy does not: the proxy may stand
  * on this machine and speak for the whole world.

@@ -9,7 +9,7 @@ export const DBAPIKeyPermission = OneOf(keyPermissions, {
 });
 export type DBAPIKeyPermission = Static<typeof DBAPIKeyPermission>;
 
-export const subscriptionTypes = ['free', 'starter', 'teams', 'enterprise'] as const;
+const subscriptionTypes = ['free', 'starter', 'teams', 'enterprise'] as const;
 export const SubscriptionType = OneOf(subscriptionTypes, {
   title: 'SubscriptionType',
   description: 'The tier; it decides the rate limits.',

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import Type from 'typebox';
 import { Component, Count, Nullable, OneOf } from './wire.ts';
 
-export const latencies = ['fast', 'slow'] as const;
+const latencies = ['fast', 'slow'] as const;
 export type Latency = (typeof latencies)[number];
 
 const latency = Type.Optional(

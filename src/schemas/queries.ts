@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import Type from 'typebox';
 import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf } from './wire.ts';
 
-export const latencyModes = ['low', 'high'] as const;
+const latencyModes = ['low', 'high'] as const;
 export type LatencyMode = (typeof latencyModes)[number];
 
 const query = Type.String({

@@ -2,21 +2,21 @@ import type { Static } from 'typebox';
 import Type from 'typebox';
 import { Component, Count, Nullable, OneOf, Uuid } from './wire.ts';
 
-export const aggregationWindows = ['minutely', 'hourly', 'daily'] as const;
+const aggregationWindows = ['minutely', 'hourly', 'daily'] as const;
 export const AggregationWindow = OneOf(aggregationWindows, {
   title: 'AggregationWindow',
   description: 'Length of one row.',
 });
 export type AggregationWindow = Static<typeof AggregationWindow>;
 
-export const documentEvents = ['added', 'deleted', 'parsed', 'indexed'] as const;
+const documentEvents = ['added', 'deleted', 'parsed', 'indexed'] as const;
 export const DocumentEventEnum = OneOf(documentEvents, {
   title: 'DocumentEventEnum',
   description: 'What happened to documents.',
 });
 export type DocumentEventEnum = Static<typeof DocumentEventEnum>;
 
-export const queryTypes = ['fine', 'coarse', 'pages', 'documents'] as const;
+const queryTypes = ['fine', 'coarse', 'pages', 'documents'] as const;
 export const QueryEnum = OneOf(queryTypes, {
   title: 'QueryEnum',
   description: 'What was asked for: `fine` are precise snippets, `coarse` the others.',
