@@ -1,20 +1,9 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import type { Reranker } from '../src/models/model.ts';
+import { openOnce } from '../src/models/open-once.ts';
 import { openReranker, type RerankReply, type RerankTask } from '../src/models/registry.ts';
 
-/** Models stay open for the life of the worker; one that failed to open is tried again by the next task. */
-const opened = new Map<string, Promise<Reranker>>();
-
-function open(id: string): Promise<Reranker> {
-  const known = opened.get(id);
-  if (known !== undefined) return known;
-  const opening = openReranker(id).catch((error: unknown) => {
-    opened.delete(id);
-    throw error;
-  });
-  opened.set(id, opening);
-  return opening;
-}
+/** Models stay open for the life of the worker. */
+const open = openOnce(openReranker);
 
 /** Scores the documents of one task; the caller gets a `RerankReply` whose scores moved without a copy. */
 export default async function rerank(task: RerankTask): Promise<unknown> {

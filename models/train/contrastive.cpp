@@ -28,9 +28,10 @@ constexpr uint32_t kHeldOutEvery = 40;
 
 struct Options {
   std::string tokens, frames, out, shares;
-  int vocabulary = 0, steps = 6000, batch = 1024, threads = 1;
+  int vocabulary = 0, steps = 3500, batch = 1024, threads = 1;
   uint64_t seed = 1;
-  float rate = 0.006f, temperature = 0.05f, exponent = 1.0f, cloze = 0.4f, same = 0.0f;
+  float rate = 0.006f, temperature = 0.05f, exponent = 0.75f, cloze = 0.4f;
+  float same = 0.6f;  // share of the batches whose pairs all come from one source
   float prefixWeight[kPrefixCount] = {0.15f, 0.2f, 0.3f, 1.0f};
 };
 
@@ -175,7 +176,8 @@ Corpus readCorpus(const Options& options) {
   countDocuments(corpus, options.vocabulary);
   const std::vector<uint16_t> frames = readWords(options.frames);
   for (size_t i = 0; i < frames.size(); i += 1u + frames[i]) {
-    corpus.frames.emplace_back(frames.begin() + static_cast<long>(i) + 1, frames.begin() + static_cast<long>(i) + 1 + frames[i]);
+    const uint16_t* begin = &frames[i] + 1;
+    corpus.frames.emplace_back(begin, begin + frames[i]);
   }
   return corpus;
 }
@@ -219,7 +221,8 @@ void addBag(Bags& bags, Tokens& tokens, float exponent) {
 
 class Sampler {
  public:
-  Sampler(const Corpus& corpus, const Options& options) : corpus_(corpus), options_(options), random_(options.seed) {
+  Sampler(const Corpus& corpus, const Options& options)
+      : corpus_(corpus), options_(options), random_(options.seed) {
     std::stringstream list(options.shares);
     std::string share;
     while (std::getline(list, share, ',')) shares_.push_back(std::stof(share));
@@ -273,7 +276,10 @@ class Sampler {
     for (const uint16_t* token = sentence.begin; token < sentence.end && query_.size() < 60; ++token) {
       if (kept == 1.0f || random_.unit() < kept) query_.push_back(*token);
     }
-    if (random_.unit() < 0.5f) append(document_, passage.title), append(document_, passage.heading);
+    if (random_.unit() < 0.5f) {
+      append(document_, passage.title);
+      append(document_, passage.heading);
+    }
     for (uint32_t s = 0; s < passage.sentenceCount; ++s) {
       if (s != chosen) append(document_, corpus_.sentences[passage.firstSentence + s]);
     }
@@ -283,7 +289,9 @@ class Sampler {
   void titlePair(const Passage& passage) {
     append(query_, passage.title);
     append(query_, passage.heading);
-    for (uint32_t s = 0; s < passage.sentenceCount; ++s) append(document_, corpus_.sentences[passage.firstSentence + s]);
+    for (uint32_t s = 0; s < passage.sentenceCount; ++s) {
+      append(document_, corpus_.sentences[passage.firstSentence + s]);
+    }
     if (random_.unit() < 0.4f) frame();
   }
 
@@ -308,13 +316,14 @@ constexpr int kRows = 8, kColumns = 48;
 constexpr int kRows = 6, kColumns = 16;
 #endif
 
-// C[m x n] += A[m x k] * B[k x n], all row-major with the given strides.
+// Row-major; `stride` floats lie from row to row.
 struct Matrix {
   float* data;
   size_t stride;
   float* row(size_t i) const { return data + i * stride; }
 };
 
+// `Rows` rows of C from (i, j) += the same rows of A times a panel of B, [k x kColumns].
 template <int Rows>
 void tile(const Matrix& c, const Matrix& a, const float* panel, int i, int j, int columns, int k) {
   float sums[Rows][kColumns] = {};
@@ -350,6 +359,7 @@ void multiplyPart(const Matrix& c, const Matrix& a, const Matrix& b, int begin, 
   }
 }
 
+// C[m x n] += A[m x k] * B[k x n].
 void multiply(int threads, const Matrix& c, const Matrix& a, const Matrix& b, int m, int n, int k) {
   parallel(threads, m, [&](int begin, int end, int) { multiplyPart(c, a, b, begin, end, n, k); });
 }
@@ -372,7 +382,8 @@ void transpose(const Matrix& out, const Matrix& in, int rows, int columns) {
 struct Parameters {
   size_t width;
   std::vector<float> value, mean, square;
-  Parameters(size_t rows, size_t columns) : width(columns), value(rows * columns), mean(rows * columns), square(rows * columns) {}
+  Parameters(size_t rows, size_t columns)
+      : width(columns), value(rows * columns), mean(rows * columns), square(rows * columns) {}
 
   void update(size_t row, const float* gradient, float rate, float meanScale, float squareScale) {
     float* v = &value[row * width];
@@ -400,8 +411,9 @@ struct Side {
 class Trainer {
  public:
   Trainer(const Corpus& corpus, const Options& options)
-      : options_(options), batch_(static_cast<size_t>(options.batch)), vocabulary_(static_cast<size_t>(options.vocabulary)),
-        sampler_(corpus, options), table_(vocabulary_, kDimensions), query_(vocabulary_, batch_), document_(vocabulary_, batch_),
+      : options_(options), batch_(static_cast<size_t>(options.batch)),
+        vocabulary_(static_cast<size_t>(options.vocabulary)), sampler_(corpus, options),
+        table_(vocabulary_, kDimensions), query_(vocabulary_, batch_), document_(vocabulary_, batch_),
         slot_(vocabulary_, -1), h_(batch_ * batch_), hTransposed_(batch_ * batch_) {
     for (auto& scores : scores_) scores.resize(batch_ * batch_);
     initialise(corpus);
@@ -414,14 +426,15 @@ class Trainer {
     forward(document_);
     const float loss = scoreGradients();
     backwardScores();
-    backwardBags(query_, number);
+    backwardBags(number);
     return loss;
   }
 
   void save(const std::string& path) const {
     std::ofstream file(path, std::ios::binary);
     const auto write = [&file](const std::vector<float>& values) {
-      file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
+      const auto bytes = static_cast<std::streamsize>(values.size() * sizeof(float));
+      file.write(reinterpret_cast<const char*>(values.data()), bytes);
     };
     const auto exponentials = [](std::vector<float> values) {
       for (float& value : values) value = std::exp(value);
@@ -479,8 +492,8 @@ class Trainer {
     float loss = 0;
     for (int p = 0, from = 0; p < kPrefixCount; from = kPrefixes[p++]) {
       multiply(options_.threads, {h_.data(), batch_}, {query_.raw.data() + from, kDimensions},
-               {document_.transposed.data() + static_cast<size_t>(from) * batch_, batch_}, options_.batch, options_.batch,
-               kPrefixes[p] - from);
+               {document_.transposed.data() + static_cast<size_t>(from) * batch_, batch_}, options_.batch,
+               options_.batch, kPrefixes[p] - from);
       loss = softmax(p);
     }
     return loss;
@@ -530,7 +543,9 @@ class Trainer {
   static void addNormGradient(Side& side, size_t row, int p, float slope) {
     const float norm = side.norm[static_cast<size_t>(p) * (side.raw.size() / kDimensions) + row];
     const float factor = slope / (norm * norm);
-    for (int d = 0; d < kPrefixes[p]; ++d) side.gradient[row * kDimensions + static_cast<size_t>(d)] -= factor * side.raw[row * kDimensions + static_cast<size_t>(d)];
+    const float* raw = &side.raw[row * kDimensions];
+    float* gradient = &side.gradient[row * kDimensions];
+    for (int d = 0; d < kPrefixes[p]; ++d) gradient[d] -= factor * raw[d];
   }
 
   // A block of dimensions belongs to every prefix that reaches it: their gradients add up from the longest down.
@@ -548,7 +563,8 @@ class Trainer {
     }
   }
 
-  void backwardBags(Side&, int number) {
+  // Gradients of the vectors become gradients of the tokens in them, and the parameters move.
+  void backwardBags(int number) {
     touched_.clear();
     for (const Side* side : {&query_, &document_}) {
       for (const Entry& entry : side->bags.entries) {
@@ -629,7 +645,8 @@ int main(int count, char** arguments) {
     const float loss = trainer.step(number);
     mean = number == 0 ? loss : 0.98f * mean + 0.02f * loss;
     if (number % 50 == 49) {
-      std::fprintf(stderr, "training: step %d of %d, loss %.3f\n", number + 1, options.steps, static_cast<double>(mean));
+      const double shown = static_cast<double>(mean);
+      std::fprintf(stderr, "training: step %d of %d, loss %.3f\n", number + 1, options.steps, shown);
     }
   }
   trainer.save(options.out);

@@ -1,16 +1,19 @@
 /**
- * Measures the committed models on judged collections in BEIR layout: `node dist/models/train/evaluate.js --eval
- * <folder of sets> [--sets a,b] [--queries 1000] [--models <folder>]`. Of a
- * larger set, evenly spaced queries are asked. Prints a Markdown table of nDCG@10: BM25 (Porter stems, k1 .9, b .4), the embedding
- * alone, their linear fusion L / max(L) + .8 cosine, and the fusion blended with the reranker over its best 100.
+ * Measures the built-in models on judged collections in BEIR layout:
+ * `node dist/models/train/evaluate.js --eval <folder of sets> [--sets a,b] [--queries 1000]
+ * [--dimensions 320] [--models <folder>]`.
+ * Of a larger set, evenly spaced queries are asked. Prints a Markdown table of nDCG@10: BM25 (Porter stems, k1 .9,
+ * b .4), the embedding alone, their linear fusion L / max(L) + .8 cosine, and the fusion blended with the reranker over
+ * its best 100.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import stemmers from 'snowball-stemmers';
 import { projectRoot } from '../../src/base/root.ts';
+import { toDimensions } from '../../src/models/dimensions.ts';
 import { FeatureReranker } from '../../src/models/feature-reranker.ts';
-import type { Embedder, Reranker } from '../../src/models/model.ts';
+import type { Embedder, InputType, Reranker } from '../../src/models/model.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { eachWord, normaliseWord } from '../../src/text/wordpiece.ts';
 import { Bm25 } from './bm25.ts';
@@ -77,14 +80,30 @@ async function rerank(
   ).map((index) => rows[index]!);
 }
 
-async function measure(set: JudgedSet, embedder: Embedder, reranker: Reranker): Promise<Results> {
+interface Models {
+  readonly embedder: Embedder;
+  readonly reranker: Reranker;
+  readonly dimensions: number;
+}
+
+/** The vectors of some texts at the wanted width, row after row. */
+async function vectorsOf(texts: readonly string[], type: InputType, models: Models): Promise<Float32Array> {
+  const { embedder, dimensions } = models;
+  const { vectors } = await embedder.embed(texts, type);
+  const rows = new Float32Array(texts.length * dimensions);
+  for (const index of texts.keys()) {
+    const vector = vectors.subarray(index * embedder.dimensions, (index + 1) * embedder.dimensions);
+    rows.set(toDimensions(vector, dimensions), index * dimensions);
+  }
+  return rows;
+}
+
+async function measure(set: JudgedSet, models: Models): Promise<Results> {
+  const { reranker, dimensions: width } = models;
   const bm25 = new Bm25(set.documents.map(stemsOf), { k1: 0.9, b: 0.4 });
-  const width = embedder.dimensions;
-  const { vectors: documents } = await embedder.embed(set.documents, 'document');
-  const { vectors: queries } = await embedder.embed(
-    set.queries.map(({ text }) => text),
-    'query',
-  );
+  const documents = await vectorsOf(set.documents, 'document', models);
+  const asked = set.queries.map(({ text }) => text);
+  const queries = await vectorsOf(asked, 'query', models);
   const sums: Results = { bm25: 0, dense: 0, fused: 0, reranked: 0 };
   for (const [index, { text, grades }] of set.queries.entries()) {
     const lexical = bm25.scores(stemsOf(text));
@@ -124,30 +143,30 @@ async function main(): Promise<void> {
       eval: { type: 'string' },
       sets: { type: 'string', default: allSets.join(',') },
       queries: { type: 'string', default: '1000' },
+      dimensions: { type: 'string', default: '320' },
       models: { type: 'string', default: join(projectRoot, 'models') },
     },
   });
   const folder = values.eval;
-  if (folder === undefined || !existsSync(folder))
-    throw new Error('--eval names the folder of the judged sets');
-  const embedder = await StaticEmbedder.open('zembed-1', join(values.models, 'zembed-1'));
-  const reranker = await FeatureReranker.open('zerank-2', join(values.models, 'zerank'));
+  if (folder === undefined || !existsSync(folder)) throw new Error('--eval names the folder of the sets');
+  const models: Models = {
+    embedder: await StaticEmbedder.open('zembed-1', join(values.models, 'zembed-1')),
+    reranker: await FeatureReranker.open('zerank-2', join(values.models, 'zerank')),
+    dimensions: Number(values.dimensions),
+  };
   console.log(`| nDCG@10 | ${methods.join(' | ')} |\n|---|${methods.map(() => '---:|').join('')}`);
   const mean: Results = { bm25: 0, dense: 0, fused: 0, reranked: 0 };
   const names = values.sets.split(',');
   for (const [index, name] of names.entries()) {
-    const result = await measure(
-      thinned(await readJudgedSet(join(folder, name)), Number(values.queries)),
-      embedder,
-      reranker,
-    );
+    const set = thinned(await readJudgedSet(join(folder, name)), Number(values.queries));
+    const result = await measure(set, models);
     console.log(row(name, result));
     if (index >= meanSets) continue;
     for (const method of methods) mean[method] += result[method] / Math.min(meanSets, names.length);
     if (index + 1 === meanSets) console.log(row('**mean of the six**', mean));
   }
-  await reranker.close();
-  await embedder.close();
+  await models.reranker.close();
+  await models.embedder.close();
 }
 
 await main();

@@ -21,7 +21,7 @@ async function readLines(path: string): Promise<Line[]> {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** Reads a set; a document is its title, if it has one, then its text. Queries without a relevant document are left out. */
+/** Reads a set; a document is its title, if any, then its text. Queries without a relevant document are left out. */
 export async function readJudgedSet(folder: string): Promise<JudgedSet> {
   const corpus = await readLines(join(folder, 'corpus.jsonl'));
   const rows = new Map(corpus.map(({ _id }, row) => [_id, row]));

@@ -1,4 +1,4 @@
-import { featureCount } from '../../src/models/rerank-features.ts';
+import { featureCount, featureDirections } from '../../src/models/rerank-features.ts';
 import { bytesOf, encodeModel } from './onnx.ts';
 import type { Progress } from './progress.ts';
 import type { Random } from './random.ts';
@@ -16,7 +16,7 @@ const clip = 5;
 interface Network {
   readonly mean: Float32Array;
   readonly deviation: Float32Array;
-  /** inner [hidden x featureCount], innerBias [hidden], out [featureCount + hidden], outBias [1], one after the other. */
+  /** inner [hidden x featureCount], innerBias [hidden], out [featureCount + hidden], outBias [1], in this order. */
   readonly weights: Float32Array;
 }
 
@@ -89,6 +89,22 @@ function learnList(weights: Float32Array, x: Float32Array, list: number, gradien
   return Math.log(total) + highest - values[0]!;
 }
 
+const directions: readonly number[] = Object.values(featureDirections);
+
+/** Moves every weight that would let a feature work against its direction to zero. */
+function keepDirections(weights: Float32Array): void {
+  for (const [i, direction] of directions.entries()) {
+    if (direction === 0) continue;
+    for (let h = 0; h < hidden; h += 1) {
+      if (weights[h * featureCount + i]! * direction < 0) weights[h * featureCount + i] = 0;
+    }
+    if (weights[outAt + i]! * direction < 0) weights[outAt + i] = 0;
+  }
+  for (let h = 0; h < hidden; h += 1) {
+    if (weights[outAt + featureCount + h]! < 0) weights[outAt + featureCount + h] = 0;
+  }
+}
+
 /** Adam over shuffled lists, learning rate falling to zero. */
 function descend(
   x: Float32Array,
@@ -98,7 +114,9 @@ function descend(
   progress: Progress,
 ): Float32Array {
   const weights = new Float32Array(weightCount);
-  for (let i = 0; i < innerBiasAt; i += 1) weights[i] = random.normal() / Math.sqrt(featureCount);
+  for (let i = 0; i < outAt; i += 1) weights[i] = random.normal() / Math.sqrt(featureCount);
+  for (let h = 0; h < hidden; h += 1) weights[outAt + featureCount + h] = 1 / hidden;
+  keepDirections(weights);
   const mean = new Float32Array(weightCount);
   const square = new Float32Array(weightCount);
   const gradient = new Float32Array(weightCount);
@@ -117,6 +135,7 @@ function descend(
       const corrected = mean[i]! / (1 - 0.9 ** (step + 1));
       weights[i]! -= (pace * corrected) / (Math.sqrt(square[i]! / (1 - 0.999 ** (step + 1))) + 1e-8);
     }
+    keepDirections(weights);
     smooth = step === 0 ? loss : 0.99 * smooth + 0.01 * loss;
     progress.show(`reranker: step ${step + 1} of ${steps}, loss ${smooth.toFixed(4)}`);
   }

@@ -15,10 +15,13 @@ import type { Random } from './random.ts';
 export const heldOutEvery = 40;
 
 const candidateDepth = 100;
-const hardCandidates = 16;
-const otherCandidates = 15;
+const hardCandidates = 14;
+const otherCandidates = 9;
+/** Passages about anything, so that matching nothing is known to be wrong. */
+const chanceCandidates = 8;
+const emptyShare = 0.1;
 /** Documents per query: the right one first, then the candidates. */
-export const listLength: number = 1 + hardCandidates + otherCandidates;
+export const listLength: number = 1 + hardCandidates + otherCandidates + chanceCandidates;
 
 const functionWords: ReadonlySet<string> = new Set(stopWords.en.split(/\s+/));
 const questionSource = sources.findIndex(({ file }) => file === 'medquad-question-answer');
@@ -161,6 +164,7 @@ function renderList(
   return rows.map((row, index) => {
     const passage = passages[row]!;
     const sentences = index === 0 ? query.sentences : passage.sentences;
+    if (index > 0 && index >= rows.length - chanceCandidates && random.unit() < emptyShare) return '';
     const length: Length = mixed ? random.pick(lengths) : common;
     if (length === 'sentence') return bestSentence(sentences, wanted, random);
     const next = [passages[row + 1], passages[row + 2]].filter((other) => other?.article === passage.article);
@@ -197,7 +201,8 @@ export async function makeRerankLists(
       (other) => other !== row && !(query.articleAnswers && passages[other]!.article === passage.article),
     );
     const wrong = choose(found, random);
-    if (wrong.length + 1 !== listLength) continue;
+    if (wrong.length !== hardCandidates + otherCandidates) continue;
+    while (wrong.length + 1 < listLength) wrong.push(random.below(passages.length));
     const read = await reader.read(query.text, renderList(passages, [row, ...wrong], query, random));
     features.set(read.features, lists * listLength * featureCount);
     lists += 1;

@@ -23,10 +23,8 @@ import { makeRerankLists } from './rerank-pairs.ts';
 import { countWords, writeTokens } from './tokens.ts';
 import { trainVocabulary } from './vocabulary.ts';
 
-const vocabularySize = 30_000;
 const dimensions = 320;
 const repetitionExponent = 0.75;
-const rerankQueries = 4_000;
 const rerankEpochs = 30;
 const tableFile = 'table.i8';
 
@@ -36,7 +34,10 @@ interface Job {
   readonly embedding: string;
   readonly reranker: string;
   readonly work: string;
+  readonly vocabularySize: number;
   readonly steps: number;
+  readonly batch: number;
+  readonly rerankQueries: number;
   readonly threads: number;
   readonly seed: number;
   readonly progress: Progress;
@@ -63,7 +64,7 @@ async function run(command: string, parameters: readonly string[], progress: Pro
 async function makeVocabulary(job: Job): Promise<string[]> {
   const counts = await countWords(job.data, job.progress);
   job.progress.done(`${counts.size} distinct words`);
-  const vocabulary = trainVocabulary(counts, vocabularySize);
+  const vocabulary = trainVocabulary(counts, job.vocabularySize);
   job.progress.done(`${vocabulary.length} pieces`);
   await writeFile(join(job.embedding, 'vocabulary.txt'), `${vocabulary.join('\n')}\n`);
   return vocabulary;
@@ -93,6 +94,7 @@ async function trainEmbedding(job: Job, vocabulary: readonly string[]): Promise<
     exponent: repetitionExponent,
     same: 0.6,
     steps: job.steps,
+    batch: job.batch,
     threads: job.threads,
     seed: job.seed,
   };
@@ -124,7 +126,7 @@ async function trainReranker(job: Job): Promise<void> {
   await writeFile(rarityFile, rarities);
   const random = new Random(job.seed);
   const lists = await makeRerankLists(
-    { data: job.data, embedding: job.embedding, rarityFile, queries: rerankQueries, random },
+    { data: job.data, embedding: job.embedding, rarityFile, queries: job.rerankQueries, random },
     job.progress,
   );
   job.progress.done(`${lists.lists} pseudo-queries`);
@@ -145,7 +147,10 @@ async function main(): Promise<void> {
     options: {
       data: { type: 'string' },
       out: { type: 'string', default: join(projectRoot, 'models') },
+      vocabulary: { type: 'string', default: '30000' },
       steps: { type: 'string', default: '3500' },
+      batch: { type: 'string', default: '1024' },
+      queries: { type: 'string', default: '4000' },
       threads: { type: 'string', default: String(Math.min(4, availableParallelism())) },
       seed: { type: 'string', default: '1' },
     },
@@ -160,7 +165,10 @@ async function main(): Promise<void> {
     embedding,
     reranker,
     work,
+    vocabularySize: Number(values.vocabulary),
     steps: Number(values.steps),
+    batch: Number(values.batch),
+    rerankQueries: Number(values.queries),
     threads: Number(values.threads),
     seed: Number(values.seed),
     progress: new Progress(),

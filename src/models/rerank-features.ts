@@ -4,34 +4,38 @@ import { lightStem } from './light-stem.ts';
 import type { TokenTable } from './token-table.ts';
 import type { WordRarity } from './word-rarity.ts';
 
-/** What a query and a document have to do with each other; the order is the order of the network's inputs. */
-export const featureNames = [
-  'bm25Share',
-  'bm25',
-  'rarityCoverage',
-  'countCoverage',
-  'allMatched',
-  'rarestMissing',
-  'rarestMatched',
-  'exactCoverage',
-  'pairCoverage',
-  'nearPairCoverage',
-  'windowCoverage16',
-  'windowCoverage48',
-  'spanDensity',
-  'leadCoverage',
-  'softCoverage',
-  'softMissing',
-  'functionWordCoverage',
-  'numberCoverage',
-  'numberMissing',
-  'cosine',
-  'cosineTimesCoverage',
-  'documentWords',
-  'queryTerms',
-  'queryRarity',
-] as const;
-export const featureCount: number = featureNames.length;
+/**
+ * What a query and a document have to do with each other, in the order of the network's inputs. 1: more of it never
+ * lowers a score; -1: never raises it; 0: either. The training keeps to that, so that no document gains by matching
+ * less, also where the training text had no example.
+ */
+export const featureDirections = {
+  bm25Share: 1,
+  bm25: 1,
+  rarityCoverage: 1,
+  countCoverage: 1,
+  allMatched: 1,
+  rarestMissing: -1,
+  rarestMatched: 1,
+  exactCoverage: 1,
+  pairCoverage: 1,
+  nearPairCoverage: 1,
+  windowCoverage16: 1,
+  windowCoverage48: 1,
+  spanDensity: 1,
+  leadCoverage: 1,
+  softCoverage: 1,
+  softMissing: -1,
+  functionWordCoverage: 1,
+  numberCoverage: 1,
+  numberMissing: -1,
+  cosine: 1,
+  cosineTimesCoverage: 1,
+  documentWords: 0,
+  queryTerms: 0,
+  queryRarity: 0,
+} as const;
+export const featureCount: number = Object.keys(featureDirections).length;
 
 /** Terms of a query beyond this many (the commonest first) are left out: bounded work for any query. */
 const termsMax = 48;
@@ -45,6 +49,13 @@ const cachedStemsMax = 100_000;
 
 const functionWords: ReadonlySet<string> = new Set(stopWords.en.split(/\s+/));
 
+interface QueryWord {
+  readonly raw: string;
+  readonly form: string;
+  readonly stem: string;
+  readonly position: number;
+}
+
 interface Term {
   readonly stem: string;
   /** First raw form in the query. */
@@ -55,12 +66,19 @@ interface Term {
   readonly hasDigit: boolean;
 }
 
+/** Two terms of a query; `distance` words lie from the one to the other, function words counted. */
+interface Pair {
+  readonly left: number;
+  readonly right: number;
+  readonly distance: number;
+}
+
 /** A query made ready for many documents. */
 export interface PreparedQuery {
   readonly terms: readonly Term[];
   readonly index: ReadonlyMap<string, number>;
-  /** Term numbers of neighbouring words, each pair once. */
-  readonly pairs: readonly (readonly [number, number])[];
+  /** Content words that follow each other, each pair once. */
+  readonly pairs: readonly Pair[];
   /** Function words of the query when it has other words too. */
   readonly functionStems: ReadonlySet<string>;
   readonly rarityTotal: number;
@@ -93,8 +111,8 @@ export class RerankFeatures {
   }
 
   prepare(query: string): PreparedQuery {
-    const all: { raw: string; form: string; stem: string }[] = [];
-    eachWord(query, (raw) => all.push({ raw, ...this.#formOf(raw) }));
+    const all: QueryWord[] = [];
+    eachWord(query, (raw) => all.push({ raw, position: all.length, ...this.#formOf(raw) }));
     const content = all.filter(({ form }) => !functionWords.has(form));
     const words = content.length > 0 ? content : all;
     const terms = this.#termsOf(words);
@@ -103,7 +121,7 @@ export class RerankFeatures {
     return {
       terms,
       index,
-      pairs: neighbours(words.map(({ stem }) => index.get(stem))),
+      pairs: neighbours(words, index),
       functionStems: new Set(functionStems.map(({ stem }) => stem)),
       rarityTotal: terms.reduce((sum, { rarity }) => sum + rarity, 0),
       vectors: terms.map(({ raw }) => this.#table.wordVector(raw)),
@@ -118,7 +136,7 @@ export class RerankFeatures {
     out.set(features, offset);
   }
 
-  #termsOf(words: readonly { raw: string; form: string; stem: string }[]): Term[] {
+  #termsOf(words: readonly QueryWord[]): Term[] {
     const terms = new Map<string, Term>();
     for (const { raw, form, stem } of words) {
       const known = terms.get(stem);
@@ -187,18 +205,20 @@ export class RerankFeatures {
   }
 }
 
-function neighbours(words: readonly (number | undefined)[]): [number, number][] {
-  const pairs = new Map<string, [number, number]>();
-  for (let i = 0; i + 1 < words.length; i += 1) {
-    const left = words[i];
-    const right = words[i + 1];
+function neighbours(words: readonly QueryWord[], index: ReadonlyMap<string, number>): Pair[] {
+  const pairs = new Map<string, Pair>();
+  for (const [i, word] of words.entries()) {
+    const next = words[i + 1];
+    if (next === undefined) break;
+    const left = index.get(word.stem);
+    const right = index.get(next.stem);
     if (left === undefined || right === undefined || left === right) continue;
-    pairs.set(`${left} ${right}`, [left, right]);
+    pairs.set(`${left} ${right}`, { left, right, distance: next.position - word.position });
   }
   return [...pairs.values()];
 }
 
-/** The features in the order of `featureNames`. */
+/** The features in the order of `featureDirections`. */
 function describe(query: PreparedQuery, matches: Matches, soft: Float32Array, cosine: number): number[] {
   const { terms } = query;
   const rarities = Math.max(query.rarityTotal, 1e-6);
@@ -242,31 +262,28 @@ function describe(query: PreparedQuery, matches: Matches, soft: Float32Array, co
   ];
 }
 
-/** How much of the query's neighbouring words are neighbours in the document, in order; and near, in any order. */
+/** Share of the query's pairs that stand in the document as in the query; and near each other, in any order. */
 function pairCoverage(query: PreparedQuery, matches: Matches): { adjacent: number; near: number } {
-  if (query.pairs.length === 0) return { adjacent: 0, near: 0 };
-  const adjacent = new Set<number>();
-  const near = new Set<number>();
   const key = (left: number, right: number): number => left * termsMax + right;
+  const found = new Map<number, Set<number>>();
   for (let i = 0; i < matches.terms.length; i += 1) {
-    for (let j = i + 1; j < matches.terms.length && j <= i + nearWords; j += 1) {
+    for (let j = i + 1; j < matches.terms.length; j += 1) {
       const distance = matches.positions[j]! - matches.positions[i]!;
       if (distance > nearWords) break;
-      if (distance === 1) adjacent.add(key(matches.terms[i]!, matches.terms[j]!));
-      near.add(key(matches.terms[i]!, matches.terms[j]!)).add(key(matches.terms[j]!, matches.terms[i]!));
+      const pair = key(matches.terms[i]!, matches.terms[j]!);
+      const distances = found.get(pair) ?? new Set();
+      found.set(pair, distances.add(distance));
     }
   }
-  const total = { adjacent: 0, near: 0, all: 0 };
-  for (const [left, right] of query.pairs) {
+  const total = { adjacent: 0, near: 0, all: 1e-6 };
+  for (const { left, right, distance } of query.pairs) {
     const weight = query.terms[left]!.rarity + query.terms[right]!.rarity;
+    const distances = found.get(key(left, right));
     total.all += weight;
-    if (adjacent.has(key(left, right))) total.adjacent += weight;
-    if (near.has(key(left, right))) total.near += weight;
+    if (distances?.has(distance)) total.adjacent += weight;
+    if (distances !== undefined || found.has(key(right, left))) total.near += weight;
   }
-  return {
-    adjacent: total.adjacent / Math.max(total.all, 1e-6),
-    near: total.near / Math.max(total.all, 1e-6),
-  };
+  return { adjacent: total.adjacent / total.all, near: total.near / total.all };
 }
 
 /** The largest share of the query, by rarity, that stands within `width` words. */

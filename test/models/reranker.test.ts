@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import t from 'tap';
 import { AppError } from '../../src/base/app-error.ts';
+import { OnnxSession } from '../../src/models/onnx-session.ts';
 import { openReranker, rerankModel, rerankModels } from '../../src/models/registry.ts';
+import { featureCount, featureDirections } from '../../src/models/rerank-features.ts';
 
 const reranker = await openReranker('zerank-2');
 t.teardown(() => reranker.close());
@@ -84,6 +87,29 @@ t.test('a passage that answers is preferred to one that shares words or subject 
     const { scores } = await reranker.score(query, [worse, better]);
     t.ok(scores[1]! > scores[0]!, `${query}: ${scores[1]} > ${scores[0]}`);
   }
+});
+
+t.test('no feature works against its direction: a passage never gains by matching less', async (t) => {
+  const session = await OnnxSession.open(join(rerankModel('zerank-2').folder, 'model.onnx'));
+  let state = 1;
+  const chance = (): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return state / 2 ** 32;
+  };
+  const score = async (features: Float32Array): Promise<number> =>
+    (await session.run({ features: { data: features, shape: [1, featureCount] } }, 'scores'))[0]!;
+  for (let round = 0; round < 40; round += 1) {
+    const features = Float32Array.from({ length: featureCount }, () => chance());
+    const before = await score(features);
+    for (const [index, [name, direction]] of Object.entries(featureDirections).entries()) {
+      if (direction === 0) continue;
+      const more = features.slice();
+      more[index]! += 0.3;
+      if (((await score(more)) - before) * direction < -1e-6) t.fail(`${name} works against its direction`);
+    }
+  }
+  t.pass('40 random pairs, every feature');
+  await session.close();
 });
 
 t.test('every name is served, today by the same weights', async (t) => {

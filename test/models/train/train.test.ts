@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { FeatureReranker } from '../../../src/models/feature-reranker.ts';
+import { StaticEmbedder } from '../../../src/models/static-embedder.ts';
+
+const program = fileURLToPath(new URL('../../../models/train/train.js', import.meta.url));
+const run = promisify(execFile);
+
+/** A small made-up language: every subject has words of its own, and every text is about one subject. */
+function sentence(subject: number, number: number): string {
+  const own = [0, 1, 2, 3].map((i) => `sub${subject}w${(number * 7 + i * 3) % 11}`);
+  return `The ${own.join(' and the ')} of matter ${number} are known to all who read about them.`;
+}
+
+const articles = 480;
+const subjectOf = (article: number): number => article % 40;
+const titleOf = (article: number): string =>
+  `Topic ${subjectOf(article)} sub${subjectOf(article)}w1 part ${article}`;
+const paragraphOf = (article: number, part: number): string =>
+  [0, 1, 2, 3].map((i) => sentence(subjectOf(article), article + part * 4 + i)).join(' ');
+
+async function writeSource(folder: string, file: string, line: (article: number) => object): Promise<void> {
+  const lines = Array.from({ length: articles }, (_, article) =>
+    JSON.stringify({ id: String(article), ...line(article) }),
+  );
+  await writeFile(join(folder, `${file}.jsonl`), `${lines.join('\n')}\n`);
+}
+
+t.test(
+  'the recipe makes both models from text, the same ones each time, and they have learned',
+  async (t) => {
+    const data = t.testdir({ data: {}, first: {}, second: {} });
+    const folder = join(data, 'data');
+    const paragraphs = (article: number): string[] => [paragraphOf(article, 0), paragraphOf(article, 1)];
+    await writeSource(folder, 'wikipedia-en', (a) => ({
+      title: titleOf(a),
+      sections: [[null, paragraphs(a)]],
+    }));
+    await writeSource(folder, 'wikinews-en', (a) => ({ title: titleOf(a), paragraphs: paragraphs(a) }));
+    await writeSource(folder, 'arxiv-title-abstract', (a) => ({
+      title: titleOf(a),
+      text: paragraphOf(a, 2),
+    }));
+    await writeSource(folder, 'docs-heading-section', (a) => ({
+      title: titleOf(a),
+      heading: 'About',
+      text: paragraphOf(a, 3),
+    }));
+    await writeSource(folder, 'medquad-question-answer', (a) => ({
+      question: titleOf(a),
+      text: paragraphOf(a, 4),
+    }));
+    const settings = ['--vocabulary', '700', '--steps', '120', '--batch', '64', '--queries', '60'];
+    for (const out of ['first', 'second']) {
+      await run(process.execPath, [
+        program,
+        '--data',
+        folder,
+        '--out',
+        join(data, out),
+        '--threads',
+        '1',
+        ...settings,
+      ]);
+    }
+    const texts = [sentence(3, 1), sentence(4, 1), sentence(3, 9)];
+    const vectors: Float32Array[] = [];
+    for (const out of ['first', 'second']) {
+      const embedder = await StaticEmbedder.open('test', join(data, out, 'zembed-1'));
+      vectors.push((await embedder.embed(texts, 'document')).vectors);
+      await embedder.close();
+    }
+    t.same(vectors[0], vectors[1], 'one seed, one model');
+    const row = (index: number): Float32Array => vectors[0]!.subarray(index * 320, (index + 1) * 320);
+    const cosine = (a: number, b: number): number =>
+      row(a).reduce((sum, value, i) => sum + value * row(b)[i]!, 0);
+    t.ok(cosine(0, 2) > cosine(0, 1) + 0.1, 'texts of one subject lie near each other');
+    const reranker = await FeatureReranker.open('test', join(data, 'first', 'zerank'));
+    const { scores } = await reranker.score('sub3w1 sub3w4', [sentence(4, 1), sentence(3, 1)]);
+    t.ok(scores[1]! > scores[0]!);
+    await reranker.close();
+  },
+);
+
+t.test('without text the recipe says what it needs', async (t) => {
+  await t.rejects(run(process.execPath, [program]), /--data names the folder/);
+  await t.rejects(
+    run(process.execPath, [program, '--data', t.testdir(), '--out', t.testdir()]),
+    /has no wikipedia-en/,
+  );
+});
