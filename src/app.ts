@@ -106,7 +106,7 @@ async function buildStorage(data: DataDirectory, logger: Logger) {
     counts: new Counts(store),
     meter: new UsageMeter({ store, clock, logger }),
   };
-  const indexes = new Indexes({ ...parts, store, folder: data.indexPath, logger });
+  const indexes = new Indexes({ ...parts, folder: data.indexPath, logger });
   return { ...parts, store, blobs: data.blobs, blobsFolder: join(data.path, 'blobs'), indexes };
 }
 type Storage = Awaited<ReturnType<typeof buildStorage>>;

@@ -62,7 +62,7 @@ const writeBytesTarget = 4_000_000;
  */
 export class DocumentProgress {
   readonly #options: DocumentProgressOptions;
-  /** Languages per collection, including those whose write is on its way. */
+  /** Languages per collection while some of them are not stored yet. */
   readonly #languages = new Map<string, Set<string>>();
 
   constructor(options: DocumentProgressOptions) {
@@ -71,6 +71,8 @@ export class DocumentProgress {
 
   /** The record of a job's document. */
   current(job: Job): DocumentRecord {
+    // The documents of a deleted collection are swept later.
+    if (this.#options.collections.byId(job.collectionId) === undefined) throw new Abandoned();
     const record = this.#options.documents.get(job.collectionId, job.path);
     if (record?.version !== job.version) throw new Abandoned();
     return record;
@@ -196,13 +198,14 @@ export class DocumentProgress {
     const { collections } = this.#options;
     const collection = collections.byId(collectionId);
     if (collection === undefined) throw new Abandoned();
-    // Writes of other documents may be on their way: what they add must not be lost by this one.
-    const known = this.#languages.get(collectionId) ?? new Set(collection.languages);
-    this.#languages.set(collectionId, known);
-    const learned = languages.filter((language) => !known.has(language));
-    if (learned.length === 0) return [];
-    for (const language of learned) known.add(language);
-    return collections.update({ ...collection, languages: [...known] });
+    // Writes of other documents may be on their way: what they add must not be lost by this one. They may also
+    // fail: only what is stored counts as known.
+    const stored = new Set(collection.languages);
+    const union = new Set([...stored, ...(this.#languages.get(collectionId) ?? []), ...languages]);
+    if (union.size === stored.size) this.#languages.delete(collectionId);
+    else this.#languages.set(collectionId, union);
+    if (languages.every((language) => stored.has(language))) return [];
+    return collections.update({ ...collection, languages: [...union] });
   }
 
   /** Drops the version that search answered from; running queries may still read it for a while. */

@@ -85,7 +85,7 @@ export class DocumentWriter {
         ...(existing === undefined ? [] : this.#abandon(existing)),
         ...this.#contentOperations(record, input),
         ...this.#put(collection, record, existing),
-        this.#versionOf(collection, record),
+        this.#versionOf(collection, record, false),
         putJob(job),
         ...this.#count(collection, record, 'added'),
       ]);
@@ -139,11 +139,13 @@ export class DocumentWriter {
     return this.#locked(collection, path, async (existing) => {
       if (existing === undefined) throw pathUnknown(collection, path);
       const { record, step } = decide(existing);
-      const job = newJob(collection, record, step, this.#options.clock.now());
+      const { clock, versions } = this.#options;
+      const job = newJob(collection, record, step, clock.now());
+      const hasImages = versions.get(collection.collectionId, existing.version)?.hasImages ?? false;
       await this.#options.switchboard.apply(null, [
         ...this.#expected(collection, path, existing),
         ...this.#put(collection, record, existing),
-        this.#versionOf(collection, record),
+        this.#versionOf(collection, record, hasImages),
         putJob(job),
       ]);
       this.#options.onJob(job);
@@ -261,7 +263,7 @@ export class DocumentWriter {
     ];
   }
 
-  #versionOf(collection: Collection, record: DocumentRecord): Operation {
+  #versionOf(collection: Collection, record: DocumentRecord, hasImages: boolean): Operation {
     const { collectionId, version, documentId, path, metadata, contentType, rawHash } = record;
     return this.#options.versions.put({
       collectionId,
@@ -272,7 +274,7 @@ export class DocumentWriter {
       shard: shardOf(path, collection.shards),
       contentType,
       rawHash,
-      hasImages: this.#options.versions.get(collectionId, version)?.hasImages ?? false,
+      hasImages,
     });
   }
 

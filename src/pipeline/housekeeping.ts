@@ -39,7 +39,8 @@ export class Housekeeping {
   }
 
   start(): void {
-    const { indexes, snapshotMs, blobs, logger } = this.#options;
+    const { indexes, snapshotMs, logger } = this.#options;
+    this.#repeat({ name: 'garbage', everyMs: sweepMs, work: (signal) => this.#collect(signal) });
     this.#repeat({ name: 'sweep', everyMs: sweepMs, work: (signal) => this.#sweep(signal) });
     this.#repeat({ name: 'snapshot', everyMs: snapshotMs, work: () => indexes.snapshot() });
     this.#repeat({
@@ -47,14 +48,16 @@ export class Housekeeping {
       everyMs: sweepMs,
       work: () => indexes.snapshot(snapshotChangesMin),
     });
-    this.#run({
-      name: 'orphans',
+    if (this.#stop.signal.aborted) return;
+    void this.#run({
+      name: 'orphaned snapshots',
       everyMs: 0,
-      work: async (signal) => {
-        const collected = await blobs.collectOrphans(signal);
-        if (collected > 0) logger.info({ files: collected }, 'files that nothing refers to were deleted');
+      work: async () => {
+        const collections = await indexes.removeOrphans();
+        if (collections > 0) logger.info({ collections }, 'snapshots of deleted collections were deleted');
       },
     });
+    void this.#run({ name: 'orphaned files', everyMs: 0, work: (signal) => this.#collectOrphans(signal) });
   }
 
   /** Waits for what runs. Twice is once. */
@@ -65,9 +68,19 @@ export class Housekeeping {
     await Promise.all(this.#running);
   }
 
+  async #collect(signal: AbortSignal): Promise<void> {
+    const { clock, store, blobs } = this.#options;
+    await collectGarbage({ store, blobs }, clock.now(), signal);
+  }
+
+  async #collectOrphans(signal: AbortSignal): Promise<void> {
+    const { blobs, logger } = this.#options;
+    const files = await blobs.collectOrphans(signal);
+    if (files > 0) logger.info({ files }, 'files that nothing refers to were deleted');
+  }
+
   async #sweep(signal: AbortSignal): Promise<void> {
     const { clock, logger, store, blobs } = this.#options;
-    await collectGarbage({ store, blobs }, clock.now(), signal);
     const swept = await sweepCollections({ store, blobs }, clock.now(), signal);
     for (const collectionId of swept) logger.info({ collectionId }, 'deleted collection is cleared away');
   }

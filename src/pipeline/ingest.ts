@@ -243,8 +243,9 @@ export class Ingest {
     try {
       this.#options.progress.current(job);
       return false;
-    } catch {
-      return true;
+    } catch (error) {
+      // A store that cannot be read just now says nothing about the document.
+      return error instanceof Abandoned;
     }
   }
 

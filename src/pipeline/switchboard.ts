@@ -43,18 +43,10 @@ export class Switchboard {
       await store.write(operations, options);
       return;
     }
-    await indexes.ready();
-    const durable = store.write([...operations, ...this.#switch(change)], options);
-    try {
-      await durable;
-    } catch (error) {
-      await indexes.restore(change.collectionId, {
-        shard: change.shard,
-        ...(change.add === null ? {} : { added: change.add.version }),
-        ...(change.remove === null ? {} : { removed: change.remove }),
-      });
-      throw error;
-    }
+    const { collectionId, shard, add, remove } = change;
+    await indexes.ready(collectionId);
+    const written = store.write([...operations, ...this.#switch(change)], options);
+    await indexes.follow(collectionId, { shard, added: add?.version ?? null, removed: remove }, written);
   }
 
   /** Switches the shards now, and answers the operations that say so in the store. */
