@@ -1,0 +1,437 @@
+import t from 'tap';
+import { docx, pdfWithPages } from '../parsing/fixtures.ts';
+import { Api, codePoints, eventually } from './api.ts';
+import { TestServer } from './server.ts';
+
+/** What happens to documents over time: add, overwrite, update, delete, and what searches see meanwhile. */
+
+t.setTimeout(120_000);
+const server = await TestServer.start(t);
+const api = new Api(server);
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+const sentence = (word: string, i: number) =>
+  `Sentence ${i} of the ${word} edition speaks about the granite quarry near the river. `;
+
+async function newCollection(name: string, num_shards = 1): Promise<string> {
+  await api.call('collections/add-collection', { collection_name: name, num_shards });
+  return name;
+}
+
+await t.test('a document added by eight callers at once is created exactly once', async (t) => {
+  const collection_name = await newCollection('parallel');
+  for (const path of ['a', 'b', 'c']) {
+    const adds = Array.from({ length: 8 }, (_, i) =>
+      api.status('documents/add-document', {
+        collection_name,
+        path,
+        content: { type: 'text', text: `text of caller ${i}` },
+      }),
+    );
+    const statuses = (await Promise.all(adds)).sort();
+    t.same(statuses, [201, ...Array(7).fill(409)]);
+  }
+  const same = Array.from({ length: 6 }, () =>
+    api.status('collections/add-collection', { collection_name: 'once' }),
+  );
+  t.same((await Promise.all(same)).sort(), [201, 409, 409, 409, 409, 409]);
+  const overwrites = Array.from({ length: 6 }, (_, i) =>
+    api.status('documents/add-document', {
+      collection_name,
+      path: 'new',
+      content: { type: 'text', text: `text ${i}` },
+      overwrite: true,
+    }),
+  );
+  t.same((await Promise.all(overwrites)).sort(), [200, 200, 200, 200, 200, 201], 'the first creates');
+});
+
+await t.test('a searcher sees the old edition or the new one, whole, and never none', async (t) => {
+  const collection_name = await newCollection('editions', 8);
+  const text = (word: string) => Array.from({ length: 120 }, (_, i) => sentence(word, i)).join(gap(word));
+  const metadata = (word: string) => ({ edition: word });
+  await api.add(collection_name, 'book', text('alpha'), { metadata: metadata('alpha') });
+  let running = true;
+  const seen = new Set<string>();
+  const searcher = async (precise_responses: boolean) => {
+    while (running) {
+      const found = await api.call('queries/top-snippets', {
+        collection_name,
+        query: 'granite quarry near the river',
+        k: 20,
+        precise_responses,
+        include_document_metadata: true,
+      });
+      const words = new Set(
+        found.results.flatMap(({ content }) => content.match(/alpha|beta|gamma|delta/g) ?? []),
+      );
+      const [document, ...others] = found.document_results;
+      t.equal(others.length, 0, 'one document');
+      const edition = String(document?.metadata?.edition);
+      if (words.size !== 1 || !words.has(edition)) t.fail(`an answer mixes ${[...words]} under ${edition}`);
+      seen.add(edition);
+    }
+  };
+  const searchers = [searcher(false), searcher(true), searcher(false)];
+  let previous = 'alpha';
+  for (const word of ['beta', 'gamma', 'delta', 'alpha', 'beta']) {
+    const old = await api.info(collection_name, 'book');
+    const added = await api.ask('documents/add-document', {
+      collection_name,
+      path: 'book',
+      content: { type: 'text', text: text(word) },
+      metadata: metadata(word),
+      overwrite: true,
+    });
+    t.equal(added.status, 200);
+    const info = await api.info(collection_name, 'book');
+    t.not(info.id, old.id);
+    t.same(info.metadata, { edition: word }, 'info shows the new edition at once');
+    await eventually(`edition ${word}`, async () =>
+      (await api.info(collection_name, 'book')).index_status === 'indexed' ? true : null,
+    );
+    const [result] = (
+      await api.call('queries/top-documents', {
+        collection_name,
+        query: 'quarry',
+        k: 1,
+        include_metadata: true,
+      })
+    ).results;
+    t.same(result?.metadata, { edition: word }, 'what is indexed is what is found');
+    t.ok(seen.has(previous), 'somebody searched meanwhile');
+    previous = word;
+  }
+  running = false;
+  await Promise.all(searchers);
+});
+
+/** Something between sentences that keeps the editions different in length. */
+function gap(word: string): string {
+  return ' '.repeat(word.length % 4);
+}
+
+await t.test('new metadata keep the id and the text; the old ones answer until the switch', async (t) => {
+  const collection_name = await newCollection('metadata');
+  await api.add(collection_name, 'page', sentence('only', 1), { metadata: { colour: 'red', size: 'big' } });
+  const before = await api.info(collection_name, 'page', true);
+  let running = true;
+  const gaps: string[] = [];
+  const watcher = (async () => {
+    while (running) {
+      const filter = { $or: [{ colour: 'red' }, { colour: 'blue' }, { colour: 'green' }] };
+      if ((await api.find(collection_name, 'quarry', { filter })).length !== 1) gaps.push('absent');
+    }
+  })();
+  for (const colour of ['blue', 'green', 'red', 'blue']) {
+    await api.call('documents/update-document', { collection_name, path: 'page', metadata: { colour } });
+    const { index_status, metadata } = await api.info(collection_name, 'page');
+    t.same(metadata, { colour }, 'the whole object is replaced at once');
+    t.match(index_status, /^(not_indexed|indexing|indexed)$/);
+    await eventually('the update', async () =>
+      (await api.info(collection_name, 'page')).index_status === 'indexed' ? true : null,
+    );
+    t.same(await api.find(collection_name, 'quarry', { filter: { colour } }), ['page']);
+    t.same(await api.find(collection_name, 'quarry', { filter: { colour: { $ne: colour } } }), []);
+  }
+  running = false;
+  await watcher;
+  t.same(gaps, [], 'never absent');
+  const after = await api.info(collection_name, 'page', true);
+  t.equal(after.id, before.id);
+  t.equal(after.content, before.content);
+  t.equal(after.file_url, before.file_url, 'addresses stay too');
+});
+
+await t.test('updates have their preconditions', async (t) => {
+  const collection_name = await newCollection('preconditions');
+  await api.add(collection_name, 'good', 'fine');
+  await api.add(collection_name, 'bad', {
+    type: 'auto',
+    base64_data: base64(Buffer.from([0, 1, 2, 3, 255])),
+  });
+  const bad = await api.info(collection_name, 'bad');
+  t.equal(bad.index_status, 'parsing_failed');
+  t.equal(bad.num_pages, null);
+  t.match(bad.error, /\w+/);
+  const update = (path: string, change: object) =>
+    api.status('documents/update-document', { collection_name, path, ...change });
+  t.equal(await update('good', {}), 200, 'neither field changes nothing');
+  t.equal(await update('bad', {}), 200);
+  t.equal(await update('good', { metadata: null, index_status: null }), 200);
+  t.equal(await update('good', { metadata: { a: 'b' }, index_status: 'not_parsed' }), 400);
+  t.equal(await update('good', { index_status: 'not_parsed' }), 400);
+  t.equal(await update('good', { index_status: 'not_indexed' }), 400);
+  t.equal(await update('bad', { metadata: { a: 'b' } }), 400);
+  t.equal(await update('bad', { index_status: 'not_indexed' }), 400);
+  t.equal(await update('nowhere', { metadata: {} }), 404);
+  t.equal(await update('nowhere', {}), 404);
+  t.same((await api.info(collection_name, 'good')).metadata, {});
+  t.equal(await update('bad', { index_status: 'not_parsed' }), 200, 'a failed one may be tried again');
+  const again = await eventually('the second try', async () => {
+    const info = await api.info(collection_name, 'bad');
+    return info.index_status === 'parsing_failed' ? info : null;
+  });
+  t.equal(again.id, bad.id);
+  t.equal(again.error, bad.error);
+});
+
+await t.test('what is deleted while it is indexed or parsed stays deleted', async (t) => {
+  const collection_name = await newCollection('vanishing', 8);
+  const pdf = base64(pdfWithPages(Array.from({ length: 20 }, (_, i) => sentence('paper', i))));
+  const long = Array.from({ length: 400 }, (_, i) => sentence('long', i)).join('');
+  for (let round = 0; round < 4; round++) {
+    await Promise.all([
+      api.add(collection_name, 'file.pdf', { type: 'auto', base64_data: pdf }, { wait: false }),
+      api.add(collection_name, 'long.txt', long, { wait: false }),
+      api.add(collection_name, 'stays.txt', long, { wait: false, overwrite: true }),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, round * 30));
+    const path = ['file.pdf', 'long.txt'];
+    const { deleted_paths } = await api.call('documents/delete-document', { collection_name, path });
+    t.same(deleted_paths, path);
+    t.same(await api.paths(collection_name), ['stays.txt']);
+    const found = new Set(await api.find(collection_name, 'granite quarry'));
+    found.delete('stays.txt');
+    t.same([...found], []);
+  }
+  const settled = await eventually('the counters', async () => {
+    const status = await api.call('status/get-status', { collection_name });
+    return status.num_indexed_documents === 1 ? status : null;
+  });
+  t.match(settled, {
+    num_documents: 1,
+    num_parsing_documents: 0,
+    num_indexing_documents: 0,
+    num_failed_documents: 0,
+  });
+  t.equal(settled.num_indexed_bytes, Buffer.byteLength(long));
+  t.same(await api.find(collection_name, 'granite quarry'), ['stays.txt']);
+});
+
+await t.test('the last of several overwrites wins, also while a file is still being parsed', async (t) => {
+  const collection_name = await newCollection('racing');
+  const file = (word: string) => base64(pdfWithPages(Array.from({ length: 8 }, (_, i) => sentence(word, i))));
+  for (const word of ['first', 'second', 'third']) {
+    await api.call('documents/add-document', {
+      collection_name,
+      path: 'race',
+      content: { type: 'auto', base64_data: file(word) },
+      overwrite: true,
+    });
+  }
+  await api.add(collection_name, 'race', sentence('fourth', 4), { overwrite: true });
+  const info = await api.info(collection_name, 'race', true);
+  t.equal(info.content, sentence('fourth', 4));
+  t.equal(info.num_pages, 1);
+  for (let i = 0; i < 10; i++) {
+    const { results } = await api.call('queries/top-snippets', { collection_name, query: 'edition', k: 10 });
+    t.same(
+      results.map(({ content }) => content),
+      [sentence('fourth', 4)],
+    );
+  }
+  t.match(await api.call('status/get-status', { collection_name }), {
+    num_documents: 1,
+    num_indexed_documents: 1,
+  });
+});
+
+await t.test('an overwrite that fails takes the old edition out of search', async (t) => {
+  const collection_name = await newCollection('failing');
+  await api.add(collection_name, 'doc', 'granite and marble');
+  t.same(await api.find(collection_name, 'granite'), ['doc']);
+  const broken = { type: 'auto', base64_data: base64(pdfWithPages(['x']).slice(0, 40)) } as const;
+  const reply = await api.add(collection_name, 'doc', broken, { overwrite: true });
+  t.equal(reply.index_status, 'parsing_failed');
+  t.match(reply.error, /\w+/);
+  t.same(await api.find(collection_name, 'granite'), []);
+  t.match(await api.call('status/get-status', { collection_name }), {
+    num_documents: 1,
+    num_failed_documents: 1,
+    num_indexed_documents: 0,
+    num_indexed_bytes: 0,
+  });
+});
+
+await t.test('paths sort by their UTF-8 bytes; prefix and cursor cut exactly', async (t) => {
+  const collection_name = await newCollection('order');
+  const names = [
+    'a',
+    'a/b',
+    'a!',
+    'a0',
+    'B',
+    'z',
+    'é',
+    '~',
+    'ﬀ',
+    '\u{1F600}',
+    'a/b/c',
+    '../a',
+    'a//',
+    ' ',
+    '%2F',
+    'a%',
+  ];
+  const sorted = [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  await api.addAll(
+    collection_name,
+    names.map((path) => ({ path, content: { type: 'text', text: `document ${path}` } })),
+  );
+  t.same(await api.paths(collection_name), sorted);
+  t.same(
+    sorted.slice(-2),
+    ['ﬀ', '\u{1F600}'],
+    'a character beyond the BMP comes after U+FB00, unlike in UTF-16',
+  );
+  for (const path_prefix of ['a', 'a/', 'é', '\u{1F600}', '', 'none', '../']) {
+    const expected = sorted.filter((path) => path.startsWith(path_prefix));
+    t.same(await api.paths(collection_name, { path_prefix }), expected, `prefix ${path_prefix}`);
+  }
+  for (const path_gt of ['', 'a', 'a/', 'a/b', 'zz', '\u{1F600}', '\u{10FFFF}']) {
+    const expected = sorted.filter((path) => Buffer.compare(Buffer.from(path), Buffer.from(path_gt)) > 0);
+    t.same(await api.paths(collection_name, { path_gt }), expected, `after ${path_gt}`);
+    t.same(await api.paths(collection_name, { path_gt, limit: 2 }), expected.slice(0, 2));
+    const inside = expected.filter((path) => path.startsWith('a'));
+    t.same(await api.paths(collection_name, { path_gt, path_prefix: 'a' }), inside);
+  }
+  t.same(await api.paths(collection_name, { path_gt: null, path_prefix: null }), sorted);
+  const reply = await api.ask(
+    'documents/get-document-info-list?path_gt=z',
+    { collection_name, path_gt: 'a' },
+    { as: 'documents/get-document-info-list' },
+  );
+  const { documents } = reply.body as { documents: { path: string }[] };
+  t.same(
+    documents.map(({ path }) => path),
+    sorted.filter((path) => Buffer.compare(Buffer.from(path), Buffer.from('z')) > 0),
+    'the query string beats the body',
+  );
+});
+
+await t.test('text comes back as it was given, and offsets count code points', async (t) => {
+  const collection_name = await newCollection('texts');
+  const pages = [
+    '\u{1F30D} first page',
+    '',
+    'third\r\npage \u0000 with odd \u200b signs ',
+    '日本語 \u{20BB7}',
+  ];
+  await api.add(collection_name, 'pages', { type: 'text-pages', pages });
+  const info = await api.info(collection_name, 'pages', true);
+  t.equal(info.content, pages.join('\n\n'));
+  t.equal(info.num_pages, 4);
+  t.equal(info.size, Buffer.byteLength(pages.join('\n\n')));
+  const ids = new Set<string>();
+  for (const [page_index, text] of pages.entries()) {
+    const body = { collection_name, path: 'pages', page_index, include_content: true };
+    const { page } = await api.call('documents/get-page-info', body);
+    t.equal(page.content, text);
+    t.equal(page.page_index, page_index);
+    ids.add(page.id);
+    t.equal((await api.call('documents/get-page-info', body)).page.id, page.id, 'a page keeps its id');
+  }
+  t.equal(ids.size, 4);
+  for (const page_index of [4, -1, 4_000_000]) {
+    const body = { collection_name, path: 'pages', page_index };
+    t.equal(await api.status('documents/get-page-info', body), 404);
+  }
+  await api.add(collection_name, 'broken', 'half a pair: \ud83d!');
+  t.equal((await api.info(collection_name, 'broken', true)).content, 'half a pair: \ufffd!');
+  for (const [path, content] of [
+    ['no pages', { type: 'text-pages', pages: [] }],
+    ['empty', { type: 'text', text: '' }],
+    ['blank', { type: 'text', text: ' \n\t ' }],
+  ] as const) {
+    const { index_status } = await api.add(collection_name, path, content);
+    t.equal(index_status, 'indexed', path);
+    const empty = await api.info(collection_name, path, true);
+    t.equal(empty.num_pages, path === 'no pages' ? 0 : 1);
+    t.equal(empty.content, path === 'blank' ? ' \n\t ' : '');
+    t.ok((await api.find(collection_name, null)).includes(path), `${path} is listed`);
+  }
+});
+
+await t.test('a snippet is exactly the slice of the text between its offsets', async (t) => {
+  const collection_name = await newCollection('slices', 8);
+  const astral = '\u{1F30B}\u{1D49C}';
+  const page = (i: number) =>
+    Array.from(
+      { length: 9 },
+      (_, j) => `Page ${i}, line ${j}: ${astral} lava flows downhill. ${'é'.repeat(j)}`,
+    ).join('\n');
+  const pages = Array.from({ length: 12 }, (_, i) => (i === 5 ? '' : page(i)));
+  await api.add(collection_name, 'ordered', { type: 'text-pages', pages });
+  await api.add(collection_name, 'unordered', { type: 'text-pages-unordered', pages });
+  await api.add(collection_name, 'plain', pages.join('\n\n'));
+  const word = docx(Array.from({ length: 60 }, (_, i) => `Paragraph ${i} about lava ${astral} and ash.`));
+  await api.add(collection_name, 'word.docx', { type: 'auto', base64_data: base64(word) });
+  const texts = new Map<string, string>();
+  for (const path of await api.paths(collection_name)) {
+    texts.set(path, (await api.info(collection_name, path, true)).content ?? '');
+  }
+  const starts = pages.map((_, i) => [...pages.slice(0, i).join('\n\n')].length + (i === 0 ? 0 : 2));
+  for (const precise_responses of [false, true]) {
+    const { results } = await api.call('queries/top-snippets', {
+      collection_name,
+      query: 'where does lava flow',
+      k: 128,
+      precise_responses,
+    });
+    t.same(new Set(results.map(({ path }) => path)), new Set(texts.keys()));
+    for (const { path, start_index, end_index, content, page_span } of results) {
+      if (codePoints(texts.get(path) ?? '', start_index, end_index) !== content)
+        t.fail(`${path} ${start_index}..${end_index} is not the slice`);
+      if (path !== 'ordered' && path !== 'unordered') continue;
+      const first = starts.findLastIndex((start) => start <= start_index);
+      const last = starts.findLastIndex((start) => start < end_index);
+      t.same(page_span, [first, last + 1], `${path} ${start_index}..${end_index}`);
+      if (path === 'unordered') t.equal(last, first, 'unordered pages are never joined');
+    }
+    const lengths = results.map(({ content }) => content.length);
+    t.ok(Math.max(...lengths) < (precise_responses ? 500 : 4_000), `lengths up to ${Math.max(...lengths)}`);
+  }
+});
+
+await t.test('counters of collections add up to those of the whole', async (t) => {
+  const names = (await api.call('collections/get-collection-list')).collection_names;
+  t.same(names, [...names].sort());
+  const sum = { num_documents: 0, num_indexed_documents: 0, num_failed_documents: 0, num_indexed_bytes: 0 };
+  for (const collection_name of names) {
+    const status = await api.call('status/get-status', { collection_name });
+    const parts =
+      status.num_parsing_documents +
+      status.num_indexing_documents +
+      status.num_indexed_documents +
+      status.num_failed_documents;
+    t.equal(status.num_documents, parts);
+    t.equal((await api.paths(collection_name)).length, status.num_documents, collection_name);
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += status[name];
+  }
+  t.match(await api.call('status/get-status'), sum);
+  t.same(await api.call('status/get-status', { collection_name: null }), await api.call('status/get-status'));
+});
+
+await t.test('a deleted collection is gone at once and its name is free again', async (t) => {
+  const collection_name = await newCollection('reborn');
+  await api.add(collection_name, 'a', 'granite of the first life');
+  const { file_url } = await api.info(collection_name, 'a');
+  t.equal((await fetch(file_url)).status, 200);
+  await api.call('collections/delete-collection', { collection_name });
+  for (const [operation, body] of [
+    ['documents/get-document-info', { path: 'a' }],
+    ['documents/get-document-info-list', {}],
+    ['documents/add-document', { path: 'a', content: { type: 'text', text: 'x' } }],
+    ['documents/delete-document', { path: 'a' }],
+    ['status/get-status', {}],
+    ['queries/top-documents', { query: 'granite', k: 1 }],
+    ['collections/delete-collection', {}],
+  ] as const) {
+    t.equal(await api.status(operation, { collection_name, ...body }), 404, operation);
+  }
+  await newCollection('reborn', 16);
+  t.same(await api.paths(collection_name), []);
+  t.same(await api.find(collection_name, 'granite'), []);
+  await api.add(collection_name, 'b', 'granite of the second life');
+  t.same(await api.find(collection_name, 'granite'), ['b']);
+});

@@ -1,0 +1,340 @@
+import t from 'tap';
+import { pdfWithPages } from '../parsing/fixtures.ts';
+import { Api, type Metadata } from './api.ts';
+import type { ReplyOf } from './published.ts';
+import { TestServer } from './server.ts';
+
+/** Questions and their answers over a small library of our own. */
+
+t.setTimeout(120_000);
+const server = await TestServer.start(t);
+const api = new Api(server);
+
+interface Book {
+  readonly path: string;
+  readonly text: string;
+  readonly metadata: Metadata;
+}
+
+/** Attributes cycle with different periods, so that every combination occurs and every filter cuts differently. */
+const subjects: readonly (readonly [string, string])[] = [
+  [
+    'refunds',
+    'Customers who return a product within two weeks get their money back to the card they paid with.',
+  ],
+  ['invoice-4711', 'Invoice INV-2024-04711 over 1.250,00 EUR was sent to Müller GmbH; part number XJ-900/B.'],
+  [
+    'volcano',
+    'The eruption of Eyjafjallajökull stopped air traffic over Europe for several days in April 2010.',
+  ],
+  [
+    'bread',
+    'Knead flour, water and salt, let the dough rest overnight and bake the loaf in a very hot oven.',
+  ],
+  [
+    'bicycle',
+    'To repair a flat tyre take the wheel off, pull out the inner tube and glue a patch on the hole.',
+  ],
+  [
+    'parser.ts',
+    'function parseHeader(bytes: Uint8Array) throws ERR_INVALID_CHECKSUM when crc32c does not match.',
+  ],
+  ['kündigung', 'Der Mietvertrag kann mit einer Frist von drei Monaten schriftlich gekündigt werden.'],
+  ['versicherung', 'Die Haftpflichtversicherung zahlt Schäden, die ein Hund bei anderen Leuten anrichtet.'],
+  ['上海', '上海的地铁系统每天运送超过一千万名乘客，是世界上最繁忙的地铁之一。'],
+  ['京都', '京都の金閣寺は、庭園の池に映る黄金色の建物で知られています。'],
+  ['김치', '김치는 배추를 소금에 절여 고춧가루와 마늘을 넣고 발효시킨 음식이다.'],
+  ['ต้มยำ', 'ต้มยำกุ้งเป็นอาหารไทยรสเปรี้ยวเผ็ดที่ใส่กุ้ง ตะไคร้ และใบมะกรูด'],
+  ['jardin', 'Les tomates demandent beaucoup de soleil et un arrosage régulier au pied de la plante.'],
+  ['москва', 'Московский метрополитен открыли в мае тысяча девятьсот тридцать пятого года.'],
+];
+const colours = ['red', 'green', 'blue'];
+const years = ['1999', '2010', '2024', '2025'];
+const books: readonly Book[] = Array.from({ length: 70 }, (_, i) => {
+  const [name, text] = subjects[i % subjects.length]!;
+  const volume = Math.floor(i / subjects.length);
+  const metadata: Record<string, string | string[]> = {};
+  if (i % 4 !== 3) metadata.colour = colours[i % 3]!;
+  if (i % 5 !== 0) metadata.year = years[i % 4]!;
+  if (i % 3 !== 1) metadata['list:tags'] = [`t${i % 2}`, `u${i % 7}`].slice(0, i % 4 === 2 ? 0 : 2);
+  const notes = volume === 0 ? '' : ` Note ${volume}: shelf ${i}, kept for the archive.`;
+  return { path: `${name}/${volume}`, text: text + notes, metadata };
+});
+
+const collections = { one: 'library', eight: 'library of eight shards' };
+await api.call('collections/add-collection', { collection_name: collections.one });
+await api.call('collections/add-collection', { collection_name: collections.eight, num_shards: 8 });
+for (const name of Object.values(collections)) {
+  await api.addAll(
+    name,
+    books.map(({ path, text, metadata }) => ({ path, content: { type: 'text', text }, metadata })),
+  );
+}
+
+const questions: readonly (readonly [string, string])[] = [
+  ['can I get my money back for something I bought', 'refunds'],
+  ['INV-2024-04711', 'invoice-4711'],
+  ['part XJ-900/B', 'invoice-4711'],
+  ['volcanic eruption Iceland air traffic', 'volcano'],
+  ['eyjafjallajokull', 'volcano'],
+  ['how do I bake a loaf', 'bread'],
+  ['fixing a punctured inner tube', 'bicycle'],
+  ['ERR_INVALID_CHECKSUM', 'parser.ts'],
+  ['parseHeader', 'parser.ts'],
+  ['Wie kündige ich meinen Mietvertrag?', 'kündigung'],
+  ['Wer zahlt den Schaden, den mein Hund angerichtet hat', 'versicherung'],
+  ['上海地铁乘客', '上海'],
+  ['金閣寺の庭園', '京都'],
+  ['배추 김치', '김치'],
+  ['อาหารไทยใส่กุ้ง', 'ต้มยำ'],
+  ['arroser les tomates', 'jardin'],
+  ['московское метро', 'москва'],
+];
+
+await t.test('questions in words, codes and many languages find their passage first', async (t) => {
+  for (const [query, name] of questions) {
+    for (const collection_name of Object.values(collections)) {
+      const [best = ''] = await api.find(collection_name, query);
+      t.equal(best.split('/').slice(0, -1).join('/'), name, `${query} in ${collection_name}`);
+    }
+  }
+});
+
+await t.test('one shard and eight give the same results with the same scores', async (t) => {
+  const ranked = async <O extends 'queries/top-documents' | 'queries/top-snippets'>(
+    operation: O,
+    collection_name: string,
+    extra: object,
+  ) => {
+    const { results } = await api.call(operation, { collection_name, k: 40, ...extra });
+    return results.map(({ path, score }) => `${score.toFixed(5)} ${path}`).sort();
+  };
+  for (const [query] of questions) {
+    for (const extra of [{}, { filter: { colour: 'red' } }, { reranker: 'zerank-1' }]) {
+      t.same(
+        await ranked('queries/top-documents', collections.eight, { query, ...extra }),
+        await ranked('queries/top-documents', collections.one, { query, ...extra }),
+        `${query} ${JSON.stringify(extra)}`,
+      );
+    }
+    t.same(
+      await ranked('queries/top-snippets', collections.eight, { query, precise_responses: true }),
+      await ranked('queries/top-snippets', collections.one, { query, precise_responses: true }),
+      `${query}, precise`,
+    );
+  }
+});
+
+/** What a filter means, written a second time and as plainly as can be. */
+function matches(filter: unknown, metadata: Metadata): boolean {
+  if (filter === null) return true;
+  return Object.entries(filter as object).every(([key, condition]) => {
+    if (key === '$and') return (condition as unknown[]).every((each) => matches(each, metadata));
+    if (key === '$or') return (condition as unknown[]).some((each) => matches(each, metadata));
+    const operators = typeof condition === 'string' ? { $eq: condition } : (condition as object);
+    return Object.entries(operators).every(([name, operand]) => holds(metadata[key], name, operand));
+  });
+}
+
+function holds(value: string | readonly string[] | undefined, name: string, operand: unknown): boolean {
+  if (value === undefined) return name === '$ne' || name === '$nin';
+  if (name === '$in') return [value].flat().some((each) => (operand as string[]).includes(each));
+  if (name === '$nin') return ![value].flat().some((each) => (operand as string[]).includes(each));
+  const order = Buffer.compare(Buffer.from(value as string), Buffer.from(operand as string));
+  const truth: Record<string, boolean> = {
+    $eq: order === 0,
+    $ne: order !== 0,
+    $gt: order > 0,
+    $gte: order >= 0,
+    $lt: order < 0,
+    $lte: order <= 0,
+  };
+  return truth[name]!;
+}
+
+const filters: readonly unknown[] = [
+  null,
+  {},
+  { colour: 'red' },
+  { colour: { $eq: 'red' } },
+  { colour: { $ne: 'red' } },
+  { colour: 'purple' },
+  { colour: { $ne: 'purple' } },
+  { year: { $gt: '1999' } },
+  { year: { $gte: '2010', $lt: '2025' } },
+  { year: { $lte: '2010' } },
+  { year: { $lt: '' } },
+  { year: { $gt: 'a' } },
+  { colour: { $in: ['red', 'blue'] } },
+  { colour: { $in: [] } },
+  { colour: { $nin: [] } },
+  { colour: { $nin: ['red', 'blue'] } },
+  { 'list:tags': { $in: ['t1'] } },
+  { 'list:tags': { $in: ['u3', 'u5', 'nothing'] } },
+  { 'list:tags': { $nin: ['t1', 'u0'] } },
+  { 'list:tags': { $in: [] } },
+  { 'list:tags': { $nin: [] } },
+  { 'list:missing': { $in: ['x'] } },
+  { 'list:missing': { $nin: ['x'] } },
+  { missing: { $ne: 'x' } },
+  { missing: { $gte: '' } },
+  { colour: 'green', year: { $ne: '2024' } },
+  { $or: [{ colour: 'red' }, { 'list:tags': { $in: ['u2'] } }] },
+  { $and: [{ $or: [{ colour: 'red' }, { colour: 'blue' }] }, { year: { $gte: '2010' } }] },
+  {
+    $or: [
+      { $and: [{ colour: 'red' }, { year: '2024' }] },
+      { $and: [{ colour: { $ne: 'red' } }, { year: '1999' }] },
+    ],
+  },
+  { $and: [{ colour: { $nin: ['red'] } }], year: { $in: ['1999', '2025'] } },
+];
+
+await t.test('a filter lets through exactly what its meaning says, listed or searched', async (t) => {
+  for (const filter of filters) {
+    const expected = books
+      .filter(({ metadata }) => matches(filter, metadata))
+      .map(({ path }) => path)
+      .sort();
+    for (const collection_name of Object.values(collections)) {
+      const name = `${JSON.stringify(filter)} in ${collection_name}`;
+      t.same((await api.find(collection_name, null, { filter, k: 2048 })).sort(), expected, `listed ${name}`);
+      t.same(
+        (await api.find(collection_name, 'archive', { filter, k: 2048 })).sort(),
+        expected,
+        `searched ${name}`,
+      );
+    }
+  }
+});
+
+await t.test('results come best first, at most k, each document once', async (t) => {
+  const collection_name = collections.eight;
+  const query = 'archive shelf notes';
+  for (const k of [1, 3, 70, 128]) {
+    const documents = await api.call('queries/top-documents', { collection_name, query, k });
+    const pages = await api.call('queries/top-pages', { collection_name, query, k });
+    const snippets = await api.call('queries/top-snippets', { collection_name, query, k });
+    for (const { results } of [documents, pages, snippets]) {
+      t.equal(results.length, Math.min(k, books.length));
+      const scores = results.map(({ score }) => score);
+      t.same(
+        scores,
+        [...scores].sort((a, b) => b - a),
+        'scores descend',
+      );
+    }
+    t.equal(new Set(documents.results.map(({ path }) => path)).size, documents.results.length);
+    for (const { results, document_results } of [pages, snippets]) {
+      t.same(
+        document_results.map(({ path }) => path),
+        [...new Set(results.map(({ path }) => path))],
+        'document_results name each document once, best first',
+      );
+      const scores = document_results.map(({ score }) => score);
+      t.same(
+        scores,
+        [...scores].sort((a, b) => b - a),
+      );
+    }
+  }
+});
+
+await t.test('what was not asked for is null, what was asked for is there', async (t) => {
+  const collection_name = collections.one;
+  const query = 'bake bread';
+  const book = books.find(({ path }) => path === 'bread/0')!;
+  const nothing = await api.call('queries/top-pages', { collection_name, query, k: 1 });
+  t.match(nothing.results[0], { path: 'bread/0', page_index: 0, content: null, image_url: null });
+  t.match(nothing.document_results[0], { path: 'bread/0', metadata: null });
+  const all = { collection_name, query, k: 1, include_content: true, include_metadata: true };
+  const pages = await api.call('queries/top-pages', all);
+  t.equal(pages.results[0]?.content, book.text);
+  t.same(pages.document_results[0]?.metadata, book.metadata);
+  t.same((await api.call('queries/top-documents', all)).results[0]?.metadata, book.metadata);
+  const bare = await api.call('queries/top-snippets', { collection_name, query, k: 1 });
+  t.equal(bare.document_results[0]?.metadata, null);
+  const snippets = await api.call('queries/top-snippets', { ...all, include_document_metadata: true });
+  t.same(snippets.document_results[0]?.metadata, book.metadata);
+  t.same(snippets.document_results[0]?.file_url, pages.document_results[0]?.file_url);
+  t.equal(await (await fetch(snippets.document_results[0]!.file_url)).text(), book.text);
+});
+
+await t.test('explain says how each result was found, and changes nothing else', async (t) => {
+  for (const [collection_name, shards] of [
+    [collections.one, 1],
+    [collections.eight, 8],
+  ] as const) {
+    for (const operation of ['queries/top-documents', 'queries/top-pages', 'queries/top-snippets'] as const) {
+      for (const extra of [{}, { reranker: 'zerank-2' }, { precise_responses: true }]) {
+        const body = { collection_name, query: 'flat tyre ERR_INVALID_CHECKSUM', k: 12, ...extra };
+        const plain = await api.call(operation, body);
+        const told: ReplyOf<typeof operation> = await api.call(operation, { ...body, explain: true });
+        const same = (reply: ReplyOf<typeof operation>) =>
+          reply.results.map(({ path, score }) => `${path} ${score}`);
+        t.same(same(told), same(plain));
+        t.equal(plain.explain, undefined);
+        t.equal(told.explain?.shards.length, shards);
+        for (const result of told.results) {
+          t.ok(result.explain, 'every result is explained');
+          t.equal(result.explain?.rerank === null, !('reranker' in extra));
+        }
+        const parser = told.results.find(({ path }) => path.startsWith('parser.ts'));
+        t.ok((parser?.explain?.lexical.score ?? 0) > 0);
+        t.match(parser?.explain?.lexical.terms.join(' '), /ERR_INVALID_CHECKSUM/i);
+        t.equal(typeof parser?.explain?.vector.similarity, 'number');
+      }
+    }
+  }
+});
+
+await t.test('no character of a question is an operator, and odd questions get an answer', async (t) => {
+  const collection_name = collections.eight;
+  const odd = [
+    '',
+    ' ',
+    '*',
+    '"bread" AND NOT (bread)',
+    '-bread',
+    'colour:red',
+    '\u0000',
+    '\ud800',
+    '🌋',
+    'a'.repeat(4096),
+  ];
+  for (const query of odd) {
+    for (const operation of ['queries/top-documents', 'queries/top-pages', 'queries/top-snippets'] as const) {
+      t.equal(
+        (await api.call(operation, { collection_name, query, k: 5 })).results.length,
+        5,
+        JSON.stringify(query.slice(0, 20)),
+      );
+    }
+  }
+  t.equal((await api.find(collection_name, '-bread AND NOT bread'))[0]?.split('/')[0], 'bread');
+  t.equal((await api.find(collection_name, '🌋'.repeat(4096))).length, 10, '4,096 characters, not bytes');
+});
+
+await t.test('latency_mode high, and many questions at once, give the same kind of answers', async (t) => {
+  const asked = questions.flatMap(([query, name]) =>
+    ['low', 'high'].map(async (latency_mode) => {
+      const [best = ''] = await api.find(collections.eight, query, { latency_mode });
+      t.equal(best.split('/').slice(0, -1).join('/'), name, `${query} with ${latency_mode}`);
+    }),
+  );
+  await Promise.all(asked);
+});
+
+await t.test(
+  'a document is found by the next question after it is indexed, and never after it is deleted',
+  async (t) => {
+    const collection_name = collections.eight;
+    for (let i = 0; i < 10; i++) {
+      const path = `fresh/${i}`;
+      await api.add(collection_name, path, `The zeppelin number ${i} is moored at the mast.`);
+      t.ok((await api.find(collection_name, `zeppelin number ${i}`)).includes(path), `${path} is found`);
+      await api.call('documents/delete-document', { collection_name, path });
+      t.notOk((await api.find(collection_name, `zeppelin number ${i}`)).includes(path), `${path} is gone`);
+    }
+  },
+);

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+
+const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const startMsMax = 60_000;
+const logBytesMax = 20_000;
+
+export const operatorKey = 'an-old-key-of-a-stranded-user';
+export const adminKey = 'the-administrator-of-the-tests';
+
+/** QUARRY_* variables of one server, without the prefix: `{ HTTP: 'node' }`. */
+export type Variables = Readonly<Record<string, string>>;
+
+/** The real server as a process of its own on a data directory of its own; tests see it only through HTTP. */
+export class TestServer {
+  readonly data: string;
+  #variables: Variables;
+  #child: ChildProcess | null = null;
+  #ended: Promise<number | null> = Promise.resolve(null);
+  #url = '';
+  #out = '';
+  #log = '';
+
+  private constructor(data: string, variables: Variables) {
+    this.data = data;
+    this.#variables = variables;
+  }
+
+  /** Starts a server that ends with the test; its log is shown when the test fails. */
+  static async start(t: Test, variables: Variables = {}): Promise<TestServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'quarry-e2e-'));
+    const server = new TestServer(join(folder, 'data'), variables);
+    t.teardown(async () => {
+      await server.stop();
+      if (!t.passing()) t.comment(`log of the server:\n${server.log}`);
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await server.#run();
+    return server;
+  }
+
+  /** Address without a trailing slash; changes with every start. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** The end of what it has logged, over all starts. */
+  get log(): string {
+    return this.#log.slice(-logBytesMax);
+  }
+
+  /** Ends it politely, or at once with SIGKILL; gives the exit status, null after a signal. Harmless twice. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
+    this.#child?.kill(signal);
+    const code = await this.#ended;
+    this.#child = null;
+    return code;
+  }
+
+  /** Starts it again on the same data, with further variables. */
+  async restart(variables: Variables = {}): Promise<void> {
+    await this.stop();
+    this.#variables = { ...this.#variables, ...variables };
+    await this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
+    const given = Object.entries(this.#variables).map(([name, value]) => [`QUARRY_${name}`, value]);
+    const child = spawn(process.execPath, [join(compiledRoot, 'src', 'cli', 'main.js'), 'serve'], {
+      env: {
+        ...Object.fromEntries(inherited),
+        QUARRY_PORT: '0',
+        QUARRY_DATA: this.data,
+        QUARRY_API_KEY: operatorKey,
+        QUARRY_ADMIN_KEY: adminKey,
+        QUARRY_LOG_LEVEL: 'info',
+        QUARRY_DISK_RESERVE_BYTES: '0',
+        ...Object.fromEntries(given),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#out = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      this.#out += part;
+    });
+    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+      this.#log = (this.#log + part).slice(-2 * logBytesMax);
+    });
+    this.#child = child;
+    this.#ended = new Promise((resolve) => child.once('close', (code) => resolve(code)));
+    await this.#becomesReady(child);
+  }
+
+  async #becomesReady(child: ChildProcess): Promise<void> {
+    const deadline = performance.now() + startMsMax;
+    while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
+      const url = /Quarry is ready at (http:\/\/\S+)/.exec(this.#out)?.[1];
+      if (url !== undefined) {
+        this.#url = url;
+        const ready = await fetch(`${url}/readyz`);
+        if (ready.status === 200) return;
+      }
+      await sleep(20);
+    }
+    await this.stop('SIGKILL');
+    throw new Error(`the server did not become ready:\n${this.#out}\n${this.log}`);
+  }
+}
