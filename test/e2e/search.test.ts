@@ -1,5 +1,4 @@
 import t from 'tap';
-import { pdfWithPages } from '../parsing/fixtures.ts';
 import { Api, type Metadata } from './api.ts';
 import type { ReplyOf } from './published.ts';
 import { TestServer } from './server.ts';
