@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { Registry } from 'prom-client';
 import { Authenticator } from './access/authenticate.ts';
+import type { Operation } from './access/authorise.ts';
 import { ModelAdmission } from './access/model-admission.ts';
 import { systemTimer } from './access/timer.ts';
 import { firstStart } from './accounts/first-start.ts';
@@ -11,9 +11,10 @@ import { systemClock } from './base/clock.ts';
 import { systemChance } from './base/ids.ts';
 import { limits } from './base/limits.ts';
 import { createLogger, type Logger } from './base/logger.ts';
+import { Metrics } from './base/metrics.ts';
 import type { Settings } from './config/schema.ts';
 import { Door } from './http/handle.ts';
-import { openDoor } from './http/listen.ts';
+import { defaultBounds, openDoor } from './http/listen.ts';
 import type { Readiness } from './http/pages.ts';
 import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
@@ -73,8 +74,13 @@ const poolTasksMax = 4_096;
 const jsonBytesHeldMax = 1_000_000_000;
 /** Bytes of page images that are kept on disk. */
 const imageBytesMax = 1_000_000_000;
-/** What a slow or silent client may take, in milliseconds. */
-const patience = { headerMsMax: 15_000, replyIdleMsMax: 60_000, lingerMsMax: 2_000, bodyIdleMsMax: 20_000 };
+/** Operations that bring documents in: refused before their body is read when there is no room. */
+const documentOperations: ReadonlySet<Operation> = new Set([
+  'add-document',
+  'add-documents',
+  'put-document',
+  'upload-document',
+]);
 const apiVersion = '0.1.0';
 
 const clock = systemClock;
@@ -84,6 +90,8 @@ const chance = systemChance;
 export interface App {
   readonly port: number;
   readonly httpServer: 'uws' | 'node';
+  /** The first organisation of the installation, which the keys of `newKey` and QUARRY_API_KEY belong to. */
+  readonly organizationId: string;
   /** A key that was issued just now and will never be shown again; null when there was one. */
   readonly newKey: string | null;
   /** Resolves when every collection is loaded and the server is ready; rejects when one cannot be loaded. */
@@ -107,7 +115,14 @@ async function buildStorage(data: DataDirectory, logger: Logger) {
     meter: new UsageMeter({ store, clock, logger }),
   };
   const indexes = new Indexes({ ...parts, folder: data.indexPath, logger });
-  return { ...parts, store, blobs: data.blobs, blobsFolder: join(data.path, 'blobs'), indexes };
+  return {
+    ...parts,
+    store,
+    blobs: data.blobs,
+    space: data.space,
+    blobsFolder: join(data.path, 'blobs'),
+    indexes,
+  };
 }
 type Storage = Awaited<ReturnType<typeof buildStorage>>;
 
@@ -170,7 +185,14 @@ async function buildPipeline(settings: Settings, storage: Storage, pools: Pools,
     onJob: (job) => ingest.offer(job),
     onAbandoned: (version) => ingest.abandon(version),
   });
-  return { models, parseLimits, ingest, writer };
+  const admission = new Admission({
+    space: storage.space,
+    queueDepth: () => ingest.depth,
+    queueDocumentsMax: settings.queueDocumentsMax,
+    residentBytes: () => process.memoryUsage.rss(),
+    memoryBytesMax: settings.memoryBytesMax,
+  });
+  return { models, parseLimits, ingest, writer, admission };
 }
 type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;
 
@@ -233,12 +255,6 @@ function buildServices(parts: ServiceParts): Services {
     ...storage,
     ...pipeline,
     addresses,
-    admission: new Admission({
-      queueDepth: () => pipeline.ingest.depth,
-      queueDocumentsMax: settings.queueDocumentsMax,
-      residentBytes: () => process.memoryUsage.rss(),
-      memoryBytesMax: settings.memoryBytesMax,
-    }),
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
   });
   const queries = new QueryServices({
@@ -408,7 +424,12 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const { data, storage, pools, pipeline, housekeeping } = await openRetrieval(settings, opened, logger);
   const organisations = new OrganisationDirectory({ store: data.store, clock, tiers: tiersOf(settings) });
   const keys = new KeyRing({ store: data.store, clock, chance });
-  const { newKey } = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
+  const { organizationId, newKey } = await firstStart({
+    organisations,
+    keys,
+    chance,
+    operatorKey: settings.apiKey,
+  });
   const gate = new ModelAdmission({
     limitsOf: (id) => organisations.limitsOf(id),
     clock,
@@ -422,20 +443,25 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     bytesMax: imageBytesMax,
     chance,
   });
-  const registry = new Registry();
-  registerPipelineMetrics({ ...storage, ...pipeline, registry, pools: Object.values(pools) });
+  const metrics = new Metrics();
+  registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools) });
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
   const door = new Door({
     routes,
     services: buildServices({ settings, data, storage, pools, pipeline, organisations, keys, gate, images }),
     identity: new Authenticator({ keys, organisations, clock, adminKey: settings.adminKey }),
+    guards: {
+      admit: (_principal, operation) => {
+        if (documentOperations.has(operation)) pipeline.admission.check();
+      },
+    },
     metadataBytesMax: (principal) => organisations.limitsOf(principal.organizationId).metadataBytesMax,
     notReady: () =>
       progress.done
         ? null
         : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
     readiness: () => readiness(progress.done, data),
-    registry,
+    metrics,
     settings: doorSettings(settings),
     logger,
     clock,
@@ -443,10 +469,17 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     version: apiVersion,
   });
   const { host, port, http, drainSeconds } = settings;
-  const listening = await openDoor({ door, kind: http, host, port, bounds: patience, logger });
+  const listening = await openDoor({ door, kind: http, host, port, bounds: defaultBounds, logger });
   opened.add(() => listening.close(drainSeconds * 1_000));
   const loaded = load(storage, pipeline, progress, logger).then(() => housekeeping.start());
-  return { port: listening.port, httpServer: listening.kind, newKey, loaded, close: () => opened.close() };
+  return {
+    port: listening.port,
+    httpServer: listening.kind,
+    organizationId,
+    newKey,
+    loaded,
+    close: () => opened.close(),
+  };
 }
 
 /** Everything behind the door that needs closing, in the order in which it is opened. */
@@ -483,7 +516,7 @@ function doorSettings(settings: Settings) {
     jsonBytesMax: settings.bodyBytesMax,
     jsonBytesHeldMax,
     uploadBytesMax: settings.uploadBytesMax,
-    bodyIdleMsMax: patience.bodyIdleMsMax,
+    bodyIdleMsMax: limits.bodyIdleMsMax,
     requestMsMax: limits.requestMsMax,
     home: '/docs',
   };

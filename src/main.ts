@@ -27,6 +27,7 @@ function announce(app: App, settings: Settings): void {
   const lines = [
     `Quarry is ready at ${url} (documentation: ${url}/docs)`,
     ...(app.newKey === null ? [] : [`API key, shown only this once: ${app.newKey}`]),
+    `First organisation: ${app.organizationId}`,
     '',
     'First search, with the command line:',
     `  export QUARRY_URL=${url} QUARRY_API_KEY="${key}"`,

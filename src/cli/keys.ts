@@ -1,3 +1,4 @@
+import { AppError } from '../base/app-error.ts';
 import type { AddAPIKeyResponse, ListAPIKeysResponse } from '../schemas/admin.ts';
 import { confirmOrRefuse } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
@@ -35,10 +36,14 @@ export const keyCommands: readonly CommandSpec[] = [
   },
 ];
 
-/** Whose keys: the organisation that the settings name, else the server's first. */
-function organisation(context: CommandContext): { organization_id?: string } {
+/** Whose keys: the organisation that the settings name. */
+function organisation(context: CommandContext): { organization_id: string } {
   const id = context.loaded.settings.organization;
-  return id === null ? {} : { organization_id: id };
+  if (id !== null) return { organization_id: id };
+  throw new AppError(
+    'bad_request',
+    'Say whose keys: --organization or QUARRY_ORGANIZATION. The server prints the id of its first organisation when it starts.',
+  );
 }
 
 async function list(

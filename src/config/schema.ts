@@ -150,7 +150,7 @@ export const settingsSchema = Type.Object({
   organization: optional(Type.String({ pattern: uuidText }), {
     meaning: 'Organisation whose keys `quarry keys` manages',
     allowed: 'a UUID',
-    defaultMeaning: 'the first organisation of the server',
+    defaultMeaning: 'none: the server prints the id of its first organisation when it starts',
   }),
 });
 

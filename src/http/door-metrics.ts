@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Metrics } from '../base/metrics.ts';
 
 export interface FinishedCall {
   /** Operation id, or "none" for an address that does not exist. */
@@ -10,61 +10,47 @@ export interface FinishedCall {
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Figures of the door, in the registry it is handed. */
+/** Figures of the door. */
 export class DoorMetrics {
-  readonly #requests: Counter<'operation' | 'status'>;
-  readonly #seconds: Histogram<'operation'>;
-  readonly #replyBytes: Counter<'operation'>;
+  readonly #addRequest: (labels: { operation: string; status: string }, amount: number) => void;
+  readonly #observeSeconds: (labels: { operation: string }, seconds: number) => void;
+  readonly #addReplyBytes: (labels: { operation: string }, bytes: number) => void;
 
   constructor(
-    registry: Registry,
+    metrics: Metrics,
     figures: { readonly running: () => number; readonly bodyBytes: () => number },
   ) {
-    const registers = [registry];
-    this.#requests = new Counter({
+    this.#addRequest = metrics.counter({
       name: 'quarry_http_requests_total',
       help: 'Requests answered, by operation and status (499: the client left first).',
-      labelNames: ['operation', 'status'],
-      registers,
+      labels: ['operation', 'status'],
     });
-    this.#seconds = new Histogram({
-      name: 'quarry_http_request_seconds',
-      help: 'Seconds from the request line to the last byte of the reply, by operation.',
-      labelNames: ['operation'],
-      buckets: latencyBuckets,
-      registers,
-    });
-    this.#replyBytes = new Counter({
+    this.#observeSeconds = metrics.histogram(
+      {
+        name: 'quarry_http_request_seconds',
+        help: 'Seconds from the request line to the last byte of the reply, by operation.',
+        labels: ['operation'],
+      },
+      latencyBuckets,
+    );
+    this.#addReplyBytes = metrics.counter({
       name: 'quarry_http_reply_bytes_total',
       help: 'Bytes of reply bodies, by operation.',
-      labelNames: ['operation'],
-      registers,
+      labels: ['operation'],
     });
-    gauge(
-      registry,
+    metrics.gauge(
       { name: 'quarry_http_requests_running', help: 'Requests being served now.' },
       figures.running,
     );
-    gauge(
-      registry,
+    metrics.gauge(
       { name: 'quarry_http_body_bytes', help: 'Bytes of whole request bodies in memory now.' },
       figures.bodyBytes,
     );
   }
 
   count({ operation, status, seconds, replyBytes }: FinishedCall): void {
-    this.#requests.inc({ operation, status: String(status) });
-    this.#seconds.observe({ operation }, seconds);
-    this.#replyBytes.inc({ operation }, replyBytes);
+    this.#addRequest({ operation, status: String(status) }, 1);
+    this.#observeSeconds({ operation }, seconds);
+    this.#addReplyBytes({ operation }, replyBytes);
   }
-}
-
-function gauge(registry: Registry, words: { name: string; help: string }, read: () => number): Gauge {
-  return new Gauge({
-    ...words,
-    registers: [registry],
-    collect() {
-      this.set(read());
-    },
-  });
 }

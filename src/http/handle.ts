@@ -1,4 +1,3 @@
-import type { Registry } from 'prom-client';
 import { authorise, type Operation } from '../access/authorise.ts';
 import { AppError, invalidField } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
@@ -6,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
 import { compileValidator, type Validate } from '../schemas/validate.ts';
 import type { Call } from '../services/call.ts';
@@ -80,7 +80,7 @@ export interface DoorOptions {
   /** Null when the server can serve; else a sentence that says why not yet. */
   readonly notReady: () => string | null;
   readonly readiness: () => Readiness;
-  readonly registry: Registry;
+  readonly metrics: Metrics;
   readonly settings: DoorSettings;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -126,7 +126,7 @@ export class Door {
     this.#router = new Router(options.routes);
     this.#budget = new BodyBudget(options.settings.jsonBytesHeldMax);
     this.#pages = new Pages({ ...options, home: options.settings.home });
-    this.#metrics = new DoorMetrics(options.registry, {
+    this.#metrics = new DoorMetrics(options.metrics, {
       running: () => this.#visits.size,
       bodyBytes: () => this.#budget.bytes,
     });

@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client';
+import type { Metrics } from '../base/metrics.ts';
 import { docsPage, docsPolicy } from './docs.ts';
 import type { Reply } from './exchange.ts';
 import { openApi } from './openapi.ts';
@@ -17,7 +17,7 @@ export interface PagesOptions {
   readonly version: string;
   /** Where `/` leads: the dashboard when there is one, else the documentation. */
   readonly home: string;
-  readonly registry: Registry;
+  readonly metrics: Metrics;
   readonly readiness: () => Readiness;
 }
 
@@ -47,7 +47,7 @@ export class Pages {
       case 'readyz':
         return this.#readyz(draining);
       case 'metrics':
-        return textReply(200, this.#options.registry.contentType, await this.#options.registry.metrics());
+        return textReply(200, this.#options.metrics.contentType, await this.#options.metrics.text());
       case 'openapi':
         return this.#openApi;
       case 'docs':

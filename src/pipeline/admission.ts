@@ -1,6 +1,9 @@
 import { AppError } from '../base/app-error.ts';
+import type { SpaceGuard } from '../store/store.ts';
 
 export interface AdmissionOptions {
+  /** Refuses while the disk is nearly full. */
+  readonly space: SpaceGuard;
   /** Documents that wait or are worked on. */
   readonly queueDepth: () => number;
   readonly queueDocumentsMax: number;
@@ -19,7 +22,8 @@ export class Admission {
 
   /** Throws `AppError` queue_full or reserve_reached. */
   check(): void {
-    const { queueDepth, queueDocumentsMax, residentBytes, memoryBytesMax } = this.#options;
+    const { space, queueDepth, queueDocumentsMax, residentBytes, memoryBytesMax } = this.#options;
+    space.check();
     if (queueDepth() >= queueDocumentsMax) {
       throw new AppError(
         'queue_full',

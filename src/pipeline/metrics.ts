@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Metrics } from '../base/metrics.ts';
 import type { Collections } from '../store/collections.ts';
 import type { Counts } from '../store/counts.ts';
 import { indexStatuses } from '../store/documents.ts';
@@ -8,7 +8,7 @@ import type { Ingest } from './ingest.ts';
 import type { Pool } from './pools.ts';
 
 export interface PipelineFigures {
-  readonly registry: Registry;
+  readonly metrics: Metrics;
   readonly pools: readonly Pool[];
   readonly ingest: Ingest;
   readonly indexes: Indexes;
@@ -17,36 +17,31 @@ export interface PipelineFigures {
   readonly counts: Counts;
 }
 
-/** Figures of documents, queues, shards and memory, read when somebody asks for them. */
+/** Figures of documents, queues, shards and memory. */
 export function registerPipelineMetrics(figures: PipelineFigures): void {
-  const { registry, pools, ingest, indexes, store } = figures;
-  const registers = [registry];
-  new Gauge({
-    name: 'quarry_pool_tasks',
-    help: 'Tasks given to a worker pool and not answered yet, by pool.',
-    labelNames: ['pool'],
-    registers,
-    collect() {
-      for (const pool of pools) this.set({ pool: pool.name }, pool.depth);
-    },
-  });
-  new Gauge({
-    name: 'quarry_ingest_documents',
-    help: 'Documents that wait for ingest or are in it, by lane.',
-    labelNames: ['lane'],
-    registers,
-    collect() {
-      for (const [lane, depth] of Object.entries(ingest.depths())) this.set({ lane }, depth);
-    },
-  });
-  registerDocuments(figures);
-  const simple: [string, string, () => number][] = [
+  const { metrics, pools, ingest, indexes, store } = figures;
+  metrics.gauges(
+    { name: 'quarry_pool_tasks', help: 'Tasks given to a pool and not answered yet.', label: 'pool' },
+    () => Object.fromEntries(pools.map((pool) => [pool.name, pool.depth])),
+  );
+  metrics.gauges(
+    { name: 'quarry_ingest_documents', help: 'Documents that wait for ingest or are in it.', label: 'lane' },
+    () => ingest.depths(),
+  );
+  metrics.gauges({ name: 'quarry_documents', help: 'Documents of all collections.', label: 'status' }, () =>
+    documentsByStatus(figures),
+  );
+  metrics.gauges(
+    { name: 'quarry_index_bytes', help: 'Memory of the loaded shards.', label: 'part' },
+    () => indexes.statistics().bytes,
+  );
+  const simple: readonly [name: string, help: string, read: () => number][] = [
     ['quarry_collections', 'Collections that are loaded.', () => indexes.statistics().collections],
     ['quarry_shards', 'Shards that are loaded.', () => indexes.statistics().shards],
     ['quarry_index_rows', 'Rows that search sees.', () => indexes.statistics().rows],
     [
       'quarry_index_dead_rows',
-      'Rows of replaced documents that wait for compaction.',
+      'Rows of replaced documents, not compacted yet.',
       () => indexes.statistics().deadRows,
     ],
     ['quarry_memory_resident_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss()],
@@ -63,41 +58,12 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
       () => store.statistics().liveBytes,
     ],
   ];
-  for (const [name, help, read] of simple) {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  }
-  new Gauge({
-    name: 'quarry_index_bytes',
-    help: 'Memory of the loaded shards, by part.',
-    labelNames: ['part'],
-    registers,
-    collect() {
-      for (const [part, bytes] of Object.entries(indexes.statistics().bytes)) this.set({ part }, bytes);
-    },
-  });
+  for (const [name, help, read] of simple) metrics.gauge({ name, help }, read);
 }
 
-function registerDocuments({ registry, collections, counts }: PipelineFigures): void {
-  new Gauge({
-    name: 'quarry_documents',
-    help: 'Documents of all collections, by status.',
-    labelNames: ['status'],
-    registers: [registry],
-    async collect() {
-      const all = (await collections.all()).map(({ collectionId }) => counts.get(collectionId).documents);
-      for (const status of indexStatuses) {
-        this.set(
-          { status },
-          all.reduce((sum, documents) => sum + documents[status], 0),
-        );
-      }
-    },
-  });
+async function documentsByStatus({ collections, counts }: PipelineFigures): Promise<Record<string, number>> {
+  const all = (await collections.all()).map(({ collectionId }) => counts.get(collectionId).documents);
+  return Object.fromEntries(
+    indexStatuses.map((status) => [status, all.reduce((sum, documents) => sum + documents[status], 0)]),
+  );
 }

@@ -230,6 +230,12 @@ t.test(
     ]);
     t.same(server.bodies('admin/delete-api-key'), [{ organization_id: organization, api_key_id: 'id-1' }]);
     for (const seen of server.seen) t.equal(seen.headers.authorization, `Bearer ${adminKey}`);
+
+    const nameless = await quarry(['keys', 'list'], {
+      variables: { ...variables, QUARRY_ADMIN_KEY: adminKey },
+    });
+    t.equal(nameless.code, 2, 'without an organisation nothing is asked');
+    t.match(nameless.err, /--organization/);
   },
 );
 

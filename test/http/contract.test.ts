@@ -103,7 +103,7 @@ contract('a call learns that its client went away', async ({ t, open, connect })
   t.match(signal?.reason, { name: 'ClientGone' });
   t.equal((await post(door, '/collections/delete-collection', { collection_name: 'c' })).status, 200);
   t.match(
-    await door.registry.metrics(),
+    await door.metrics.text(),
     /quarry_http_requests_total\{operation="get-collection-list",status="499"\} 1/,
   );
 });

@@ -1,9 +1,9 @@
-import { Registry } from 'prom-client';
 import { unauthorised } from '../../src/access/authorise.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Metrics } from '../../src/base/metrics.ts';
 import type { ServerBounds } from '../../src/http/exchange.ts';
 import { Door, type DoorOptions, type DoorSettings } from '../../src/http/handle.ts';
 import { type OpenDoor, openDoor } from '../../src/http/listen.ts';
@@ -158,7 +158,7 @@ const bounds: ServerBounds = { headerMsMax: 500, replyIdleMsMax: 10_000, lingerM
 
 export interface TestDoor extends OpenDoor {
   readonly url: string;
-  readonly registry: Registry;
+  readonly metrics: Metrics;
 }
 
 export interface TestDoorOptions extends Partial<Omit<DoorOptions, 'services' | 'settings'>> {
@@ -171,7 +171,7 @@ export async function openTestDoor(
   kind: 'uws' | 'node' | 'auto',
   options: TestDoorOptions = {},
 ): Promise<TestDoor> {
-  const registry = new Registry();
+  const metrics = new Metrics();
   const door = new Door({
     routes,
     identity: {
@@ -185,7 +185,7 @@ export async function openTestDoor(
     metadataBytesMax: () => limits.metadataBytesMax,
     notReady: () => null,
     readiness: () => ({ ready: true, components: { store: { ready: true } } }),
-    registry,
+    metrics,
     logger: silentLogger,
     clock: systemClock,
     chance: systemChance,
@@ -203,7 +203,7 @@ export async function openTestDoor(
     bounds: { ...bounds, ...options.bounds },
     logger: silentLogger,
   });
-  return { ...open, registry, url: `http://127.0.0.1:${open.port}` };
+  return { ...open, metrics, url: `http://127.0.0.1:${open.port}` };
 }
 
 /** Posts JSON (or a raw text) with a key that may do everything. */
