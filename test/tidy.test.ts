@@ -264,6 +264,8 @@ t.test('every package is imported by one file only', async (t) => {
     if (!ours || edge.specifier.startsWith('.') || edge.specifier.startsWith('node:') || edge.typeOnly)
       continue;
     if (sharedPackages.includes(edge.specifier)) continue;
+    // The entries of workers/ are written for Piscina: only there may a result be marked to move instead of be copied.
+    if (edge.specifier === 'piscina' && edge.from.startsWith('workers/')) continue;
     const name = edge.specifier
       .split('/')
       .slice(0, edge.specifier.startsWith('@') ? 2 : 1)
