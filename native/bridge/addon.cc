@@ -199,8 +199,12 @@ Napi::Value Snapshot(const Napi::CallbackInfo& info) {
   return Promised<Written>(
       info.Env(),
       [&](const Finish<Written>& finish) {
-        return Registry::Instance().Files([collection, snapshot] { return collection->WriteSnapshots(snapshot.get()); },
-                                          [finish, snapshot](Status status) { finish(std::move(status), snapshot); });
+        // Begun on the calling thread: no change that it makes afterwards gets into the files.
+        return Registry::Instance().Files(
+            [collection, snapshot, moment = collection->BeginSnapshot()] {
+              return collection->WriteSnapshots(moment, snapshot.get());
+            },
+            [finish, snapshot](Status status) { finish(std::move(status), snapshot); });
       },
       [](Napi::Env env, Written& written) { return FromSnapshot(env, *written); });
 }

@@ -248,39 +248,41 @@ void Collection::Compact(uint32_t shard) {
   if (replaced) CompactIfWorthwhile(shard);
 }
 
-Status Collection::WriteShard(uint32_t shard, uint64_t* bytes) {
+Collection::SnapshotMoment Collection::BeginSnapshot() const {
+  const std::lock_guard lock(mutex_);
+  SnapshotMoment moment{shards_, epoch_, sequence_, {}};
+  moment.changes.reserve(writers_.size());
+  for (const auto& writer : writers_) moment.changes.push_back(writer->epoch);
+  return moment;
+}
+
+Status Collection::WriteShard(uint32_t shard, const SnapshotMoment& moment, uint64_t* bytes) {
   Writer& writer = *writers_[shard];
-  std::shared_ptr<Shard> current;
+  // What is on disk may be newer, when two snapshots were begun and the second was written first.
+  if (writer.onDisk && moment.changes[shard] <= writer.writtenEpoch) return {};
+  // A shard that was compacted since then still knows what was visible at the moment; its successor does not.
+  const Shard& written = *(*moment.shards)[shard];
   SnapshotPoint point{};
-  uint64_t changed = 0;
   {
-    // Under the writer's lock no document is half appended.
-    const std::lock_guard writerLock(writer.mutex);
-    const std::lock_guard lock(mutex_);
-    if (writer.onDisk && writer.epoch == writer.writtenEpoch) return {};
-    current = (*shards_)[shard];
-    changed = writer.epoch;
-    point = {epoch_, sequence_, current->Rows(), current->Slots()};
+    // Under the writer's lock no document is half appended. Rows that came later are not visible at the moment.
+    const std::lock_guard lock(writer.mutex);
+    point = {moment.epoch, moment.sequence, written.Rows(), written.Slots()};
   }
   const SnapshotPermit permit{
       [this] { return closed() ? Status(Code::kClosed, "the collection is closed") : Status(); }, &fileMutex_};
-  const Status status = WriteSnapshot(*current, point, {options_.dimensions, shard, options_.shards},
+  const Status status = WriteSnapshot(written, point, {options_.dimensions, shard, options_.shards},
                                       SnapshotPath(shard), permit, bytes);
   if (!status.ok()) return status;
-  writer.writtenEpoch = changed;
+  writer.writtenEpoch = moment.changes[shard];
   writer.onDisk = true;
   return {};
 }
 
-Status Collection::WriteSnapshots(Snapshot* snapshot) {
+Status Collection::WriteSnapshots(const SnapshotMoment& moment, Snapshot* snapshot) {
   const std::lock_guard snapshotLock(snapshotMutex_);
-  {
-    // Taken first: what changes while the files are written may or may not be in them.
-    const std::lock_guard lock(mutex_);
-    snapshot->sequence = sequence_;
-  }
+  snapshot->sequence = moment.sequence;
   for (uint32_t shard = 0; shard < options_.shards; shard++) {
-    if (Status status = WriteShard(shard, &snapshot->bytes); !status.ok()) return status;
+    if (Status status = WriteShard(shard, moment, &snapshot->bytes); !status.ok()) return status;
   }
   return {};
 }

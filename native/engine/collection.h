@@ -93,8 +93,20 @@ class Collection : public std::enable_shared_from_this<Collection> {
     int64_t sequence = -1;  // every change up to it is on disk; -1: there was none
     uint64_t bytes = 0;     // written by this call
   };
-  // Writes the shards that changed since they were last written.
-  Status WriteSnapshots(Snapshot* snapshot);
+  // The state of one instant in all shards: what a snapshot will hold.
+  struct SnapshotMoment {
+    std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
+    uint64_t epoch = 0;
+    int64_t sequence = -1;
+    std::vector<uint64_t> changes;  // epoch of each shard's last change
+  };
+  // Fixes what a snapshot holds: the caller knows that all of it is durable elsewhere, and of later changes it does
+  // not know that.
+  SnapshotMoment BeginSnapshot() const;
+  // Writes the shards that changed between what is on disk and `moment`, as they were at that moment.
+  Status WriteSnapshots(const SnapshotMoment& moment, Snapshot* snapshot);
+  // The state of now.
+  Status WriteSnapshots(Snapshot* snapshot) { return WriteSnapshots(BeginSnapshot(), snapshot); }
 
   CollectionStatistics Statistics() const;
 
@@ -131,7 +143,7 @@ class Collection : public std::enable_shared_from_this<Collection> {
                         uint32_t* slot);
   void CompactIfWorthwhile(uint32_t shard);
   void Compact(uint32_t shard);
-  Status WriteShard(uint32_t shard, uint64_t* bytes);  // holds snapshotMutex_
+  Status WriteShard(uint32_t shard, const SnapshotMoment& moment, uint64_t* bytes);  // holds snapshotMutex_
 
   const CollectionOptions options_;
   const Background background_;

@@ -156,6 +156,30 @@ TEST("a snapshot of other dimensions, another shard or another shard count is da
   CHECK(opened[2].state == ShardState::kDamaged);
 }
 
+TEST("a snapshot holds what was committed when it began, whatever changes before it is written") {
+  for (const uint32_t shards : {1U, 8U}) {
+    const test::TemporaryFolder folder;
+    const std::string directory = folder.path() + "/c";
+    auto collection = Open(directory, kDimensions, shards);
+    Fill(collection, shards, 400);
+    const auto before = Ask(collection, false);
+    const Collection::SnapshotMoment moment = collection->BeginSnapshot();
+    for (uint64_t i = 0; i < 390; i++) {
+      REQUIRE(collection->Commit({400 + i, static_cast<uint32_t>(i % shards), std::nullopt, i}).ok());
+    }
+    Collection::Snapshot snapshot;
+    REQUIRE(collection->WriteSnapshots(moment, &snapshot).ok());
+    CHECK(snapshot.sequence == 399);
+    CHECK(Ask(Open(directory, kDimensions, shards), false) == before);
+    Collection::Snapshot newer;
+    REQUIRE(collection->WriteSnapshots(&newer).ok());
+    CHECK(newer.sequence == 789);
+    // Written late, an older moment takes nothing back.
+    REQUIRE(collection->WriteSnapshots(moment, &snapshot).ok());
+    CHECK(Ask(Open(directory, kDimensions, shards), false) == Ask(collection, false));
+  }
+}
+
 TEST("a snapshot interrupted before its name leaves the one before in force and no rest behind") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
