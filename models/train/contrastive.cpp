@@ -47,21 +47,36 @@ Options parse(int count, char** arguments) {
     const size_t equals = argument.find('=');
     if (equals == std::string::npos) fail("expected key=value, got " + argument);
     const std::string key = argument.substr(0, equals), value = argument.substr(equals + 1);
-    if (key == "tokens") options.tokens = value;
-    else if (key == "frames") options.frames = value;
-    else if (key == "out") options.out = value;
-    else if (key == "shares") options.shares = value;
-    else if (key == "vocabulary") options.vocabulary = std::stoi(value);
-    else if (key == "steps") options.steps = std::stoi(value);
-    else if (key == "batch") options.batch = std::stoi(value);
-    else if (key == "threads") options.threads = std::stoi(value);
-    else if (key == "seed") options.seed = std::stoull(value);
-    else if (key == "rate") options.rate = std::stof(value);
-    else if (key == "temperature") options.temperature = std::stof(value);
-    else if (key == "exponent") options.exponent = std::stof(value);
-    else if (key == "cloze") options.cloze = std::stof(value);
-    else if (key == "same") options.same = std::stof(value);
-    else fail("unknown option " + key);
+    if (key == "tokens")
+      options.tokens = value;
+    else if (key == "frames")
+      options.frames = value;
+    else if (key == "out")
+      options.out = value;
+    else if (key == "shares")
+      options.shares = value;
+    else if (key == "vocabulary")
+      options.vocabulary = std::stoi(value);
+    else if (key == "steps")
+      options.steps = std::stoi(value);
+    else if (key == "batch")
+      options.batch = std::stoi(value);
+    else if (key == "threads")
+      options.threads = std::stoi(value);
+    else if (key == "seed")
+      options.seed = std::stoull(value);
+    else if (key == "rate")
+      options.rate = std::stof(value);
+    else if (key == "temperature")
+      options.temperature = std::stof(value);
+    else if (key == "exponent")
+      options.exponent = std::stof(value);
+    else if (key == "cloze")
+      options.cloze = std::stof(value);
+    else if (key == "same")
+      options.same = std::stof(value);
+    else
+      fail("unknown option " + key);
   }
   return options;
 }
@@ -221,8 +236,7 @@ void addBag(Bags& bags, Tokens& tokens, float exponent) {
 
 class Sampler {
  public:
-  Sampler(const Corpus& corpus, const Options& options)
-      : corpus_(corpus), options_(options), random_(options.seed) {
+  Sampler(const Corpus& corpus, const Options& options) : corpus_(corpus), options_(options), random_(options.seed) {
     std::stringstream list(options.shares);
     std::string share;
     while (std::getline(list, share, ',')) shares_.push_back(std::stof(share));
@@ -262,8 +276,10 @@ class Sampler {
   bool pair(const Passage& passage) {
     query_.clear();
     document_.clear();
-    if (random_.unit() < options_.cloze && passage.sentenceCount >= 2) clozePair(passage);
-    else titlePair(passage);
+    if (random_.unit() < options_.cloze && passage.sentenceCount >= 2)
+      clozePair(passage);
+    else
+      titlePair(passage);
     return query_.size() >= 1 && document_.size() >= 8;
   }
 
@@ -404,17 +420,27 @@ struct Side {
   std::vector<float> raw, gradient, transposed;  // [batch x dimensions]; [dimensions x batch]
   std::vector<float> norm;                       // [prefixes x batch]
   Side(size_t vocabulary, size_t batch)
-      : weight(vocabulary, 1), prefix(1, kDimensions), raw(batch * kDimensions), gradient(batch * kDimensions),
-        transposed(batch * kDimensions), norm(kPrefixCount * batch) {}
+      : weight(vocabulary, 1),
+        prefix(1, kDimensions),
+        raw(batch * kDimensions),
+        gradient(batch * kDimensions),
+        transposed(batch * kDimensions),
+        norm(kPrefixCount * batch) {}
 };
 
 class Trainer {
  public:
   Trainer(const Corpus& corpus, const Options& options)
-      : options_(options), batch_(static_cast<size_t>(options.batch)),
-        vocabulary_(static_cast<size_t>(options.vocabulary)), sampler_(corpus, options),
-        table_(vocabulary_, kDimensions), query_(vocabulary_, batch_), document_(vocabulary_, batch_),
-        slot_(vocabulary_, -1), h_(batch_ * batch_), hTransposed_(batch_ * batch_) {
+      : options_(options),
+        batch_(static_cast<size_t>(options.batch)),
+        vocabulary_(static_cast<size_t>(options.vocabulary)),
+        sampler_(corpus, options),
+        table_(vocabulary_, kDimensions),
+        query_(vocabulary_, batch_),
+        document_(vocabulary_, batch_),
+        slot_(vocabulary_, -1),
+        h_(batch_ * batch_),
+        hTransposed_(batch_ * batch_) {
     for (auto& scores : scores_) scores.resize(batch_ * batch_);
     initialise(corpus);
   }
