@@ -10,8 +10,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A graph search under a filter computes about this many distances per kept row and share of matching rows.
-constexpr uint64_t kDistancesPerResult = 8;
 constexpr uint32_t kStopEvery = 1024;  // postings or scanned rows between two looks at the clock
 
 // One visible row that holds a word of the query. `gain` is what the word adds to its score, without its rarity.
@@ -158,34 +156,37 @@ class ShardSearch {
     });
   }
 
+  // What the graph would cost grows with rows / matching, what the scan costs with matching.
+  bool ScanIsBetter(uint64_t matching, uint64_t rows, uint64_t effort) const {
+    if (request_.scanning != Scanning::kByCost) return request_.scanning == Scanning::kAlways;
+    return matching <= kScanRowsMax || matching * matching <= kScannedRowsPerResult * effort * rows;
+  }
+
   Status FindNear(const float* query) {
     if (query == nullptr || request_.vectorCandidates == 0) return {};
     const bool filtered = request_.filter.has_value();
     const uint64_t rows = shard_.Rows();
-    if (filtered ? filtered_.count == 0 : rows == 0) return {};
+    const uint64_t matching = filtered ? filtered_.count : rows;
+    if (matching == 0) return {};
     const uint32_t effort =
         std::max(request_.effort != 0 ? request_.effort : kDefaultEffort, request_.vectorCandidates);
-    const bool scan = filtered ? filtered_.count <= kFilteredScanRowsMax ||
-                                     filtered_.count * filtered_.count < kDistancesPerResult * effort * rows
-                               : rows <= kScanRowsMax;
-    if (scan || rows <= kScanRowsMax) return Scan(query);
+    if (ScanIsBetter(matching, rows, effort)) return Scan(query);
     strategy_ = filtered ? Strategy::kFilteredGraph : Strategy::kGraph;
     Status stopped;
     const auto stop = [&] {
       stopped = request_.patience.Check();
       return !stopped.ok();
     };
-    // A search that computes more distances than a scan would is worse than the scan in every way.
-    const Graph::Query ask{query, effort, filtered ? filtered_.count : rows};
+    // Where matching rows lie far from the query the graph costs more than expected: then the scan takes over.
+    const Graph::Query ask{query, effort, request_.scanning == Scanning::kNever ? UINT64_MAX : matching / 2};
     GraphScratch& scratch = ThreadScratch().graph;
     const auto outcome =
         filtered ? shard_.graph().Search(ask, &scratch, [&](uint32_t row) { return filtered_.rows.Has(row); }, stop)
                  : shard_.graph().Search(
                        ask, &scratch, [&](uint32_t row) { return shard_.RowVisible(row, moment_.epoch); }, stop);
     if (outcome == Graph::Outcome::kStopped) return stopped;
-    const uint64_t expected =
-        std::min<uint64_t>(request_.vectorCandidates, filtered ? filtered_.count : request_.vectorCandidates);
-    if (outcome == Graph::Outcome::kBudget || (filtered && scratch.results.size() < expected)) return Scan(query);
+    const bool tooFew = filtered && scratch.results.size() < std::min<uint64_t>(request_.vectorCandidates, matching);
+    if (outcome == Graph::Outcome::kBudget || tooFew) return Scan(query);
     auto& results = scratch.results;
     std::sort(results.begin(), results.end(), NearerThan);
     if (results.size() > request_.vectorCandidates) results.resize(request_.vectorCandidates);

@@ -37,6 +37,10 @@ struct Patience {
   Status Check() const;
 };
 
+// Whether shards are scanned or their graphs walked. Besides the choice by cost, both can be asked for: a scan is
+// the truth that a graph is measured against.
+enum class Scanning { kByCost, kAlways, kNever };
+
 struct SearchRequest {
   std::vector<float> vector;  // the collection's dimensions, unit length; empty: lexical only
   std::vector<QueryTerm> terms;
@@ -44,6 +48,7 @@ struct SearchRequest {
   uint32_t vectorCandidates = 0;
   uint32_t lexicalCandidates = 0;
   uint32_t effort = 0;  // ef; 0: the default
+  Scanning scanning = Scanning::kByCost;
   Patience patience;
 };
 
@@ -69,10 +74,11 @@ struct SearchHits {
 };
 
 inline constexpr uint32_t kDefaultEffort = 128;
-// A shard with fewer rows is scanned: no slower than its graph, and exact.
-inline constexpr uint32_t kScanRowsMax = 2048;
-// A filter that leaves fewer rows is answered by a scan of those.
-inline constexpr uint32_t kFilteredScanRowsMax = 4096;
+// So few rows are scanned, whatever the effort: no slower than the graph, and exact.
+inline constexpr uint64_t kScanRowsMax = 2048;
+// A graph search computes about 12 distances per kept row and share of matching rows, and one of them, at a random
+// place in memory, costs about as much as four in a scan (measured with 256 dimensions, AVX-512).
+inline constexpr uint64_t kScannedRowsPerResult = 48;
 
 // BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009). The prefix (title
 // and heading path) counts as a field of low weight; only the text makes a row long.

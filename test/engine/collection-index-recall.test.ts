@@ -32,12 +32,12 @@ const spreadOf = (document: number) => String((document * 7919) % 2000).padStart
 const clusterOf = (document: number) => String(document % clusters).padStart(2, '0');
 const cases: Filtered[] = [
   { title: 'no filter', filter: null, matches: () => true },
-  ...['1000', '0200', '0020', '0002'].map((bound) => ({
+  ...['1500', '1000', '0200', '0020', '0002'].map((bound) => ({
     title: `a filter of ${Number(bound) / 20} %`,
     filter: below('spread', bound),
     matches: (document: number) => spreadOf(document) < bound,
   })),
-  ...['30', '06', '01'].map((bound) => ({
+  ...['45', '30', '06', '01'].map((bound) => ({
     title: `a filter that only ${Number(bound)} of ${clusters} clusters pass`,
     filter: below('cluster', bound),
     matches: (document: number) => clusterOf(document) < bound,
@@ -114,26 +114,29 @@ for (const shards of [1, 8, 64]) {
   });
 }
 
-t.test('at equal effort the graph finds no less than hnswlib', async (t) => {
-  const index = await openIndex(`${folder.path}/parity`, { dimensions });
-  await fill(index, 1);
-  const peer = new hnswlib.HierarchicalNSW('ip', dimensions);
-  peer.initIndex(rowCount, 16, 200, 100);
-  rows.forEach((row, i) => {
-    peer.addPoint(Array.from(row), i);
-  });
-  peer.setEf(20);
-  const theirs = queries.map((vector) => new Set(peer.searchKnn(Array.from(vector), nearest).neighbors));
-  const ours = await Promise.all(
-    queries.map(async (vector) => {
-      const hits = await index.search(query({ vector, vectorCandidates: nearest, effort: 20 }));
-      return new Set(
-        Array.from(hits.version, (version, i) => version * rowsPerDocument + (hits.chunk[i] ?? 0)),
-      );
-    }),
-  );
-  const wanted = truth[0] ?? [];
-  const [own, other] = [recallOf(ours, wanted), recallOf(theirs, wanted)];
-  t.ok(own >= other - 0.02, `ours ${own.toFixed(4)}, hnswlib ${other.toFixed(4)}`);
-  await index.close();
-});
+t.test(
+  'at equal effort the graph finds as much as that of hnswlib, give or take two of a hundred',
+  async (t) => {
+    const index = await openIndex(`${folder.path}/parity`, { dimensions });
+    await fill(index, 1);
+    const peer = new hnswlib.HierarchicalNSW('ip', dimensions);
+    peer.initIndex(rowCount, 16, 200, 100);
+    rows.forEach((row, i) => {
+      peer.addPoint(Array.from(row), i);
+    });
+    peer.setEf(20);
+    const theirs = queries.map((vector) => new Set(peer.searchKnn(Array.from(vector), nearest).neighbors));
+    const ours = await Promise.all(
+      queries.map(async (vector) => {
+        const hits = await index.search(query({ vector, vectorCandidates: nearest, effort: 20 }));
+        return new Set(
+          Array.from(hits.version, (version, i) => version * rowsPerDocument + (hits.chunk[i] ?? 0)),
+        );
+      }),
+    );
+    const wanted = truth[0] ?? [];
+    const [own, other] = [recallOf(ours, wanted), recallOf(theirs, wanted)];
+    t.ok(own >= other - 0.02, `ours ${own.toFixed(4)}, hnswlib ${other.toFixed(4)}`);
+    await index.close();
+  },
+);

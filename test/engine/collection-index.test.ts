@@ -299,6 +299,7 @@ t.test('rows of removed versions are compacted away beside searches and stagings
       makeDocument(
         { shard: 0, version },
         Array.from({ length: 40 }, () => vectors()),
+        { round: String(round) },
       ),
     );
     sequence++;

@@ -117,6 +117,42 @@ TEST("staging a version again replaces what was staged, and a document may have 
   CHECK(statistics.rows == 2 && statistics.deadRows == 5 && statistics.documents == 2);
 }
 
+TEST("a walk through the graph finds what a scan finds, between dead and staged rows, before and after compaction") {
+  Fixture fixture;
+  for (uint64_t version = 1; version <= 60; version++) {
+    fixture.Stage(version, 50);
+    // Every third version stays staged, and of the others every fourth is removed.
+    if (version % 3 != 0) REQUIRE(fixture.Commit(version, {}).ok());
+    if (version % 3 != 0 && version % 4 == 0) REQUIRE(fixture.Commit({}, version).ok());
+  }
+  for (uint64_t version = 61; version <= 75; version++) {
+    fixture.Stage(version, 60);
+    REQUIRE(fixture.collection->Discard(0, version).ok());
+  }
+  for (const bool compacted : {false, true}) {
+    if (compacted) CHECK(fixture.background.RunAll() == 1);
+    CHECK((fixture.collection->Statistics().deadRows == 0) == compacted);
+    size_t found = 0;
+    for (int round = 0; round < 50; round++) {
+      SearchRequest request;
+      request.vector = fixture.cloud.Next();
+      request.vectorCandidates = 10;
+      SearchHits walked;
+      SearchHits scanned;
+      request.scanning = Scanning::kNever;
+      REQUIRE(Search(fixture.collection->Now(), request, &walked).ok());
+      CHECK(walked.shards[0].strategy == Strategy::kGraph);
+      request.scanning = Scanning::kAlways;
+      REQUIRE(Search(fixture.collection->Now(), request, &scanned).ok());
+      CHECK(walked.version.size() == 10 && scanned.version.size() == 10);
+      std::set<std::pair<double, uint32_t>> truth;
+      for (size_t i = 0; i < 10; i++) truth.emplace(scanned.version[i], scanned.chunk[i]);
+      for (size_t i = 0; i < 10; i++) found += truth.count({walked.version[i], walked.chunk[i]});
+    }
+    CHECK(found >= 475);
+  }
+}
+
 TEST("a search ends with a reason when its time is over or it is cancelled") {
   Fixture fixture;
   fixture.Stage(1, 3000);

@@ -95,6 +95,11 @@ class Load {
       request.terms = {{1, 1, 0}, {1000 + Below(&random, kPaths), 1, 1}};
       request.vectorCandidates = 1 + Below(&random, 5000);
       request.lexicalCandidates = Below(&random, 50);
+      // The shards are small enough to be scanned always; their graphs must stand the same.
+      if (Below(&random, 2) == 0) {
+        request.scanning = Scanning::kNever;
+        request.vectorCandidates = 1 + Below(&random, 20);
+      }
       if (Below(&random, 2) == 0) {
         const auto bytes = test::StepBytes(FilterOperator::kGreater, "path", {"3"});
         FilterProgram program;

@@ -101,6 +101,45 @@ TEST("a collection answers the same after its snapshot is loaded, and can go on"
   }
 }
 
+// The worked example of native/FORMAT.md: whoever changes the format changes both, and the format's number.
+constexpr const char* kExample =
+    "51595348415244310100000002000000"
+    "00000000010000000500000000000000"
+    "02000000010000002000000010000000"
+    "10000000000000000406b1d800000000"
+    "08000000000000007ce215c301000000"
+    "10000000000000001e4342cb02000000"
+    "0c000000000000009556564f03000000"
+    "00000000000000000000000004000000"
+    "1500000000000000dc530cf105000000"
+    "11000000000000003f4e643e06000000"
+    "00000000c20040830700000000000000"
+    "02000000010000000200000001000000"
+    "9a99193fcdcc4c3f0000803f00000000"
+    "00010100000000010000000005000000"
+    "636f6c6f720300000072656401000000"
+    "00efcdab896745230102000000000501"
+    "0102";
+
+TEST("the bytes of a snapshot are those of the example in FORMAT.md") {
+  const test::TemporaryFolder folder;
+  const std::string directory = folder.path() + "/c";
+  const auto collection = Open(directory, 2, 1);
+  const std::vector<test::RowTerms> terms = {{{0x0123456789abcdef, {2, 1}}}, {{0x0123456789abcdef, {1, 0}}}};
+  const auto input = test::MakeDocument(7, {{0.6F, 0.8F}, {1, 0}}, terms, {{"color", {"red"}}});
+  REQUIRE(test::Stage(collection, 0, input).ok());
+  REQUIRE(collection->Commit({5, 0, 7, std::nullopt}).ok());
+  Collection::Snapshot snapshot;
+  REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+  std::string hex;
+  for (const char byte : ReadFile(directory + "/shard-00.quarry")) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+    hex += digits;
+  }
+  CHECK(hex == kExample);
+}
+
 TEST("a snapshot with any byte changed, cut off or added is reported as damaged") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
