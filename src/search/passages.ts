@@ -26,12 +26,12 @@ export function readPassages(
 ): Passage[] {
   const numbers = [...new Set(candidates.map((candidate) => candidate.version))];
   const records = new Map(versions.getMany(collectionId, numbers).map((record, i) => [numbers[i]!, record]));
-  const rows = new Map<string, Uint32Array | undefined>();
+  const documentIds = [...new Set([...records.values()].flatMap((record) => record?.documentId ?? []))];
+  const rows = new Map(contents.chunksOfRows(documentIds).map((chunks, i) => [documentIds[i]!, chunks]));
   const found = candidates.flatMap((candidate) => {
     const version = records.get(candidate.version);
     if (version === undefined) return [];
     const { documentId } = version;
-    if (!rows.has(documentId)) rows.set(documentId, contents.chunkOfRow(documentId));
     const chunk = rows.get(documentId)?.[candidate.row];
     return chunk === undefined ? [] : [{ candidate, version, place: { documentId, chunk } }];
   });

@@ -252,10 +252,12 @@ export class Contents {
     };
   }
 
-  /** Chunk of a row, without reading the vectors; undefined when the document is gone. */
-  chunkOfRow(documentId: string): Uint32Array | undefined {
-    const head = this.#get(documentId, parts.indexHead, 0);
-    return head === undefined ? undefined : asUint32(indexHeads.decode(head).chunkOfRow);
+  /** Per document the chunk of each row, without reading the vectors; undefined for a document that is gone. */
+  chunksOfRows(documentIds: readonly string[]): (Uint32Array | undefined)[] {
+    const keys = documentIds.map((documentId) => content.keyOf(documentId, parts.indexHead, 0));
+    return this.#store
+      .getMany(keys)
+      .map((head) => (head === undefined ? undefined : asUint32(indexHeads.decode(head).chunkOfRow)));
   }
 
   // reading text

@@ -99,7 +99,7 @@ t.test('chunks, layout, codes and index block come back as they were', async (t)
   ]);
   t.same({ ...contents.indexBlock(documentId), terms: null }, { ...block, terms: null });
   t.same([...(contents.indexBlock(documentId)?.terms ?? [])], [1, 2, 3]);
-  t.same(contents.chunkOfRow(documentId), block.chunkOfRow);
+  t.same(contents.chunksOfRows([documentId]), [block.chunkOfRow]);
   t.same(
     contents.codes([5, 6].map((chunk) => ({ documentId, chunk }))).map((codes) => codes?.[0]),
     [7, undefined],
@@ -114,7 +114,7 @@ t.test('a document without text has empty text and no page; one without chunks h
   t.equal(contents.readSlice(documentId, 0, 1), undefined);
   t.equal(contents.readPage(documentId, 0), undefined);
   t.equal(contents.indexBlock(documentId), undefined);
-  t.equal(contents.chunkOfRow(documentId), undefined);
+  t.same(contents.chunksOfRows([documentId]), [undefined]);
   const none = new Uint32Array(0);
   const empty = { length: 0, textBytes: 0, unordered: false, title: null, language: null };
   const layout = { ...empty, pageStarts: none, pageLengths: none, chunkStarts: none };
