@@ -115,10 +115,12 @@ export const limits = {
 
 /** Shard counts a collection may have; chosen at creation. */
 export const shardCounts = [1, 8, 16, 32, 64] as const;
-export type ShardCount = (typeof shardCounts)[number];
 
 assert(limits.waitMsMax < limits.requestMsMax, 'a waiting add answers before the request deadline');
 assert(limits.requestMsMax < 60_000, 'every call answers inside the 60 s of the official clients');
 assert(limits.preciseChunkUnitsMax < limits.coarseChunkUnitsMin, 'precise chunks nest inside coarse ones');
 assert(limits.pageTextUnitsMax <= limits.documentTextUnitsMax, 'one page fits into a document');
-assert(limits.bodyIdleMsMax < 10_000, 'a stalled body is answered before uWebSockets.js cuts it off after 10 s');
+assert(
+  limits.bodyIdleMsMax < 10_000,
+  'a stalled body is answered before uWebSockets.js cuts it off after 10 s',
+);

@@ -3,7 +3,6 @@ import Type from 'typebox';
 import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf } from './wire.ts';
 
 const latencyModes = ['low', 'high'] as const;
-export type LatencyMode = (typeof latencyModes)[number];
 
 const query = Type.String({
   description: 'The question in natural language, at most 4,096 characters; no character is an operator.',
