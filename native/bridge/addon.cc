@@ -224,6 +224,10 @@ Napi::Value Drop(const Napi::CallbackInfo& info) {
       Undefined);
 }
 
+Napi::Value Waiting(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().Waiting()));
+}
+
 // The engine's threads run until the process ends, but Node unloads an addon with the last environment that uses
 // it. Opening the library once more, never to be closed, keeps the code of those threads in place.
 void StayLoaded() {
@@ -248,6 +252,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionSnapshot", Napi::Function::New<Guarded<Snapshot>>(env, "collectionSnapshot"));
   add("collectionStatistics", Napi::Function::New<Guarded<Statistics>>(env, "collectionStatistics"));
   add("collectionDrop", Napi::Function::New<Guarded<Drop>>(env, "collectionDrop"));
+  add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
   add("cancelNew", Napi::Function::New<Guarded<NewCancel>>(env, "cancelNew"));
   add("cancel", Napi::Function::New<Guarded<Cancel>>(env, "cancel"));
   return exports;

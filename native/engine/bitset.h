@@ -14,7 +14,6 @@ class Bitset {
   explicit Bitset(size_t size) : size_(size), words_((size + 63) / 64) {}
 
   size_t size() const { return size_; }
-  const std::vector<uint64_t>& words() const { return words_; }
 
   bool Has(size_t i) const { return i < size_ && (words_[i >> 6] >> (i & 63) & 1) != 0; }
   void Add(size_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
@@ -42,12 +41,6 @@ class Bitset {
   void Reset(size_t size) {
     size_ = size;
     words_.assign((size + 63) / 64, 0);
-  }
-
-  size_t Count() const {
-    size_t count = 0;
-    for (const uint64_t word : words_) count += static_cast<size_t>(std::popcount(word));
-    return count;
   }
 
   // Both sets have the same size.

@@ -51,6 +51,9 @@ class Registry {
   // Runs `work`, which waits for disks, beside them.
   Status Files(std::function<Status()> work, Done done);
 
+  // Searches, listings and stagings that wait for a thread now.
+  size_t Waiting() { return searching_.Waiting(); }
+
  private:
   friend class CollectionHandle;
   struct Entry {

@@ -127,6 +127,11 @@ export class CollectionIndex {
     }
   }
 
+  /** Searches, listings and stagings of all collections of the process that wait for a thread of the engine. */
+  static waiting(): number {
+    return addon.waiting();
+  }
+
   /** Adds the rows, invisible. Staging a version again replaces what was staged before. */
   async stage(document: StagedDocument): Promise<void> {
     const { shard, version, vectors, terms, attributes } = document;

@@ -233,7 +233,7 @@ t.test('more searches than the queue holds are answered busy, the others are ans
     ),
   );
   index.commit({ sequence: 1, shard: 0, add: 1 });
-  const endings = await Promise.all(
+  const answers = Promise.all(
     Array.from({ length: 5000 }, () =>
       index.search(query(anything)).then(
         (hits) => hits.count,
@@ -241,9 +241,12 @@ t.test('more searches than the queue holds are answered busy, the others are ans
       ),
     ),
   );
+  t.ok(CollectionIndex.waiting() > 0);
+  const endings = await answers;
   t.ok(endings.includes('busy'));
   t.ok(endings.every((ending) => ending === 'busy' || ending === 1500));
   t.equal((await index.search(query(anything))).count, 1500, 'and then there is room again');
+  t.equal(CollectionIndex.waiting(), 0);
   await index.close();
 });
 

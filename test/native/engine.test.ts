@@ -1,0 +1,19 @@
+/** Runs the native tests of the engine, which binding.gyp builds beside the addon. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import t from 'tap';
+import { projectRoot } from '../../src/base/root.ts';
+
+t.test('every native test of the engine passes', (t) => {
+  const { status, stdout, error } = spawnSync(join(projectRoot, 'build/Release/engine_test'), {
+    encoding: 'utf8',
+  });
+  t.equal(error, undefined);
+  for (const line of stdout.split('\n')) {
+    if (line.startsWith('ok - ')) t.pass(line.slice('ok - '.length));
+    else if (line !== '') t.comment(line);
+  }
+  t.equal(status, 0);
+  t.match(stdout, /\n\d+ tests, 0 failed checks\n$/);
+  t.end();
+});
