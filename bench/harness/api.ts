@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const attemptsMax = 20;
+const callMsMax = 60_000;
+
+/** The operations of the public API that a bench needs to set things up; what is measured goes another way. */
+export class Api {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(options: { readonly url: string; readonly key: string }) {
+    this.#url = options.url;
+    this.#key = options.key;
+  }
+
+  /**
+   * One operation, for example `status/get-status`. Waits and tries again while the server is busy (429, 503); any
+   * other refusal rejects with the server's words.
+   */
+  async call<Reply>(operation: string, body: object): Promise<Reply> {
+    for (let attempt = 1; ; attempt++) {
+      const reply = await fetch(`${this.#url}/v1/${operation}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(callMsMax),
+      });
+      const text = await reply.text();
+      if (reply.ok) return JSON.parse(text) as Reply;
+      const busy = reply.status === 429 || reply.status === 503;
+      if (!busy || attempt >= attemptsMax) throw new Error(`${operation} answered ${reply.status}: ${text}`);
+      await sleep(Number(reply.headers.get('retry-after-ms') ?? 1_000));
+    }
+  }
+
+  /** uWebSockets.js names itself in every reply, node:http does not. */
+  async httpServer(): Promise<'uws' | 'node'> {
+    const reply = await fetch(`${this.#url}/healthz`, { signal: AbortSignal.timeout(callMsMax) });
+    await reply.text();
+    return reply.headers.has('uwebsockets') ? 'uws' : 'node';
+  }
+}
+
+/** The bytes of one request to an operation, ready to be written to a keep-alive connection. */
+export function requestBytes(options: {
+  readonly operation: string;
+  readonly body: object;
+  readonly port: number;
+  readonly key: string;
+}): Uint8Array {
+  const body = Buffer.from(JSON.stringify(options.body));
+  const head = [
+    `POST /v1/${options.operation} HTTP/1.1`,
+    `host: 127.0.0.1:${options.port}`,
+    `authorization: Bearer ${options.key}`,
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
+}

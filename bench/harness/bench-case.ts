@@ -1,0 +1,20 @@
+import type { Findings } from '../report/findings.ts';
+import type { BenchOptions } from './options.ts';
+import type { Progress } from './progress.ts';
+
+/** What a case is handed when it runs. */
+export interface BenchContext {
+  readonly options: BenchOptions;
+  readonly progress: Progress;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/** One question that the bench can answer. To add a case, write its file and list it in `main.ts`. */
+export interface BenchCase {
+  readonly name: string;
+  /** One line for the help. */
+  readonly summary: string;
+  /** Rejects when a measurement would not mean what it says. */
+  run(context: BenchContext): Promise<Findings>;
+}

@@ -1,0 +1,145 @@
+import { below, type Chance, chanceOf } from './chance.ts';
+
+/**
+ * A made-up library: documents and questions about topics, in words that nobody has to download. Word frequencies
+ * follow Zipf's law, as in any language; each topic has words of its own, so that vectors cluster and a question has
+ * right answers. Everything follows from the seed and stays the same when models or tokenizers change, so that runs
+ * of different versions can be compared.
+ */
+export interface CorpusOptions {
+  readonly seed: number;
+  readonly documents: number;
+  /** Words of a document on average; single documents have half to one and a half times as many. */
+  readonly wordsPerDocument: number;
+}
+
+export interface CorpusDocument {
+  readonly path: string;
+  readonly text: string;
+}
+
+const contentWords = 20_000;
+const wordsPerTopic = 150;
+const documentsPerTopic = 40;
+const functionWordShare = 0.4;
+const topicWordShare = 0.55;
+const sentencesPerParagraph = 5;
+
+/** The commonest words of English, commonest first: without them no list of postings would be long. */
+const functionWords = (
+  'the of and to in a is that for it as was with be by on not he this are or his from at which but have an had they ' +
+  'you were their one all we can her has there been if more when will would who so no out up'
+).split(' ');
+
+const onsets = ['b', 'c', 'd', 'f', 'g', 'l', 'm', 'n', 'p', 'r', 's', 't', 'v'];
+const vowels = ['a', 'e', 'i', 'o', 'u'];
+const codas = ['', 'n', 'r', 's', 'l'];
+const syllables = onsets.flatMap((onset) =>
+  vowels.flatMap((vowel) => codas.map((coda) => onset + vowel + coda)),
+);
+
+/** Purposes of streams of chance, so that no two share one. */
+const streams = { topic: 1, document: 2, question: 3 } as const;
+
+/** Cumulative shares of ranks 0..count-1 under Zipf's law (Mandelbrot's form: 1 / (rank + 2.7)^1.07). */
+function zipf(count: number): Float64Array {
+  const shares = new Float64Array(count);
+  let total = 0;
+  for (let rank = 0; rank < count; rank++) {
+    total += 1 / (rank + 3.7) ** 1.07;
+    shares[rank] = total;
+  }
+  return shares.map((share) => share / total);
+}
+
+/** The rank that a draw falls on. */
+function drawRank(shares: Float64Array, chance: Chance): number {
+  const draw = chance();
+  let low = 0;
+  let high = shares.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((shares[middle] ?? 1) > draw) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The content word of a rank: two or three syllables, different for every rank. */
+function contentWord(rank: number): string {
+  // 100,003 is prime to the number of pairs, so neighbouring ranks get unlike words and no two ranks the same.
+  const pairs = syllables.length ** 2;
+  const pair = (rank * 100_003) % pairs;
+  const stem =
+    (syllables[Math.floor(pair / syllables.length)] ?? '') + (syllables[pair % syllables.length] ?? '');
+  return rank % 3 === 0 ? stem : `${stem}${['ing', 'ed', 'er', 'ly', 'al'][rank % 5]}`;
+}
+
+export class Corpus {
+  readonly documents: number;
+  readonly topics: number;
+  readonly #options: CorpusOptions;
+  readonly #words = Array.from({ length: contentWords }, (_, rank) => contentWord(rank));
+  readonly #wordShares = zipf(contentWords);
+  readonly #functionShares = zipf(functionWords.length);
+  readonly #topicShares = zipf(wordsPerTopic);
+  readonly #topicWords: readonly (readonly string[])[];
+
+  constructor(options: CorpusOptions) {
+    this.#options = options;
+    this.documents = options.documents;
+    this.topics = Math.max(4, Math.ceil(options.documents / documentsPerTopic));
+    this.#topicWords = Array.from({ length: this.topics }, (_, topic) => {
+      const chance = chanceOf(options.seed, streams.topic, topic);
+      return Array.from({ length: wordsPerTopic }, () => this.#words[below(chance, contentWords)] ?? '');
+    });
+  }
+
+  /** Document `index` of the library, 0 <= index < documents. */
+  document(index: number): CorpusDocument {
+    const chance = chanceOf(this.#options.seed, streams.document, index);
+    const topic = below(chance, this.topics);
+    const words = Math.max(5, Math.round(this.#options.wordsPerDocument * (0.5 + chance())));
+    return {
+      path: `topic-${topic}/document-${String(index).padStart(7, '0')}.txt`,
+      text: this.#text(topic, words, chance),
+    };
+  }
+
+  /** A question about one topic: a few of its words among common ones. Any index from 0 is fine. */
+  question(index: number): string {
+    const chance = chanceOf(this.#options.seed, streams.question, index);
+    const topic = below(chance, this.topics);
+    const words = Array.from({ length: 3 + below(chance, 3) }, () => {
+      const subject = this.#topicWord(topic, chance);
+      return chance() < 0.5 ? `${this.#functionWord(chance)} ${subject}` : subject;
+    });
+    return `how ${words.join(' ')}?`;
+  }
+
+  #text(topic: number, words: number, chance: Chance): string {
+    const sentences: string[] = [];
+    for (let left = words; left > 0; ) {
+      const length = Math.min(left, 8 + below(chance, 13));
+      const sentence = Array.from({ length }, () => this.#word(topic, chance)).join(' ');
+      const end = sentences.length % sentencesPerParagraph === sentencesPerParagraph - 1 ? '.\n\n' : '. ';
+      sentences.push(sentence.charAt(0).toUpperCase() + sentence.slice(1) + end);
+      left -= length;
+    }
+    return sentences.join('').trimEnd();
+  }
+
+  #word(topic: number, chance: Chance): string {
+    if (chance() < functionWordShare) return this.#functionWord(chance);
+    if (chance() < topicWordShare) return this.#topicWord(topic, chance);
+    return this.#words[drawRank(this.#wordShares, chance)] ?? '';
+  }
+
+  #functionWord(chance: Chance): string {
+    return functionWords[drawRank(this.#functionShares, chance)] ?? '';
+  }
+
+  #topicWord(topic: number, chance: Chance): string {
+    return this.#topicWords[topic]?.[drawRank(this.#topicShares, chance)] ?? '';
+  }
+}

@@ -1,0 +1,263 @@
+import { connect, type Socket } from 'node:net';
+import { assert, present } from '../../src/base/assert.ts';
+import { cpuMsOf, ownCpuMs } from './cpu-time.ts';
+import { type HistogramCounts, LatencyHistogram } from './histogram.ts';
+import { type HttpMessage, MessageReader } from './message-reader.ts';
+
+/** A server on this machine and the requests to send it, over and over in this order. */
+export interface LoadTarget {
+  readonly port: number;
+  readonly requests: readonly Uint8Array[];
+}
+
+export interface LoadJob {
+  /** The first request to send: where the job before it stopped. */
+  readonly from: number;
+  readonly connections: number;
+  readonly warmUpMs: number;
+  readonly measureMs: number;
+  /**
+   * Requests per second over all connections, sent at evenly spaced times whatever the server does (open loop), or
+   * null: each connection sends its next request when the last is answered (closed loop).
+   */
+  readonly ratePerSecond: number | null;
+  /** The process whose CPU time is read at both ends of the measured window. */
+  readonly serverPid: number;
+}
+
+export interface LoadOutcome {
+  /** The measured window as it really was. */
+  readonly windowMs: number;
+  /** Good replies that arrived within the window. */
+  readonly replies: number;
+  /**
+   * One latency per request that was due within the window, until the last byte of its reply. In an open loop it
+   * counts from when the request was due, not from when a connection was free to send it: a server that stalls is
+   * charged for everybody who waits (no coordinated omission). A request that got no reply in time counts with the
+   * time it had waited.
+   */
+  readonly latencies: HistogramCounts;
+  /** Open loop: how much later than due the generator itself looked at its clock; part of the latencies. */
+  readonly lateness: HistogramCounts;
+  /** Requests that were due and had no reply when the job gave up waiting. */
+  readonly abandoned: number;
+  /** Replies other than 200, warm-up included, and the first of them. */
+  readonly refused: number;
+  readonly firstRefusal: string | null;
+  readonly serverCpuMs: number | null;
+  /** CPU time of the whole process that the generator runs in. */
+  readonly clientCpuMs: number;
+  /** Requests of all kinds that were sent; the next job starts at `from + sent`. */
+  readonly sent: number;
+}
+
+/** How long replies may still arrive after the window, in milliseconds. */
+const drainMsMax = 10_000;
+const refusalCharactersMax = 500;
+
+interface Connection {
+  readonly socket: Socket;
+  /** When the request that is under way was due; null when none is. */
+  dueMs: number | null;
+}
+
+/**
+ * Sends one job's requests and measures. One request is under way per connection at any time. Rejects when a
+ * connection fails or the server ends one.
+ */
+export async function runLoad(target: LoadTarget, job: LoadJob): Promise<LoadOutcome> {
+  assert(target.requests.length > 0 && job.connections > 0, 'a job has requests and connections');
+  const run = new LoadRun(target, job);
+  try {
+    await run.open();
+    return await run.measure();
+  } finally {
+    run.close();
+  }
+}
+
+class LoadRun {
+  readonly #target: LoadTarget;
+  readonly #job: LoadJob;
+  readonly #connections: Connection[] = [];
+  readonly #idle: Connection[] = [];
+  /** Due times of requests that wait for a free connection, oldest first from `#waitingFrom`. */
+  readonly #waiting: number[] = [];
+  #waitingFrom = 0;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #latencies = new LatencyHistogram();
+  readonly #lateness = new LatencyHistogram();
+  readonly #ended: Promise<void>;
+  #end!: () => void;
+  #fail!: (error: Error) => void;
+  #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
+  #asking = true;
+  #closed = false;
+  #sent = 0;
+  #replies = 0;
+  #refused = 0;
+  #firstRefusal: string | null = null;
+
+  constructor(target: LoadTarget, job: LoadJob) {
+    this.#target = target;
+    this.#job = job;
+    this.#ended = new Promise<void>((resolve, reject) => {
+      this.#end = resolve;
+      this.#fail = reject;
+    });
+    // A failure before anybody waits is kept until somebody does.
+    this.#ended.catch(() => {});
+  }
+
+  async open(): Promise<void> {
+    for (let i = 0; i < this.#job.connections; i++) {
+      const socket = connect({ host: '127.0.0.1', port: this.#target.port, noDelay: true });
+      const connection: Connection = { socket, dueMs: null };
+      const reader = new MessageReader((message) => this.#onReply(connection, message));
+      this.#connections.push(connection);
+      this.#idle.push(connection);
+      socket.on('error', (error) => this.#fail(error));
+      socket.on('close', () => {
+        if (!this.#closed) this.#fail(new Error('The server ended a connection of the load generator.'));
+      });
+      socket.on('data', (piece) => {
+        try {
+          reader.push(piece);
+        } catch (error) {
+          this.#fail(error as Error);
+        }
+      });
+      await Promise.race([new Promise<void>((resolve) => socket.once('connect', resolve)), this.#ended]);
+    }
+  }
+
+  async measure(): Promise<LoadOutcome> {
+    this.#start();
+    await this.#pause(this.#job.warmUpMs);
+    const before = this.#processorMs();
+    this.#window = { startMs: performance.now(), endMs: Number.POSITIVE_INFINITY };
+    await this.#pause(this.#job.measureMs);
+    this.#window.endMs = performance.now();
+    const after = this.#processorMs();
+    this.#asking = false;
+    const abandoned = await this.#drain();
+    return {
+      windowMs: this.#window.endMs - this.#window.startMs,
+      replies: this.#replies,
+      latencies: this.#latencies.counts(),
+      lateness: this.#lateness.counts(),
+      abandoned,
+      refused: this.#refused,
+      firstRefusal: this.#firstRefusal,
+      serverCpuMs: after.server === null || before.server === null ? null : after.server - before.server,
+      clientCpuMs: after.client - before.client,
+      sent: this.#sent,
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#asking = false;
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const connection of this.#connections) connection.socket.destroy();
+  }
+
+  #start(): void {
+    const { ratePerSecond } = this.#job;
+    if (ratePerSecond === null) {
+      const now = performance.now();
+      for (const connection of this.#idle.splice(0)) this.#ask(connection, now);
+    } else {
+      this.#schedule(performance.now(), 1_000 / ratePerSecond, 0);
+    }
+  }
+
+  /** Open loop: sends what is due and comes back when the next is. */
+  #schedule(startMs: number, everyMs: number, index: number): void {
+    const now = performance.now();
+    let next = index;
+    for (; this.#asking && startMs + next * everyMs <= now; next++) {
+      const due = startMs + next * everyMs;
+      if (this.#inWindow(due)) this.#lateness.record(now - due);
+      const connection = this.#idle.pop();
+      if (connection === undefined) this.#waiting.push(due);
+      else this.#ask(connection, due);
+    }
+    if (this.#asking) {
+      this.#timer(() => this.#schedule(startMs, everyMs, next), startMs + next * everyMs - now);
+    }
+  }
+
+  #ask(connection: Connection, dueMs: number): void {
+    const { requests } = this.#target;
+    const request = requests[(this.#job.from + this.#sent) % requests.length];
+    this.#sent += 1;
+    connection.dueMs = dueMs;
+    connection.socket.write(present(request, 'requests are numbered from 0'));
+  }
+
+  #onReply(connection: Connection, { startLine, body }: HttpMessage): void {
+    const now = performance.now();
+    const due = connection.dueMs;
+    if (due === null) {
+      this.#fail(new Error(`The server sent a reply that nobody asked for: ${startLine}`));
+      return;
+    }
+    connection.dueMs = null;
+    if (startLine.startsWith('HTTP/1.1 200')) {
+      if (this.#inWindow(now)) this.#replies += 1;
+    } else {
+      this.#refused += 1;
+      this.#firstRefusal ??= `${startLine}\n${body.toString('utf8')}`.slice(0, refusalCharactersMax);
+    }
+    if (this.#inWindow(due)) this.#latencies.record(now - due);
+    this.#goOn(connection, now);
+  }
+
+  #goOn(connection: Connection, now: number): void {
+    const closedLoop = this.#job.ratePerSecond === null;
+    const due = closedLoop ? (this.#asking ? now : undefined) : this.#waiting[this.#waitingFrom];
+    if (due !== undefined) {
+      if (!closedLoop) this.#waitingFrom += 1;
+      this.#ask(connection, due);
+      return;
+    }
+    this.#idle.push(connection);
+    if (!this.#asking && this.#idle.length === this.#connections.length) this.#end();
+  }
+
+  /** Waits for the replies that are still due, gives up after a while, and returns how many never came. */
+  async #drain(): Promise<number> {
+    if (this.#idle.length === this.#connections.length) return 0;
+    this.#timer(() => this.#end(), drainMsMax);
+    await this.#ended;
+    const now = performance.now();
+    const underWay = this.#connections.flatMap(({ dueMs }) => (dueMs === null ? [] : [dueMs]));
+    const lost = [...underWay, ...this.#waiting.slice(this.#waitingFrom)].filter((due) =>
+      this.#inWindow(due),
+    );
+    for (const due of lost) this.#latencies.record(now - due);
+    return lost.length;
+  }
+
+  #inWindow(ms: number): boolean {
+    return ms >= this.#window.startMs && ms < this.#window.endMs;
+  }
+
+  #processorMs(): { readonly server: number | null; readonly client: number } {
+    return { server: cpuMsOf(this.#job.serverPid), client: ownCpuMs() };
+  }
+
+  /** Resolves after `ms`, or rejects as soon as the run fails. */
+  #pause(ms: number): Promise<void> {
+    return Promise.race([new Promise<void>((resolve) => this.#timer(resolve, ms)), this.#ended]);
+  }
+
+  #timer(action: () => void, ms: number): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      action();
+    }, ms);
+    this.#timers.add(timer);
+  }
+}

@@ -1,0 +1,58 @@
+/** A bound on what one message may hold. */
+const messageBytesMax = 64 * 1024 * 1024;
+const headEnd = Buffer.from('\r\n\r\n');
+const lengthHeader = /\r\ncontent-length: *(\d+)/i;
+
+export interface HttpMessage {
+  /** Request line or status line. */
+  readonly startLine: string;
+  /** Valid until the next piece arrives. */
+  readonly body: Buffer;
+}
+
+/**
+ * Cuts the bytes of an HTTP/1.1 connection into messages, requests and replies alike. It reads what the load
+ * generator and its trivial server need and refuses the rest: every message has a content-length or no body.
+ */
+export class MessageReader {
+  readonly #onMessage: (message: HttpMessage) => void;
+  #held: Buffer = Buffer.alloc(0);
+  /** Bytes of the message that is arriving; 0 while its head is incomplete. */
+  #wanted = 0;
+  #bodyStart = 0;
+
+  constructor(onMessage: (message: HttpMessage) => void) {
+    this.#onMessage = onMessage;
+  }
+
+  /** Takes the next bytes; throws when they are nothing this reader understands. */
+  push(piece: Buffer): void {
+    this.#held = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
+    while (this.#readHead() && this.#held.length >= this.#wanted) {
+      const message = this.#held.subarray(0, this.#wanted);
+      const body = message.subarray(this.#bodyStart);
+      this.#held = this.#held.subarray(this.#wanted);
+      this.#wanted = 0;
+      this.#onMessage({ startLine: message.toString('latin1', 0, message.indexOf(13)), body });
+    }
+  }
+
+  /** True when the head of the arriving message is complete. */
+  #readHead(): boolean {
+    if (this.#wanted > 0) return true;
+    const end = this.#held.indexOf(headEnd);
+    if (end < 0) {
+      if (this.#held.length > messageBytesMax) throw new Error('An HTTP head never ends.');
+      return false;
+    }
+    const head = this.#held.toString('latin1', 0, end);
+    if (/\r\ntransfer-encoding:/i.test(head)) {
+      throw new Error('The load generator reads messages with content-length only; this one is chunked.');
+    }
+    const bodyBytes = Number(lengthHeader.exec(head)?.[1] ?? 0);
+    if (bodyBytes > messageBytesMax) throw new Error(`A message of ${bodyBytes} bytes is over the limit.`);
+    this.#bodyStart = end + headEnd.length;
+    this.#wanted = this.#bodyStart + bodyBytes;
+    return true;
+  }
+}

@@ -1,0 +1,32 @@
+const columns = 24;
+const plainLineEveryMs = 5_000;
+const drawEveryMs = 100;
+
+/** Tells how far a bench is: a bar on a terminal, plain lines now and then elsewhere. Written to standard error. */
+export class Progress {
+  readonly #drawsOver = process.stderr.isTTY === true;
+  #shownMs = Number.NEGATIVE_INFINITY;
+  #phase = '';
+
+  /** `done` of `total` steps of a phase; `words` say which step is next. */
+  update(phase: string, done: number, total: number, words: string): void {
+    const now = performance.now();
+    const pauseMs = this.#drawsOver ? drawEveryMs : plainLineEveryMs;
+    if (phase === this.#phase && now - this.#shownMs < pauseMs) return;
+    this.#phase = phase;
+    this.#shownMs = now;
+    const share = total === 0 ? 1 : done / total;
+    const line = `${phase} ${Math.floor(share * 100)} % ${words}`;
+    process.stderr.write(this.#drawsOver ? `\r\x1b[K${bar(share)} ${line}` : `${line}\n`);
+  }
+
+  /** A line that stays. */
+  note(line: string): void {
+    process.stderr.write(`${this.#drawsOver ? '\r\x1b[K' : ''}${line}\n`);
+  }
+}
+
+function bar(share: number): string {
+  const filled = Math.floor(share * columns);
+  return `[${'#'.repeat(filled)}${'.'.repeat(columns - filled)}]`;
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Api } from './api.ts';
+import { type Child, startChild } from './child.ts';
+
+export const httpKinds = ['auto', 'uws', 'node'] as const;
+export type HttpKind = (typeof httpKinds)[number];
+
+/** A Quarry server of its own process and an empty data directory, as a user starts it. */
+export interface QuarryServer {
+  readonly pid: number;
+  readonly port: number;
+  readonly key: string;
+  readonly api: Api;
+  /** Which HTTP server answers. */
+  readonly http: 'uws' | 'node';
+  /** Stops the process and removes its data; harmless twice. */
+  stop(): Promise<void>;
+}
+
+const commandLine = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+
+export async function startQuarry(options: { readonly http: HttpKind }): Promise<QuarryServer> {
+  const data = await mkdtemp(join(tmpdir(), 'quarry-bench-'));
+  const removeData = () => rm(data, { recursive: true, force: true });
+  const key = `bench_${randomBytes(16).toString('hex')}`;
+  let child: Child;
+  try {
+    child = await startChild({
+      words: [commandLine, 'serve'],
+      variables: serverVariables({ data, key, http: options.http }),
+      ready: /Quarry is ready at (http:\/\/127\.0\.0\.1:(\d+)) /,
+      readyMsMax: 120_000,
+      stopMsMax: 60_000,
+    });
+  } catch (error) {
+    await removeData();
+    throw error;
+  }
+  const url = child.match[1] ?? '';
+  const stop = () => child.stop().finally(removeData);
+  try {
+    const api = new Api({ url, key });
+    return { pid: child.pid, port: Number(child.match[2]), key, api, http: await api.httpServer(), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The variables of this process without its own settings of Quarry: a bench measures defaults, not a shell. */
+function serverVariables({ data, key, http }: { data: string; key: string; http: HttpKind }) {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
+  return {
+    ...Object.fromEntries(inherited),
+    QUARRY_HOST: '127.0.0.1',
+    QUARRY_PORT: '0',
+    QUARRY_DATA: data,
+    QUARRY_API_KEY: key,
+    QUARRY_HTTP: http,
+    QUARRY_LOG_LEVEL: 'warn',
+  };
+}
