@@ -16,8 +16,8 @@ constexpr uint32_t kLinksPerStep = 8;
 // A shard is compacted when a quarter of it is dead, and enough to matter.
 constexpr uint64_t kDeadShare = 4;
 constexpr uint64_t kDeadMin = 256;
-// Arrivals replayed under the writer's lock at the end of a compaction.
-constexpr size_t kLastArrivalsMax = 2;
+// What may arrive at a shard while it is being copied; beyond it, whoever stages must come again.
+constexpr size_t kArrivalBytesMax = size_t{256} << 20;
 
 GraphScratch& ThreadGraphScratch() {
   thread_local GraphScratch scratch;
@@ -103,17 +103,23 @@ bool Collection::Staging::Step() {
     if (shard_ == nullptr) {
       status_ = collection_->CheckOpen(number_);
       if (status_.ok()) status_ = input_->Check(collection_->options_.dimensions);
-      if (status_.ok()) status_ = collection_->AppendDocument(number_, input_, &shard_, &slot_);
+      if (status_.ok()) status_ = collection_->AppendDocument(this);
       if (!status_.ok()) return true;
     }
     if (collection_->closed()) {
       status_ = {Code::kClosed, "the collection is closed"};
       return true;
     }
-    const DocumentSlot& document = shard_->Document(slot_);
-    const uint32_t end = std::min(document.rowCount, linked_ + kLinksPerStep);
-    for (; linked_ < end; linked_++) shard_->Link(document.firstRow + linked_, &ThreadGraphScratch());
-    if (linked_ < document.rowCount) return false;
+    const uint32_t rows = input_->block.rows();
+    const uint32_t end = std::min(rows, linked_ + kLinksPerStep);
+    for (; linked_ < end; linked_++) {
+      shard_->Link(shard_->Document(slot_).firstRow + linked_, &ThreadGraphScratch());
+      if (successor_ == nullptr) continue;
+      successor_->Link(successor_->Document(successorSlot_).firstRow + linked_, &ThreadGraphScratch());
+    }
+    if (linked_ < rows) return false;
+    // Before the old one, so that what the old shard calls ready is ready after the change too.
+    if (successor_ != nullptr) successor_->MarkReady(successorSlot_);
     shard_->MarkReady(slot_);
   } catch (const std::bad_alloc&) {
     status_ = {Code::kMemory, "there is no memory to stage a document"};
@@ -121,16 +127,43 @@ bool Collection::Staging::Step() {
   return true;
 }
 
-Status Collection::AppendDocument(uint32_t shard, const std::shared_ptr<DocumentInput>& input,
-                                  std::shared_ptr<Shard>* into, uint32_t* slot) {
-  Writer& writer = *writers_[shard];
+Status Collection::AppendDocument(Staging* staging) {
+  Writer& writer = *writers_[staging->number_];
+  const size_t bytes = staging->input_->vectors.size() * sizeof(float) + staging->input_->termBytes;
   const std::lock_guard lock(writer.mutex);
+  if (writer.copying && writer.arrivalBytes + bytes > kArrivalBytesMax) {
+    return {Code::kBusy, "the shard is being compacted and too much arrives meanwhile"};
+  }
   // The current shard changes only under the writer's lock.
-  const std::shared_ptr<Shard> current = CurrentShard(shard);
-  if (Status status = current->Append(*input, slot); !status.ok()) return status;
-  if (writer.recording) writer.arrivals.push_back({input, *slot});
-  *into = current;
+  const std::shared_ptr<Shard> current = CurrentShard(staging->number_);
+  if (Status status = current->Append(*staging->input_, Shard::Arrival::kNewest, &staging->slot_); !status.ok()) {
+    return status;
+  }
+  staging->shard_ = current;
+  if (writer.copying) {
+    writer.arrivals.push_back({staging->input_, staging->slot_});
+    writer.arrivalBytes += bytes;
+  } else if (writer.successor != nullptr) {
+    AppendToSuccessor(&writer, staging);
+  }
   return {};
+}
+
+void Collection::AppendToSuccessor(Writer* writer, Staging* staging) {
+  try {
+    writer->origins.reserve(writer->origins.size() + 1);
+    const Status status =
+        writer->successor->Append(*staging->input_, Shard::Arrival::kNewest, &staging->successorSlot_);
+    if (status.ok()) {
+      writer->origins.push_back(staging->slot_);
+      staging->successor_ = writer->successor;
+      return;
+    }
+  } catch (const std::bad_alloc&) {
+    // As below: the document is safe in the old shard.
+  }
+  // A successor that lacks a document must not succeed; the compaction finds it gone and ends.
+  writer->successor = nullptr;
 }
 
 Status Collection::Discard(uint32_t shard, uint64_t version) {
@@ -198,54 +231,80 @@ void Collection::Compact(uint32_t shard) {
     const std::lock_guard lock(writer.mutex);
     old = CurrentShard(shard);
     slots = old->Slots();
-    writer.recording = true;
+    writer.copying = true;
   }
-  const auto stop = [this] { return closed(); };
   bool replaced = false;
   try {
-    const auto fresh = std::make_shared<Shard>(options_.dimensions);
-    std::vector<uint32_t> origins;
-    bool copied = fresh->CopyFrom(*old, slots, stop, &origins);
-    const auto replay = [&](const std::vector<Arrival>& arrivals) {
-      for (const Arrival& arrival : arrivals) {
-        uint32_t slot = 0;
-        // It fitted into the old shard, which held more rows.
-        if (Status status = fresh->Append(*arrival.input, &slot); !status.ok()) return false;
-        const DocumentSlot& document = fresh->Document(slot);
-        for (uint32_t i = 0; i < document.rowCount; i++) fresh->Link(document.firstRow + i, &ThreadGraphScratch());
-        fresh->MarkReady(slot);
-        origins.push_back(arrival.slot);
-      }
-      return true;
-    };
-    while (copied && !replaced && !closed()) {
-      std::unique_lock writerLock(writer.mutex);
-      const std::vector<Arrival> arrivals = std::exchange(writer.arrivals, {});
-      if (arrivals.size() > kLastArrivalsMax) writerLock.unlock();
-      // Before the replay, so that an arrival replaces only what it replaced in the old shard.
-      fresh->AdoptStates(*old, origins);
-      copied = replay(arrivals);
-      if (!copied || !writerLock.owns_lock()) continue;
-      const std::lock_guard lock(mutex_);
-      fresh->AdoptStates(*old, origins);
-      auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(*shards_);
-      (*shards)[shard] = fresh;
-      shards_ = std::move(shards);
-      writer.recording = false;
-      replaced = true;
-    }
+    replaced = CopyToSuccessor(&writer, old, slots) && AddArrivals(&writer, *old) && ReplaceBySuccessor(shard, *old);
   } catch (const std::bad_alloc&) {
-    // The old shard goes on as it is; the next change tries again.
-    replaced = false;
+    // The old shard goes on as it is, and the next change tries again.
   }
-  if (!replaced) {
+  {
     const std::lock_guard lock(writer.mutex);
-    writer.recording = false;
-    writer.arrivals.clear();
+    writer.copying = false;
+    writer.arrivals = {};
+    writer.arrivalBytes = 0;
+    writer.successor = nullptr;
+    writer.origins = {};
   }
   writer.compacting = false;
   // What died meanwhile may be enough for another round, and no further change may come to ask for it.
   if (replaced) CompactIfWorthwhile(shard);
+}
+
+bool Collection::CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots) {
+  const auto successor = std::make_shared<Shard>(options_.dimensions);
+  std::vector<uint32_t> origins;
+  if (!successor->CopyFrom(*old, slots, [this] { return closed(); }, &origins)) return false;
+  successor->AdoptStates(*old, origins);
+  const std::lock_guard lock(writer->mutex);
+  // Again, so that an arrival of a version that was committed meanwhile does not take its place.
+  successor->AdoptStates(*old, origins);
+  writer->origins = std::move(origins);
+  writer->successor = successor;
+  writer->copying = false;
+  return true;
+}
+
+bool Collection::AddArrivals(Writer* writer, const Shard& old) {
+  std::vector<Arrival> arrivals;
+  {
+    const std::lock_guard lock(writer->mutex);
+    arrivals = std::exchange(writer->arrivals, {});
+    writer->arrivalBytes = 0;
+  }
+  for (const Arrival& arrival : arrivals) {
+    std::shared_ptr<Shard> successor;
+    uint32_t slot = 0;
+    {
+      const std::lock_guard lock(writer->mutex);
+      if (writer->successor == nullptr || closed()) return false;
+      // Discarded, replaced or removed by now.
+      if (old.Document(arrival.slot).death.load(std::memory_order_acquire) != kNever) continue;
+      successor = writer->successor;
+      writer->origins.reserve(writer->origins.size() + 1);
+      if (!successor->Append(*arrival.input, Shard::Arrival::kOlder, &slot).ok()) return false;
+      writer->origins.push_back(arrival.slot);
+    }
+    const DocumentSlot& document = successor->Document(slot);
+    for (uint32_t i = 0; i < document.rowCount; i++) successor->Link(document.firstRow + i, &ThreadGraphScratch());
+    successor->MarkReady(slot);
+  }
+  return true;
+}
+
+bool Collection::ReplaceBySuccessor(uint32_t shard, const Shard& old) {
+  Writer& writer = *writers_[shard];
+  const std::lock_guard writerLock(writer.mutex);
+  if (writer.successor == nullptr || closed()) return false;
+  // Most of the work before commits have to wait.
+  writer.successor->AdoptStates(old, writer.origins);
+  const std::lock_guard lock(mutex_);
+  writer.successor->AdoptStates(old, writer.origins);
+  auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(*shards_);
+  (*shards)[shard] = writer.successor;
+  shards_ = std::move(shards);
+  return true;
 }
 
 Collection::SnapshotMoment Collection::BeginSnapshot() const {

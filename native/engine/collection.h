@@ -72,11 +72,14 @@ class Collection : public std::enable_shared_from_this<Collection> {
     const Status& status() const { return status_; }
 
    private:
+    friend class Collection;
     const std::shared_ptr<Collection> collection_;
     const uint32_t number_;
     const std::shared_ptr<DocumentInput> input_;
     std::shared_ptr<Shard> shard_;  // the shard it went into; null before the first step
     uint32_t slot_ = 0;
+    std::shared_ptr<Shard> successor_;  // a compacted shard about to replace shard_, or null; it went into both
+    uint32_t successorSlot_ = 0;
     uint32_t linked_ = 0;
     Status status_;
   };
@@ -117,16 +120,21 @@ class Collection : public std::enable_shared_from_this<Collection> {
   bool closed() const { return closed_.load(std::memory_order_relaxed); }
 
  private:
-  // A document that arrived while its shard is being compacted: it is staged again in the compacted shard.
+  // A document that arrived while its shard was being copied.
   struct Arrival {
     std::shared_ptr<DocumentInput> input;
-    uint32_t slot;
+    uint32_t slot;  // in the shard that is being copied
   };
-  // The writing side of one shard.
+  // The writing side of one shard. A compaction goes through three states: while `copying`, documents go into the
+  // old shard and are remembered as arrivals; then there is a `successor`, documents go into both, and the arrivals
+  // are added to it; in the end it takes the place of the old shard.
   struct Writer {
     std::mutex mutex;
+    bool copying = false;                  // guarded by mutex
     std::vector<Arrival> arrivals;         // guarded by mutex
-    bool recording = false;                // guarded by mutex
+    size_t arrivalBytes = 0;               // guarded by mutex
+    std::shared_ptr<Shard> successor;      // guarded by mutex
+    std::vector<uint32_t> origins;         // guarded by mutex; of the successor's slots
     std::atomic<bool> compacting{false};
     int64_t sequence = -1;                 // guarded by Collection::mutex_
     uint64_t epoch = 0;                    // of the last change; guarded by Collection::mutex_
@@ -139,10 +147,15 @@ class Collection : public std::enable_shared_from_this<Collection> {
   std::string SnapshotPath(uint32_t shard) const;
   std::shared_ptr<Shard> CurrentShard(uint32_t shard) const;
   Status CheckOpen(uint32_t shard) const;
-  Status AppendDocument(uint32_t shard, const std::shared_ptr<DocumentInput>& input, std::shared_ptr<Shard>* into,
-                        uint32_t* slot);
+  Status AppendDocument(Staging* staging);
+  // Adds the staging's document to the successor too. Holds the writer's lock.
+  static void AppendToSuccessor(Writer* writer, Staging* staging);
   void CompactIfWorthwhile(uint32_t shard);
   void Compact(uint32_t shard);
+  // The three steps of Compact; false when the collection is closed or the successor was given up.
+  bool CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots);
+  bool AddArrivals(Writer* writer, const Shard& old);
+  bool ReplaceBySuccessor(uint32_t shard, const Shard& old);
   Status WriteShard(uint32_t shard, const SnapshotMoment& moment, uint64_t* bytes);  // holds snapshotMutex_
 
   const CollectionOptions options_;

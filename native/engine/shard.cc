@@ -54,7 +54,7 @@ uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
   return slot;
 }
 
-Status Shard::Append(const DocumentInput& input, uint32_t* slot) {
+Status Shard::Append(const DocumentInput& input, Arrival arrival, uint32_t* slot) {
   const uint32_t rowCount = input.block.rows();
   if (rows_.load(std::memory_order_relaxed) + uint64_t{rowCount} > kRowsMax) {
     return {Code::kInvalid, "the shard is full"};
@@ -67,9 +67,9 @@ Status Shard::Append(const DocumentInput& input, uint32_t* slot) {
     throw;
   }
   const std::lock_guard lock(versionsMutex_);
-  DiscardLocked(input.version);
+  if (arrival == Arrival::kNewest) DiscardLocked(input.version);
   documents_[*slot].death.store(kNever, std::memory_order_release);
-  stagedVersions_[input.version] = {*slot, false};
+  stagedVersions_.try_emplace(input.version, Staged{*slot, false});
   return {};
 }
 

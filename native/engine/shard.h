@@ -86,9 +86,11 @@ class Shard {
     return SlotVisible(facts_[row].slot, epoch);
   }
 
-  // Adds the document's rows, invisible and not yet linked, and returns its slot. Replaces a staged document of the
-  // same version. Needs the writer's lock. Throws std::bad_alloc; the rows are dead then.
-  Status Append(const DocumentInput& input, uint32_t* slot);
+  // How a document relates to a staged one of the same version: it replaces it, or it is older and leaves it alone.
+  enum class Arrival { kNewest, kOlder };
+  // Adds the document's rows, invisible and not yet linked, and returns its slot. Needs the writer's lock. Throws
+  // std::bad_alloc; the rows are dead then.
+  Status Append(const DocumentInput& input, Arrival arrival, uint32_t* slot);
   // Links one appended row. Any thread, no lock.
   void Link(uint32_t row, GraphScratch* scratch) { graph_.Insert(row, scratch); }
   // All rows of the slot are linked: it may be committed.

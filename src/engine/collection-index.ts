@@ -132,7 +132,10 @@ export class CollectionIndex {
     return addon.waiting();
   }
 
-  /** Adds the rows, invisible. Staging a version again replaces what was staged before. */
+  /**
+   * Adds the rows, invisible. Staging a version again replaces what was staged before. `busy` means that too much is
+   * waiting or arrives while the shard is being compacted: the same call succeeds later.
+   */
   async stage(document: StagedDocument): Promise<void> {
     const { shard, version, vectors, terms, attributes } = document;
     await this.#operation(() =>
