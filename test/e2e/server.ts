@@ -100,10 +100,11 @@ export class TestServer {
   async #becomesReady(child: ChildProcess): Promise<void> {
     const deadline = performance.now() + startMsMax;
     while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
-      const url = /Quarry is ready at (http:\/\/\S+)/.exec(this.#out)?.[1];
-      if (url !== undefined) {
-        this.#url = url;
-        const ready = await fetch(`${url}/readyz`);
+      const printed = /Quarry is ready at (\S+)/.exec(this.#out)?.[1];
+      if (printed !== undefined) {
+        const { BASE_URL, PORT } = this.#variables;
+        this.#url = BASE_URL === undefined ? printed : `http://127.0.0.1:${PORT}`;
+        const ready = await fetch(`${this.#url}/readyz`);
         if (ready.status === 200) return;
       }
       await sleep(20);
