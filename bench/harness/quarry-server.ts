@@ -41,7 +41,13 @@ export async function startQuarry(options: { readonly http: HttpKind }): Promise
     throw error;
   }
   const url = child.match[1] ?? '';
-  const stop = () => child.stop().finally(removeData);
+  const stop = async () => {
+    try {
+      await child.stop();
+    } finally {
+      await removeData();
+    }
+  };
   try {
     const api = new Api({ url, key });
     return { pid: child.pid, port: Number(child.match[2]), key, api, http: await api.httpServer(), stop };

@@ -88,7 +88,7 @@ function columnsOf(axis: Axis): Column[] {
     column('serverCpuUs', 'server CPU', 'us/query', 0),
     column('serverCpuRatio', 'server CPU', 'x peer', 2),
     column('clientCpuUs', 'client CPU', 'us/query', 0),
-    column('samples', 'latencies', null, 0),
+    column('samples', 'samples', null, 0),
     column('agreement', 'same documents', '%', 1),
   ];
 }

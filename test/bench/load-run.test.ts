@@ -1,0 +1,116 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { LatencyHistogram } from '../../bench/harness/histogram.ts';
+import { type LoadJob, type LoadOutcome, runLoad } from '../../bench/harness/load-run.ts';
+
+/** A server of this process; its port. */
+async function serving(t: Test, listener: RequestListener): Promise<number> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const job: LoadJob = {
+  from: 0,
+  connections: 3,
+  warmUpMs: 20,
+  measureMs: 200,
+  ratePerSecond: null,
+  serverPid: process.pid,
+};
+
+function requests(count: number): Uint8Array[] {
+  return Array.from({ length: count }, (_, i) => Buffer.from(`GET /${i} HTTP/1.1\r\nhost: here\r\n\r\n`));
+}
+
+function latenciesOf({ latencies }: LoadOutcome): LatencyHistogram {
+  const histogram = new LatencyHistogram();
+  histogram.add(latencies);
+  return histogram;
+}
+
+t.test('a closed loop keeps one request under way on each connection and asks in turn', async (t) => {
+  const asked: number[] = [];
+  let running = 0;
+  let runningMost = 0;
+  const port = await serving(t, (request, response) => {
+    asked.push(Number(request.url?.slice(1)));
+    running += 1;
+    runningMost = Math.max(runningMost, running);
+    setTimeout(() => {
+      running -= 1;
+      response.end('answer');
+    }, 1);
+  });
+  const outcome = await runLoad({ port, requests: requests(5) }, { ...job, from: 2 });
+  t.equal(runningMost, job.connections);
+  t.equal(outcome.sent, asked.length);
+  // Three connections hand the questions over at the same time, so only the first is sure to come first.
+  t.same(
+    asked.toSorted((a, b) => a - b),
+    asked.map((_, i) => (2 + i) % 5).toSorted((a, b) => a - b),
+    'each question as often as its turn came',
+  );
+  t.ok(outcome.replies > 0 && outcome.replies <= outcome.sent);
+  t.ok(outcome.latencies.values > 0);
+  t.equal(outcome.abandoned, 0);
+  t.equal(outcome.refused, 0);
+  t.ok(outcome.windowMs >= job.measureMs - 1);
+});
+
+t.test('an open loop charges a stall of the server to everybody who waited', async (t) => {
+  const stallMs = 400;
+  const everyMs = 10;
+  const stalledFor = async (ratePerSecond: number | null) => {
+    const startedMs = performance.now();
+    let stalled = false;
+    const port = await serving(t, (_, response) => {
+      const stalls = !stalled && performance.now() > startedMs + 300;
+      stalled ||= stalls;
+      if (stalls) setTimeout(() => response.end('answer'), stallMs);
+      else response.end('answer');
+    });
+    return runLoad(
+      { port, requests: requests(1) },
+      { ...job, connections: 1, warmUpMs: 0, measureMs: 1_000, ratePerSecond },
+    );
+  };
+  const open = await stalledFor(1_000 / everyMs);
+  // Of about a hundred requests, forty are due during the stall: they wait 400 to 0 ms for its end.
+  const latencies = latenciesOf(open);
+  t.ok((latencies.quantileMs(0.8) ?? 0) >= stallMs / 4, `p80 ${latencies.quantileMs(0.8)} ms`);
+  t.ok((latencies.mostMs ?? 0) >= stallMs - 5);
+  t.ok(
+    Math.abs(latencies.values - open.windowMs / everyMs) <= 3,
+    `${latencies.values} were due in ${open.windowMs} ms, stall or not`,
+  );
+  t.equal(open.lateness.values, latencies.values, 'whatever was due has a latency');
+  const closed = await stalledFor(null);
+  t.ok((latenciesOf(closed).mostMs ?? 0) >= stallMs - 5, 'the maximum of a closed loop shows the stall too');
+});
+
+t.test('refusals are counted with the words of the first, and are no throughput', async (t) => {
+  const port = await serving(t, (_, response) => {
+    response.writeHead(429, { 'content-length': 8 }).end('too much');
+  });
+  const outcome = await runLoad({ port, requests: requests(1) }, job);
+  t.equal(outcome.replies, 0);
+  t.equal(outcome.refused, outcome.sent);
+  t.match(outcome.firstRefusal, /429 Too Many Requests\ntoo much/);
+});
+
+t.test('a server that goes away ends the run with a sentence', async (t) => {
+  let served = 0;
+  const port = await serving(t, (_, response) => {
+    served += 1;
+    if (served < 5) response.end('answer');
+    else response.destroy();
+  });
+  await t.rejects(runLoad({ port, requests: requests(1) }, job), /ended a connection|ECONNRESET/);
+  await t.rejects(runLoad({ port: 1, requests: requests(1) }, job), /ECONNREFUSED/);
+});

@@ -1,0 +1,72 @@
+import t from 'tap';
+import { helpText, readCommandLine, UsageFailure } from '../../bench/harness/options.ts';
+
+const words = (line: string) => line.split(' ');
+
+t.test('a case without flags runs with the defaults that the help shows', async (t) => {
+  const { name, options } = readCommandLine(['shards']);
+  t.equal(name, 'shards');
+  t.same(options.shards, [1, 8, 16, 32, 64]);
+  t.equal(options.ratePerSecond, null);
+  t.equal(options.keep, false);
+  t.equal(options.out, null);
+  const help = helpText([{ name: 'shards', summary: 'what it measures' }]);
+  t.match(help, /shards {2}what it measures/);
+  t.match(help, new RegExp(`--documents <n> .*\\[${options.documents}\\]`));
+  t.match(help, /--shards <list> .*\[1,8,16,32,64\]/);
+});
+
+t.test('no case, or --help, asks for help', async (t) => {
+  t.equal(readCommandLine([]).name, null);
+  t.equal(readCommandLine(['--help']).name, null);
+  t.equal(readCommandLine(['shards', '-h']).name, null);
+});
+
+t.test('flags are read as they are meant', async (t) => {
+  const line =
+    'shards --documents 40 --words 50 --questions 7 --seed 3 --shards 8,64 --results 5 --connections 2';
+  const { options } = readCommandLine(
+    words(`${line} --rate 12.5 --seconds 0.5 --warm-up 0 --rounds 1 --http node --keep`),
+  );
+  t.same(options, {
+    documents: 40,
+    wordsPerDocument: 50,
+    questions: 7,
+    seed: 3,
+    shards: [8, 64],
+    results: 5,
+    connections: 2,
+    ratePerSecond: 12.5,
+    seconds: 0.5,
+    warmUpSeconds: 0,
+    rounds: 1,
+    http: 'node',
+    out: null,
+    keep: true,
+  });
+});
+
+const wrongLines: readonly (readonly [line: string, sentence: RegExp])[] = [
+  ['shards --documents many', /--documents is many; allowed is a number from 1 to/],
+  ['shards --documents 0', /--documents is 0/],
+  ['shards --documents 1.5', /whole number/],
+  ['shards --seconds 1e3', /--seconds is 1e3/],
+  ['shards --shards 1,2', /--shards is 1,2; allowed are different ones of 1,8,16,32,64/],
+  ['shards --shards 8,8', /different ones/],
+  ['shards --http nginx', /--http is nginx; allowed is auto, uws, node/],
+  ['shards --speed 3', /--speed/],
+  ['shards servers', /one word too many/],
+  ['shards --keep --out here', /exclude each other/],
+];
+
+t.test('a wrong word is named together with what is allowed', async (t) => {
+  for (const [line, sentence] of wrongLines) {
+    try {
+      readCommandLine(words(line));
+      t.fail(`${line} was accepted`);
+    } catch (error) {
+      t.type(error, UsageFailure, line);
+      t.match((error as Error).message, sentence, line);
+    }
+  }
+});

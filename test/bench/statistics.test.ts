@@ -1,0 +1,37 @@
+import t from 'tap';
+import { interleaved } from '../../bench/harness/rounds.ts';
+import { ratioOf, spreadOf } from '../../bench/harness/statistics.ts';
+
+t.test('a spread is the median with least and most, whatever the order', async (t) => {
+  t.same(spreadOf([3, 1, 2]), { median: 2, least: 1, most: 3 });
+  t.same(spreadOf([4, 1, 3, 2]), { median: 2.5, least: 1, most: 4 });
+  t.same(spreadOf([7]), { median: 7, least: 7, most: 7 });
+  t.equal(spreadOf([1, null, 3]), null, 'a gap is not averaged away');
+});
+
+t.test('a ratio compares what was measured in the same round', async (t) => {
+  // In the second round the machine was half as fast: the ratio does not notice.
+  t.same(ratioOf([200, 100, 200], [100, 50, 100]), { median: 2, least: 2, most: 2 });
+  t.equal(ratioOf([1, null], [1, 1]), null);
+  t.equal(ratioOf([1, 1], [1, 0]), null);
+});
+
+t.test(
+  'each round measures every configuration once, in changing orders that follow from the seed',
+  async (t) => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const turns = interleaved(names, 20, 1);
+    const orders = Array.from({ length: 20 }, (_, round) =>
+      turns.filter((turn) => turn.round === round).map((turn) => turn.configuration),
+    );
+    for (const order of orders) t.same(order.toSorted(), names);
+    t.same(
+      turns.map((turn) => turn.round),
+      turns.map((turn) => turn.round).toSorted((a, b) => a - b),
+      'a round is over before the next begins',
+    );
+    t.ok(new Set(orders.map((order) => order.join(''))).size > 10, 'the orders differ');
+    t.same(interleaved(names, 20, 1), turns);
+    t.notSame(interleaved(names, 20, 2), turns);
+  },
+);
