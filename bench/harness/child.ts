@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { present } from '../../src/base/assert.ts';
 
 export interface ChildOptions {
   /** Compiled file and its arguments, run by this Node.js. */
@@ -11,75 +12,104 @@ export interface ChildOptions {
   readonly stopMsMax: number;
 }
 
-export interface Child {
-  readonly pid: number;
-  /** The match of `ready`. */
-  readonly match: RegExpExecArray;
-  /** SIGTERM, then the end; harmless twice. Rejects when the child had to be killed. */
-  stop(): Promise<void>;
-}
-
 const heldCharactersMax = 64 * 1024;
 
 /** Starts a process and waits until it is ready. Rejects with what it wrote when it ends or takes too long. */
 export async function startChild(options: ChildOptions): Promise<Child> {
-  const child = spawn(process.execPath, options.words, {
-    env: options.variables,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  const written = { out: '', err: '' };
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  let stopping: Promise<void> | null = null;
-  const stop = () => {
-    stopping ??= stopWithin(child, ended, options.stopMsMax);
-    return stopping;
-  };
-  child.stderr.setEncoding('utf8').on('data', (part: string) => {
-    written.err = (written.err + part).slice(-heldCharactersMax);
-  });
+  const child = new Child(options);
   try {
-    const match = await new Promise<RegExpExecArray>((resolve, reject) => {
-      const refuse = (what: string) =>
-        reject(new Error(`${options.words[0]} ${what}.\n${written.out}${written.err}`.trimEnd()));
-      const timer = setTimeout(
-        () => refuse(`was not ready after ${options.readyMsMax} ms`),
-        options.readyMsMax,
-      );
-      child.on('error', (error) => refuse(`did not start: ${error.message}`));
-      child.once('close', (code, signal) => {
-        clearTimeout(timer);
-        refuse(`ended before it was ready (${signal ?? `exit code ${code}`})`);
-      });
-      child.stdout.setEncoding('utf8').on('data', (part: string) => {
-        written.out = (written.out + part).slice(-heldCharactersMax);
-        const found = options.ready.exec(written.out);
-        if (found === null) return;
-        clearTimeout(timer);
-        resolve(found);
-      });
-    });
-    if (child.pid === undefined) throw new Error(`${options.words[0]} has no process.`);
-    return { pid: child.pid, match, stop };
+    await child.ready;
+    return child;
   } catch (error) {
-    await stop();
+    await child.end();
     throw error;
   }
 }
 
-async function stopWithin(
-  child: ReturnType<typeof spawn>,
-  ended: Promise<void>,
-  stopMsMax: number,
-): Promise<void> {
-  if (child.pid === undefined) return;
-  let killed = false;
-  const timer = setTimeout(() => {
-    killed = true;
-    child.kill('SIGKILL');
-  }, stopMsMax);
-  if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-  await ended;
-  clearTimeout(timer);
-  if (killed)
-    throw new Error(`Process ${child.pid} did not end within ${stopMsMax} ms of SIGTERM and was killed.`);
+/** A process that was started for a bench and ends with it. */
+export class Child {
+  /** The match of `ready`; rejects when the process ends before. */
+  readonly ready: Promise<RegExpExecArray>;
+  readonly #options: ChildOptions;
+  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #closed: Promise<void>;
+  #stopping: Promise<void> | null = null;
+  #out = '';
+  #err = '';
+
+  constructor(options: ChildOptions) {
+    this.#options = options;
+    this.#process = spawn(process.execPath, options.words, { env: options.variables, stdio: 'pipe' });
+    this.#closed = new Promise((resolve) => this.#process.once('close', () => resolve()));
+    this.#process.stderr.setEncoding('utf8').on('data', (part: string) => {
+      this.#err = (this.#err + part).slice(-heldCharactersMax);
+    });
+    this.ready = new Promise((resolve, reject) => {
+      const refuse = (what: string) => reject(this.#failure(what));
+      const timer = setTimeout(
+        () => refuse(`was not ready after ${options.readyMsMax} ms`),
+        options.readyMsMax,
+      );
+      this.#process.on('error', (error) => refuse(`did not start: ${error.message}`));
+      this.#process.once('close', () => {
+        clearTimeout(timer);
+        refuse(`ended before it was ready (${this.#outcome()})`);
+      });
+      this.#process.stdout.setEncoding('utf8').on('data', (part: string) => {
+        this.#out = (this.#out + part).slice(-heldCharactersMax);
+        const match = options.ready.exec(this.#out);
+        if (match === null) return;
+        clearTimeout(timer);
+        resolve(match);
+      });
+    });
+  }
+
+  get pid(): number {
+    return present(this.#process.pid, 'a process that is ready has an id');
+  }
+
+  /**
+   * Ends the process; harmless twice. Rejects when it had to be killed, or had crashed before (with what it wrote to
+   * standard error).
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const crash =
+      this.#hasEnded() && this.#process.exitCode !== 0 ? this.#failure(`crashed (${this.#outcome()})`) : null;
+    const ended = await this.end();
+    if (crash !== null) throw crash;
+    if (ended === 'killed')
+      throw this.#failure(`did not end within ${this.#options.stopMsMax} ms of SIGTERM`);
+  }
+
+  /** SIGTERM, after a while SIGKILL; resolves when the process is gone. */
+  async end(): Promise<'ended' | 'killed'> {
+    if (this.#process.pid === undefined) return 'ended';
+    let outcome: 'ended' | 'killed' = 'ended';
+    const timer = setTimeout(() => {
+      outcome = 'killed';
+      this.#process.kill('SIGKILL');
+    }, this.#options.stopMsMax);
+    if (!this.#hasEnded()) this.#process.kill('SIGTERM');
+    await this.#closed;
+    clearTimeout(timer);
+    return outcome;
+  }
+
+  #hasEnded(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
+  #outcome(): string {
+    return this.#process.signalCode ?? `exit code ${this.#process.exitCode}`;
+  }
+
+  #failure(what: string): Error {
+    return new Error(`${this.#options.words.join(' ')} ${what}.\n${this.#out}${this.#err}`.trimEnd());
+  }
 }

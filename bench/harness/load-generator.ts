@@ -28,14 +28,17 @@ export class LoadGenerator {
     });
   }
 
-  /** Rejects with a sentence when a connection failed; refusals of the server are part of the outcome. */
-  async run(target: string, job: Omit<LoadJob, 'from'>): Promise<LoadOutcome> {
+  /**
+   * Rejects with a sentence when a connection failed; refusals of the server are part of the outcome. Once `signal`
+   * has ended a job early, the generator is good for nothing but to be closed.
+   */
+  async run(target: string, job: Omit<LoadJob, 'from'>, signal: AbortSignal): Promise<LoadOutcome> {
     assert(!this.#running, 'the load generator runs one job at a time');
     if (this.#crash !== null) throw this.#crash;
     this.#running = true;
     try {
       const from = this.#next.get(target) ?? 0;
-      const answered = once(this.#worker, 'message');
+      const answered = once(this.#worker, 'message', { signal });
       this.#worker.postMessage({ target, job: { ...job, from } } satisfies LoadRequest);
       const [reply] = (await answered) as [LoadReply];
       if ('failure' in reply) throw new Error(reply.failure);

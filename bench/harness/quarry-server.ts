@@ -40,7 +40,6 @@ export async function startQuarry(options: { readonly http: HttpKind }): Promise
     await removeData();
     throw error;
   }
-  const url = child.match[1] ?? '';
   const stop = async () => {
     try {
       await child.stop();
@@ -49,8 +48,9 @@ export async function startQuarry(options: { readonly http: HttpKind }): Promise
     }
   };
   try {
+    const [, url = '', port] = await child.ready;
     const api = new Api({ url, key });
-    return { pid: child.pid, port: Number(child.match[2]), key, api, http: await api.httpServer(), stop };
+    return { pid: child.pid, port: Number(port), key, api, http: await api.httpServer(), stop };
   } catch (error) {
     await stop();
     throw error;

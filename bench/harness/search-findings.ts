@@ -124,7 +124,7 @@ function methodOf(measurement: SearchMeasurement, options: BenchOptions): string
   return [
     `Corpus: ${figure(documents, 0)} generated documents of about ${wordsPerDocument} words (seed ${seed}), the same in every collection of one server.`,
     `Load: \`POST /v1/queries/top-snippets\` for ${results} snippets over \`${measurement.http === 'uws' ? 'uWebSockets.js' : 'node:http'}\`, ${loopWords(options)}; ${figure(questions, 0)} different questions in turn.`,
-    `${rounds} rounds; each measures every configuration once for ${seconds} s after ${warmUpSeconds} s of warm-up, in a random order of its own. Before the first round each got ${warmUpSeconds} s of load unmeasured.`,
+    `Rounds: ${rounds}. Each measures every configuration once for ${seconds} s after ${warmUpSeconds} s of warm-up, in a random order of its own. Before the first round each got ${warmUpSeconds} s of load unmeasured.`,
     'The server is a process of its own; the load generator is one thread of another process on the same machine, on raw keep-alive sockets.',
   ];
 }
@@ -142,7 +142,7 @@ function notesOf(
       ? 'Closed loop: each connection asks again when it is answered, so throughput is what the server can do with so many clients, and the latency of a waiting crowd is not in the quantiles. Use --rate for that.'
       : `Open loop: a latency counts from the moment its request was due, waiting for a free connection included. Throughput is at most the rate that was asked for. The generator itself looked at its clock up to ${figure(Math.max(...configurations.map(({ joined }) => joined.latenessP99Ms ?? 0)), 2)} ms late (p99); that is part of the latencies.`,
     'A quantile is n/a when there were too few latencies for one of them to lie beyond it; it is off by at most 0.1 %, upwards. The maximum is exact.',
-    `The generator's ceiling: ${figure(ceiling.joined.queriesPerSecond, 0)} requests/s at ${figure(ceiling.joined.clientCpuUs, 0)} us of its CPU each, closed loop against a server that answers every request with the same ${figure(replyBytes, 0)} bytes, in the same rounds. The fastest configuration reached ${figure(100 * share, 0)} % of it${share > ceilingShareMax ? ': TOO MUCH, the generator slows it down and its real figures are better.' : '.'}`,
+    `The generator's ceiling: ${figure(ceiling.joined.queriesPerSecond, 0)} requests/s at ${figure(ceiling.joined.clientCpuUs, 0)} us of its CPU each, closed loop against a server that answers every request with the same ${figure(replyBytes, 0)} bytes, in the same rounds. The fastest configuration reached ${figure(100 * share, 1)} % of it${share > ceilingShareMax ? ': TOO MUCH, the generator slows it down and its real figures are better.' : '.'}`,
     `Server and generator share the machine's cores: the generator's CPU (column "client CPU") is not the server's to use.`,
     '"Same documents": how many of the documents in the first row\'s answers are also in this row\'s, over fifty questions. Approximate search may differ a little between shard counts.',
     ...(abandoned === 0

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { assert } from '../../src/base/assert.ts';
+import { present } from '../../src/base/assert.ts';
 import { type Api, requestBytes } from './api.ts';
 import type { BenchContext } from './bench-case.ts';
 import { startChild } from './child.ts';
@@ -78,7 +78,8 @@ export async function measureSearches(
     const trivial = await startTrivialServer(answers.replyBytes);
     try {
       const targets = loadTargets(server, configurations, corpus, context);
-      targets[ceilingName] = { ...present(targets, configurations[0]), port: Number(trivial.match[1]) };
+      const [, port] = await trivial.ready;
+      targets[ceilingName] = { ...firstTarget(targets, configurations), port: Number(port) };
       const measured = await measureRounds(
         { server, trivialPid: trivial.pid, targets, configurations },
         context,
@@ -92,7 +93,7 @@ export async function measureSearches(
   }
 }
 
-/** Adds the documents batch by batch, each batch to every collection. */
+/** Adds the documents batch by batch, each batch to every collection at once. */
 async function fill(
   api: Api,
   configurations: readonly SearchConfiguration[],
@@ -108,11 +109,14 @@ async function fill(
       const { path, text } = corpus.document(first + i);
       return { path, content: { type: 'text', text } };
     });
-    for (const { name } of configurations) {
-      signal.throwIfAborted();
-      progress.update('adding documents', first, corpus.documents, `to ${name}`);
-      await addBatch(api, name, documents);
-    }
+    signal.throwIfAborted();
+    progress.update(
+      'adding documents',
+      first,
+      corpus.documents,
+      `of ${corpus.documents}, to each collection`,
+    );
+    await Promise.all(configurations.map(({ name }) => addBatch(api, name, documents)));
   }
   for (const { name } of configurations) await waitForIndexed(api, name, corpus.documents, signal);
 }
@@ -230,13 +234,12 @@ function loadTargets(
   return Object.fromEntries(configurations.map(({ name }) => [name, { port, requests: requests(name) }]));
 }
 
-function present(
+function firstTarget(
   targets: Readonly<Record<string, LoadTarget>>,
-  of: SearchConfiguration | undefined,
+  configurations: readonly SearchConfiguration[],
 ): LoadTarget {
-  const target = of === undefined ? undefined : targets[of.name];
-  assert(target !== undefined, 'there is a configuration and it has a target');
-  return target;
+  const first = present(configurations[0], 'a case has configurations');
+  return present(targets[first.name], 'every configuration has a target');
 }
 
 interface Measuring {
@@ -266,12 +269,13 @@ async function measureRounds(
     for (const [done, name] of Object.keys(targets).entries()) {
       signal.throwIfAborted();
       progress.update('warming up', done, Object.keys(targets).length, name);
-      await generator.run(name, { ...jobFor(name), warmUpMs: 0, measureMs: options.warmUpSeconds * 1_000 });
+      const measureMs = options.warmUpSeconds * 1_000;
+      await generator.run(name, { ...jobFor(name), warmUpMs: 0, measureMs }, signal);
     }
     for (const [done, { round, configuration: name }] of turns.entries()) {
       signal.throwIfAborted();
       progress.update('measuring', done, turns.length, `round ${round + 1} of ${options.rounds}: ${name}`);
-      const outcome = await generator.run(name, jobFor(name));
+      const outcome = await generator.run(name, jobFor(name), signal);
       if (outcome.refused > 0) {
         throw new Error(
           `${name}: ${outcome.refused} replies were no answers, the first: ${outcome.firstRefusal}`,
