@@ -11,8 +11,8 @@
 namespace quarry {
 namespace {
 
-// Rows linked per turn of a staging: a few milliseconds, after which waiting searches go first.
-constexpr uint32_t kLinksPerStep = 8;
+// Rows linked per turn of a staging, a few tenths of a millisecond each; then waiting searches go first.
+constexpr uint32_t kLinksPerStep = 2;
 // A shard is compacted when a quarter of it is dead, and enough to matter.
 constexpr uint64_t kDeadShare = 4;
 constexpr uint64_t kDeadMin = 256;

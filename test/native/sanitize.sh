@@ -22,7 +22,7 @@ compile() {
       esac
     fi
     # shellcheck disable=SC2086 # the flags are several words
-    "$compiler" -std=c++20 -O1 -g -pthread -Wall -Wextra -fno-omit-frame-pointer $2 $extra \
+    "$compiler" -std=c++20 -O1 -g1 -pthread -Wall -Wextra -fno-omit-frame-pointer $2 $extra \
       -Inative -Itest/native -c "$source" -o "$out/$(basename "$source").o"
   done
   # shellcheck disable=SC2086
