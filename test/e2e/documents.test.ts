@@ -415,8 +415,16 @@ await t.test('counters of collections add up to those of the whole', async (t) =
 await t.test('a deleted collection is gone at once and its name is free again', async (t) => {
   const collection_name = await newCollection('reborn');
   await api.add(collection_name, 'a', 'granite of the first life');
-  const { file_url } = await api.info(collection_name, 'a');
-  t.equal((await fetch(file_url)).status, 200);
+  await api.addAll(
+    collection_name,
+    Array.from({ length: 250 }, (_, i) => ({
+      path: `many/${i}`,
+      content: { type: 'text', text: `granite ${i}` },
+    })),
+  );
+  const { documents } = await api.call('documents/get-document-info-list', { collection_name });
+  const addresses = [documents.at(-1)!.file_url, documents.at(-2)!.file_url];
+  for (const address of addresses) t.equal((await fetch(address)).status, 200);
   await api.call('collections/delete-collection', { collection_name });
   for (const [operation, body] of [
     ['documents/get-document-info', { path: 'a' }],
@@ -434,4 +442,31 @@ await t.test('a deleted collection is gone at once and its name is free again', 
   t.same(await api.find(collection_name, 'granite'), []);
   await api.add(collection_name, 'b', 'granite of the second life');
   t.same(await api.find(collection_name, 'granite'), ['b']);
+});
+
+await t.test('a path given twice is deleted once; equal bytes of another document stay', async (t) => {
+  const collection_name = await newCollection('twins');
+  const content = { type: 'auto', base64_data: base64(pdfWithPages(['The same granite.'])) } as const;
+  for (const path of ['a', 'b', 'c']) await api.add(collection_name, path, content);
+  const path = ['b', 'a', 'b', 'nowhere'];
+  const { deleted_paths } = await api.call('documents/delete-document', { collection_name, path });
+  t.same(deleted_paths, ['b', 'a']);
+  const { file_url, content: text } = await api.info(collection_name, 'c', true);
+  t.match(text, /The same granite/);
+  t.equal(
+    (await (await fetch(file_url)).arrayBuffer()).byteLength,
+    Buffer.from(content.base64_data, 'base64').length,
+  );
+});
+
+await t.test('an empty collection answers every question with nothing', async (t) => {
+  const collection_name = await newCollection('empty', 64);
+  const question = { collection_name, query: 'granite', k: 5, explain: true, reranker: 'zerank-2' };
+  t.same((await api.call('queries/top-documents', question)).results, []);
+  t.match(await api.call('queries/top-pages', question), { results: [], document_results: [] });
+  t.match(await api.call('queries/top-snippets', question), { results: [], document_results: [] });
+  t.match(await api.call('status/get-status', { collection_name }), {
+    num_documents: 0,
+    num_indexed_bytes: 0,
+  });
 });

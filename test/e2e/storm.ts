@@ -1,0 +1,100 @@
+import type { Test } from 'tap';
+import { pdfWithPages } from '../parsing/fixtures.ts';
+import { seeded } from '../store/seeded.ts';
+import { Api, eventually } from './api.ts';
+import type { ReplyOf } from './published.ts';
+import { TestServer } from './server.ts';
+
+const callers = 12;
+const collectionNames = ['first', 'second', 'third'];
+const pdf = Buffer.from(pdfWithPages(['Granite on page one.', 'Marble on page two.'])).toString('base64');
+
+/** One random call: what is asked. */
+function anyCall(below: (limit: number) => number): readonly [operation: string, body: object] {
+  const collection_name = collectionNames[below(3)];
+  const named = { collection_name, path: `path ${below(12)}` };
+  const text = `word${below(50)} granite text. `.repeat(1 + below(200));
+  const content = below(3) > 0 ? { type: 'text', text } : { type: 'auto', base64_data: pdf };
+  const metadata = { a: String(below(3)) };
+  const question = { collection_name, query: `granite word${below(50)}`, k: 20, explain: below(2) === 0 };
+  const add = { ...named, content, metadata, overwrite: below(3) > 0, wait: below(5) === 0 };
+  const calls: readonly (readonly [string, object])[] = [
+    ['collections/add-collection', { collection_name, num_shards: [1, 8, 64][below(3)] }],
+    ['documents/add-document', add],
+    ['documents/add-document', add],
+    ['documents/add-document', add],
+    ['documents/update-document', { ...named, metadata: { ...metadata, b: 'x' } }],
+    ['documents/delete-document', { collection_name, path: [named.path, `path ${below(12)}`, named.path] }],
+    ['documents/get-document-info', { ...named, include_content: true }],
+    ['documents/get-page-info', { ...named, page_index: below(2), include_content: true }],
+    ['documents/get-document-info-list', { collection_name }],
+    ['queries/top-snippets', { ...question, precise_responses: below(2) === 0, filter: metadata }],
+    ['queries/top-pages', { ...question, include_content: true, reranker: 'zerank-1-small' }],
+    [
+      'queries/top-documents',
+      { ...question, query: below(2) === 0 ? null : 'granite', include_metadata: true },
+    ],
+    ['status/get-status', {}],
+  ];
+  return calls[below(calls.length)]!;
+}
+
+/** What is wrong with a reply by itself, or null. */
+function fault(operation: string, status: number, body: unknown): string | null {
+  if (status >= 500) return `answered ${status}`;
+  if (status !== 200) return null;
+  if (operation === 'queries/top-pages') {
+    const { results } = body as ReplyOf<'queries/top-pages'>;
+    return results.some(({ content }) => content === null) ? 'a page without the text asked for' : null;
+  }
+  if (operation === 'documents/get-document-info') {
+    const { document } = body as ReplyOf<'documents/get-document-info'>;
+    return document.index_status === 'indexed' && document.content === null ? 'indexed without text' : null;
+  }
+  if (operation !== 'status/get-status') return null;
+  const counts = body as ReplyOf<'status/get-status'>;
+  const { num_parsing_documents, num_indexing_documents, num_indexed_documents, num_failed_documents } =
+    counts;
+  const sum = num_parsing_documents + num_indexing_documents + num_indexed_documents + num_failed_documents;
+  const right = sum === counts.num_documents && Object.values(counts).every((count) => count >= 0);
+  return right ? null : 'the counters do not add up';
+}
+
+/**
+ * Twelve callers do anything to the same few names at once, for `ms` milliseconds. No answer may be a failure of the
+ * server or say something that cannot be; in the end list, counters and search must agree.
+ */
+export async function storm(t: Test, ms: number): Promise<void> {
+  const { seed, below } = seeded();
+  t.comment(`QUARRY_TEST_SEED=${seed}`);
+  const server = await TestServer.start(t, { SNAPSHOT_SECONDS: '5' });
+  const api = new Api(server);
+  const end = performance.now() + ms;
+  let calls = 0;
+  const caller = async () => {
+    while (performance.now() < end) {
+      const [operation, body] = anyCall(below);
+      const reply = await api.ask(operation, body);
+      const wrong = fault(operation, reply.status, reply.body);
+      if (wrong !== null) t.fail(`${operation}: ${wrong}`, { body, reply: reply.body });
+      calls += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  t.ok(calls > callers, `${calls} calls`);
+  await eventually('the end of all work', async () => {
+    const status = await api.call('status/get-status');
+    return status.num_indexed_documents === status.num_documents ? true : null;
+  });
+  for (const collection_name of (await api.call('collections/get-collection-list')).collection_names) {
+    const listed = await api.paths(collection_name);
+    const status = await api.call('status/get-status', { collection_name });
+    t.equal(status.num_documents, listed.length, `counters of ${collection_name}`);
+    for (const query of [null, 'granite']) {
+      const found = await api.find(collection_name, query, { k: 100 });
+      t.same([...found].sort(), [...listed].sort(), `${query} in ${collection_name}`);
+    }
+  }
+  t.notMatch(server.log, /"level":50/, 'nothing failed inside');
+  t.equal(await server.stop(), 0);
+}
