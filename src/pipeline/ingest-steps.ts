@@ -17,8 +17,8 @@ import type { Pool } from './pools.ts';
 export type StepFailure = ParseFailureData;
 
 export interface IngestStepsOptions {
-  readonly pools: { readonly parse: Pool; readonly chunk: Pool };
-  readonly models: ModelRunner;
+  readonly pools: { readonly parse: Pick<Pool, 'run'>; readonly chunk: Pick<Pool, 'run'> };
+  readonly models: Pick<ModelRunner, 'embed'>;
   /** Model whose vectors the index holds. */
   readonly model: string;
   readonly blobs: Blobs;
@@ -82,7 +82,8 @@ export class IngestSteps {
     const { pools, contents, clock } = this.#options;
     const started = clock.monotonic();
     const head = present(contents.parsedHead(record.documentId), 'a document is parsed before it is chunked');
-    const pages = await contents.parsedPages(record.documentId);
+    // An attempt that a crash ended may have left more pages than the one that succeeded.
+    const pages = (await contents.parsedPages(record.documentId)).slice(0, head.pageCount);
     const task: ChunkTask = {
       pages,
       unordered: head.unordered,

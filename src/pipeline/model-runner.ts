@@ -27,11 +27,14 @@ const taskUnitsMax = 64_000;
 
 /** Runs the models in their pools: splits long lists, so that urgent work gets in between, and joins the answers. */
 export class ModelRunner {
-  readonly #embedPool: Pool;
-  readonly #rerankPool: Pool;
+  readonly #embedPool: Pick<Pool, 'run'>;
+  readonly #rerankPool: Pick<Pool, 'run'>;
   readonly #embedModel: string;
 
-  constructor(pools: { readonly embed: Pool; readonly rerank: Pool }, embedModel: string) {
+  constructor(
+    pools: { readonly embed: Pick<Pool, 'run'>; readonly rerank: Pick<Pool, 'run'> },
+    embedModel: string,
+  ) {
     this.#embedPool = pools.embed;
     this.#rerankPool = pools.rerank;
     this.#embedModel = embedModel;

@@ -7,7 +7,7 @@ import type { Blobs } from '../store/blobs.ts';
 import type { Pool } from './pools.ts';
 
 export interface PageImagesOptions {
-  readonly pool: Pool;
+  readonly pool: Pick<Pool, 'run'>;
   readonly blobs: Blobs;
   /** Folder of the raw files. */
   readonly blobsFolder: string;

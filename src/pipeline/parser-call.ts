@@ -10,7 +10,7 @@ export interface ParserCallOptions {
 
 /** Runs a task of the parse pool so that it can be cancelled without ending the worker that runs it. */
 export async function callParser<Outcome>(
-  pool: Pool,
+  pool: Pick<Pool, 'run'>,
   task: ParserTask,
   { priority, signal }: ParserCallOptions = {},
 ): Promise<Outcome> {

@@ -45,6 +45,7 @@ import type { Versions } from '../store/versions.ts';
 import type { Addresses } from './addresses.ts';
 import type { Call } from './call.ts';
 import { findCollection } from './collections.ts';
+import { documentText } from './document-text.ts';
 
 /** Decides whether one more document may come in now. */
 export interface Admission {
@@ -158,7 +159,8 @@ export class DocumentServices {
     const collection = this.#collection(call, request.collection_name);
     const record = this.#record(collection, request.path);
     const { created_at: _, ...document } = this.#describe(call, collection, record);
-    const content = request.include_content ? await this.#text(record) : null;
+    const { contents } = this.#options;
+    const content = request.include_content ? await documentText(contents, record.documentId) : null;
     return { document: { ...document, content } };
   }
 
@@ -332,14 +334,6 @@ export class DocumentServices {
       sha256: record.rawHash,
       error: record.error?.message ?? null,
     };
-  }
-
-  /** The whole text: from the chunks, or from the parsed pages as long as there are no chunks. */
-  async #text({ documentId }: DocumentRecord): Promise<string | null> {
-    const { contents } = this.#options;
-    if (contents.parsedHead(documentId) !== undefined)
-      return (await contents.parsedPages(documentId)).join('\n\n');
-    return (await contents.readText(documentId)) ?? null;
   }
 
   #page(documentId: string, pageIndex: number): string | null {

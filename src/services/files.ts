@@ -1,12 +1,15 @@
 import { AppError } from '../base/app-error.ts';
 import type { PageImages } from '../pipeline/page-images.ts';
 import type { Blobs } from '../store/blobs.ts';
+import type { Collections } from '../store/collections.ts';
 import type { Contents } from '../store/content.ts';
 import type { Documents } from '../store/documents.ts';
 import { readToken } from '../store/tokens.ts';
 import type { VersionRecord, Versions } from '../store/versions.ts';
+import { documentText } from './document-text.ts';
 
 export interface FileServicesOptions {
+  readonly collections: Collections;
   readonly documents: Documents;
   readonly versions: Versions;
   readonly contents: Contents;
@@ -46,8 +49,8 @@ export class FileServices {
       return { size, contentType, filename, etag: rawHash, open: (range) => readFile(blobs, rawHash, range) };
     }
     // The text variants have no file: their raw bytes are the joined text.
-    const text = await this.#text(contents, documentId);
-    if (text === undefined) throw gone();
+    const text = await documentText(contents, documentId);
+    if (text === null) throw gone();
     const bytes = Buffer.from(text, 'utf8');
     return {
       size: bytes.byteLength,
@@ -69,20 +72,16 @@ export class FileServices {
 
   /** The version a token stands for: the current one of its document, or the one that search still answers from. */
   #version(token: string, kind: 'file' | 'page'): VersionRecord & { page: number } {
-    const { secret, documents, versions } = this.#options;
+    const { secret, collections, documents, versions } = this.#options;
     const read = readToken(secret, token);
     if (read === null || read.kind !== kind) throw gone();
     const record = documents.byId(read.documentId);
-    if (record === undefined) throw gone();
+    // The documents of a deleted collection are swept later.
+    if (record === undefined || collections.byId(record.collectionId) === undefined) throw gone();
     const number = record.documentId === read.documentId ? record.version : record.live;
     const version = number === null ? undefined : versions.get(record.collectionId, number);
     if (version === undefined) throw gone();
     return { ...version, page: read.kind === 'page' ? read.page : 0 };
-  }
-
-  async #text(contents: Contents, documentId: string): Promise<string | undefined> {
-    if (contents.parsedHead(documentId) === undefined) return contents.readText(documentId);
-    return (await contents.parsedPages(documentId)).join('\n\n');
   }
 }
 
