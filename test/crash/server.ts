@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Nobody answered: the server was killed while the request was under way. */
+export class Lost extends Error {
+  override readonly name = 'Lost';
+}
+
+export interface Reply {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of many operations, read by name
+  readonly body: any;
+}
+
+const entry = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+const startMsMax = 60_000;
+export const apiKey = 'a-key-for-the-crash-test';
+
+/** A real server in a process of its own, made to be killed. */
+export class ServerProcess {
+  readonly url: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<number | null>;
+  readonly #log: string[];
+
+  private constructor(parts: {
+    url: string;
+    child: ChildProcess;
+    ended: Promise<number | null>;
+    log: string[];
+  }) {
+    this.url = parts.url;
+    this.#child = parts.child;
+    this.#ended = parts.ended;
+    this.#log = parts.log;
+  }
+
+  /** Resolves when the server has loaded everything. */
+  static async start(data: string): Promise<ServerProcess> {
+    const threads = ['parse', 'chunk', 'embed', 'rerank'].flatMap((pool) => [`--${pool}-threads`, '1']);
+    const own = ['--search-threads', '2', '--snapshot-seconds', '5', '--disk-reserve-bytes', '0'];
+    const flags = ['--port', '0', '--data', data, '--log-level', 'info', ...own, ...threads];
+    const child = spawn(process.execPath, [entry, 'serve', ...flags], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: join(data, '..'),
+      // Without the test runner's own options, whose loaders would only slow each start.
+      env: { ...process.env, NODE_OPTIONS: '', QUARRY_API_KEY: apiKey },
+    });
+    const log: string[] = [];
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    child.stderr.on('data', (chunk: Buffer) => log.push(chunk.toString()));
+    const url = await new Promise<string>((resolve, reject) => {
+      let printed = '';
+      const refuse = () => reject(new Error(`the server did not start: ${printed}${log.join('')}`));
+      const timer = setTimeout(refuse, startMsMax);
+      child.once('close', refuse);
+      child.stdout.on('data', (chunk: Buffer) => {
+        printed += chunk.toString();
+        const found = /ready at (http:\/\/\S+)/.exec(printed)?.[1];
+        if (found === undefined) return;
+        clearTimeout(timer);
+        resolve(found);
+      });
+    });
+    return new ServerProcess({ url, child, ended, log });
+  }
+
+  /** What the server has logged, one JSON line per event. */
+  get log(): string {
+    return this.#log.join('');
+  }
+
+  /** `kill -9`: no time for anything. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#ended;
+  }
+
+  /** SIGTERM; resolves to the exit code. */
+  async stop(): Promise<number | null> {
+    this.#child.kill('SIGTERM');
+    return this.#ended;
+  }
+
+  /** Calls an operation of the API. Throws `Lost` when the server is gone. */
+  async call(operation: string, body: object): Promise<Reply> {
+    const reply = await this.request(`/v1/${operation}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString()) };
+  }
+
+  async request(
+    path: string,
+    options: { method?: string; headers?: Record<string, string>; body?: string | Uint8Array },
+  ): Promise<{ status: number; body: Uint8Array }> {
+    const address = new URL(path, this.url);
+    try {
+      const reply = await fetch(address, {
+        ...options,
+        headers: { authorization: `Bearer ${apiKey}`, ...options.headers },
+      });
+      return { status: reply.status, body: new Uint8Array(await reply.arrayBuffer()) };
+    } catch (cause) {
+      throw new Lost(`no answer from ${address.pathname}`, { cause });
+    }
+  }
+}

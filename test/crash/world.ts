@@ -1,0 +1,275 @@
+import type { Seeded } from '../store/seeded.ts';
+import { DocumentMaker, type Metadata, type Written } from './documents.ts';
+import { Lost, type Reply, type ServerProcess } from './server.ts';
+
+/** What a path may hold: one state when the server has answered, two while an answer is missing; null: no document. */
+type States = readonly (Written | null)[];
+
+export interface Folder {
+  readonly name: string;
+  /** Whether the collection exists; two entries while an answer is missing. */
+  exists: readonly boolean[];
+  readonly paths: Map<string, States>;
+  /** Requests that touch its documents. */
+  users: number;
+  /** It is being created or deleted: nobody else touches it. */
+  exclusive: boolean;
+}
+
+/** What must never be found again. */
+export interface Retired {
+  readonly folder: string;
+  readonly marker: string;
+}
+
+const shardCounts = [1, 8, 16];
+const pathsMax = 40;
+
+/** Everything that a server was asked to do and has answered, and what it was asked when it was killed. */
+export class World {
+  readonly folders = new Map<string, Folder>();
+  /** Words of texts that were replaced or deleted since the last check. */
+  readonly retired: Retired[] = [];
+  /** Paths that changed since the last check, as `folder path`. */
+  readonly touched = new Set<string>();
+  readonly maker: DocumentMaker;
+  readonly #chance: Seeded;
+  readonly #busy = new Set<string>();
+  acknowledged = 0;
+
+  constructor(chance: Seeded) {
+    this.#chance = chance;
+    this.maker = new DocumentMaker(chance);
+  }
+
+  /** Random requests, one after the other, until `stopped` answers true or the server is gone. */
+  async work(server: ServerProcess, stopped: () => boolean): Promise<void> {
+    while (!stopped()) {
+      // A step that finds nothing to do must not keep the others from their answers.
+      await new Promise((resolve) => setImmediate(resolve));
+      try {
+        await this.step(server);
+      } catch (error) {
+        if (error instanceof Lost && stopped()) return;
+        throw error;
+      }
+    }
+  }
+
+  async step(server: ServerProcess): Promise<void> {
+    const usable = [...this.folders.values()].filter((folder) => folder.exists[0] && !folder.exclusive);
+    const roll = this.#chance.below(100);
+    if (usable.length < 2 || roll < 1) return this.#createFolder(server);
+    if (roll < 2 && usable.length > 2) return this.deleteFolder(server, this.#pick(usable));
+    const folder = this.#pick(usable);
+    folder.users += 1;
+    try {
+      await this.#change(server, folder, roll);
+    } finally {
+      folder.users -= 1;
+    }
+  }
+
+  async #change(server: ServerProcess, folder: Folder, roll: number): Promise<void> {
+    if (roll < 8) return this.#batch(server, folder);
+    const path = `file-${this.#chance.below(pathsMax)}.txt`;
+    const key = `${folder.name} ${path}`;
+    if (this.#busy.has(key)) return;
+    this.#busy.add(key);
+    try {
+      if (roll < 55) await this.add(server, folder, path);
+      else if (roll < 65) await this.#upload(server, folder, path);
+      else if (roll < 80) await this.#updateMetadata(server, folder, path);
+      else if (roll < 92) await this.#delete(server, folder, path);
+      else await this.#query(server, folder, path);
+    } finally {
+      this.#busy.delete(key);
+    }
+  }
+
+  /** Adds or overwrites; sometimes waits for the index and asks for the word at once. */
+  async add(server: ServerProcess, folder: Folder, path: string, written = this.maker.make()): Promise<void> {
+    const wait = this.#chance.below(4) === 0;
+    const { content, metadata } = written;
+    const body = { collection_name: folder.name, path, content, metadata, overwrite: true, wait };
+    const reply = await this.#during(folder, path, written, () =>
+      server.call('documents/add-document', body),
+    );
+    if (reply.status < 300 && wait && reply.body.index_status === 'indexed' && written.marker !== '') {
+      const found = await this.find(server, folder.name, written.marker);
+      if (!found.includes(path)) throw new Error(`${path} is indexed and not found by ${written.marker}`);
+    }
+  }
+
+  /** Paths of the snippets that hold a word. */
+  async find(server: ServerProcess, folder: string, marker: string): Promise<string[]> {
+    const body = { collection_name: folder, query: marker, k: 10 };
+    const reply = await server.call('queries/top-snippets', body);
+    if (reply.status === 503) throw new Lost('the server is stopping');
+    if (reply.status !== 200) throw new Error(`a query was answered ${reply.status}: ${reply.body.detail}`);
+    const results = reply.body.results as { path: string; content: string }[];
+    return results.filter((result) => result.content.includes(marker)).map((result) => result.path);
+  }
+
+  async deleteFolder(server: ServerProcess, folder: Folder): Promise<void> {
+    await this.#exclusively(folder, async () => {
+      folder.exists = [true, false];
+      const reply = await server.call('collections/delete-collection', { collection_name: folder.name });
+      this.#expect(reply, [200]);
+      this.forgetFolder(folder);
+    });
+  }
+
+  /** The collection is gone for certain. */
+  forgetFolder(folder: Folder): void {
+    folder.exists = [false];
+    for (const states of folder.paths.values()) this.retire(folder, states, null);
+    folder.paths.clear();
+  }
+
+  /** States that did not last: their words must never be found again. */
+  retire(folder: Folder, states: States, kept: Written | null): void {
+    for (const state of states) {
+      if (state === null || state.marker === '' || state.marker === kept?.marker) continue;
+      this.retired.push({ folder: folder.name, marker: state.marker });
+    }
+  }
+
+  async #createFolder(server: ServerProcess): Promise<void> {
+    const name = `folder ${this.#chance.below(4)}`;
+    const folder = this.folders.get(name) ?? {
+      name,
+      exists: [false],
+      paths: new Map<string, States>(),
+      users: 0,
+      exclusive: false,
+    };
+    if (folder.exists[0] || folder.exclusive) return;
+    this.folders.set(name, folder);
+    await this.#exclusively(folder, async () => {
+      folder.exists = [false, true];
+      const shards = { num_shards: this.#pick(shardCounts) };
+      const reply = await server.call('collections/add-collection', { collection_name: name, ...shards });
+      this.#expect(reply, [201]);
+      folder.exists = [true];
+    });
+  }
+
+  async #batch(server: ServerProcess, folder: Folder): Promise<void> {
+    const names = Array.from({ length: 2 + this.#chance.below(4) }, () => this.#chance.below(pathsMax));
+    const paths = [...new Set(names)].map((name) => `file-${name}.txt`);
+    if (paths.some((path) => this.#busy.has(`${folder.name} ${path}`))) return;
+    const entries = paths.map((path) => ({ path, written: this.maker.make() }));
+    for (const { path } of entries) this.#busy.add(`${folder.name} ${path}`);
+    try {
+      const before = entries.map(({ path, written }) => this.#begin(folder, path, written));
+      const documents = entries.map(({ path, written: { content, metadata } }) => ({
+        path,
+        content,
+        metadata,
+        overwrite: true,
+      }));
+      const body = { collection_name: folder.name, documents };
+      const reply = await server.call('documents/add-documents', body);
+      this.#expect(reply, [200]);
+      const results = reply.body.results as { status: number }[];
+      entries.forEach(({ path, written }, i) => {
+        this.#end(folder, path, results[i]!.status < 300, { before: before[i]!, after: written });
+      });
+    } finally {
+      for (const { path } of entries) this.#busy.delete(`${folder.name} ${path}`);
+    }
+  }
+
+  async #upload(server: ServerProcess, folder: Folder, path: string): Promise<void> {
+    const written = this.maker.pdf(1 + this.#chance.below(20));
+    const metadata = Buffer.from(JSON.stringify(written.metadata)).toString('base64url');
+    const address = `/v1/documents/${encodeURIComponent(folder.name)}/${encodeURIComponent(path)}?overwrite=true`;
+    await this.#during(folder, path, written, async () => {
+      const headers = { 'x-quarry-metadata': metadata, 'content-type': 'application/pdf' };
+      const reply = await server.request(address, { method: 'PUT', headers, body: written.raw });
+      return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString()) };
+    });
+  }
+
+  async #updateMetadata(server: ServerProcess, folder: Folder, path: string): Promise<void> {
+    const [before] = this.#states(folder, path);
+    if (before === null || before === undefined) return;
+    const metadata: Metadata = this.maker.metadata();
+    const body = { collection_name: folder.name, path, metadata };
+    await this.#during(folder, path, { ...before, metadata }, () =>
+      server.call('documents/update-document', body),
+    );
+  }
+
+  async #delete(server: ServerProcess, folder: Folder, path: string): Promise<void> {
+    await this.#during(folder, path, null, () =>
+      server.call('documents/delete-document', { collection_name: folder.name, path }),
+    );
+  }
+
+  async #query(server: ServerProcess, folder: Folder, path: string): Promise<void> {
+    const [known] = this.#states(folder, path);
+    const marker = known?.marker ?? '';
+    const found = await this.find(server, folder.name, marker === '' ? 'herring' : marker);
+    const strangers = marker === '' ? [] : found.filter((other) => other !== path);
+    if (strangers.length > 0) throw new Error(`${strangers[0]} holds the word of ${path}`);
+  }
+
+  /** One request about one path: while it runs, both states are possible. */
+  async #during(
+    folder: Folder,
+    path: string,
+    after: Written | null,
+    ask: () => Promise<Reply>,
+  ): Promise<Reply> {
+    const before = this.#begin(folder, path, after);
+    const reply = await ask();
+    this.#expect(reply, [200, 201, 400, 404, 429, 503]);
+    this.#end(folder, path, reply.status < 300, { before, after });
+    return reply;
+  }
+
+  #begin(folder: Folder, path: string, after: Written | null): Written | null {
+    const [before = null] = this.#states(folder, path);
+    folder.paths.set(path, [before, after]);
+    this.touched.add(`${folder.name} ${path}`);
+    return before;
+  }
+
+  #end(
+    folder: Folder,
+    path: string,
+    done: boolean,
+    { before, after }: { readonly before: Written | null; readonly after: Written | null },
+  ): void {
+    const kept = done ? after : before;
+    folder.paths.set(path, [kept]);
+    this.retire(folder, [before, after], kept);
+    if (done) this.acknowledged += 1;
+  }
+
+  #states(folder: Folder, path: string): States {
+    return folder.paths.get(path) ?? [null];
+  }
+
+  /** Waits until nobody touches the collection's documents. */
+  async #exclusively(folder: Folder, work: () => Promise<void>): Promise<void> {
+    folder.exclusive = true;
+    try {
+      while (folder.users > 0) await new Promise((resolve) => setImmediate(resolve));
+      await work();
+    } finally {
+      folder.exclusive = false;
+    }
+  }
+
+  #expect(reply: Reply, allowed: readonly number[]): void {
+    if (allowed.includes(reply.status)) return;
+    throw new Error(`an answer ${reply.status} was not expected: ${JSON.stringify(reply.body)}`);
+  }
+
+  #pick<T>(list: readonly T[]): T {
+    return list[this.#chance.below(list.length)]!;
+  }
+}
