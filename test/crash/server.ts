@@ -17,6 +17,12 @@ const entry = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 const startMsMax = 60_000;
 export const apiKey = 'a-key-for-the-crash-test';
 
+/** Our variables without those of the tests, and without the runner's options, which would only slow each start. */
+function inherited(): Record<string, string | undefined> {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
+  return { ...Object.fromEntries(kept), NODE_OPTIONS: '' };
+}
+
 /** A real server in a process of its own, made to be killed. */
 export class ServerProcess {
   readonly url: string;
@@ -44,8 +50,7 @@ export class ServerProcess {
     const child = spawn(process.execPath, [entry, 'serve', ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: join(data, '..'),
-      // Without the test runner's own options, whose loaders would only slow each start.
-      env: { ...process.env, NODE_OPTIONS: '', QUARRY_API_KEY: apiKey },
+      env: { ...inherited(), QUARRY_API_KEY: apiKey },
     });
     const log: string[] = [];
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));

@@ -1,0 +1,215 @@
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Chance } from '../../src/base/ids.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { chunkDocument } from '../../src/chunking/chunk-document.ts';
+import type { ChunkTask, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
+import { dotWithCodes, quantise } from '../../src/models/codes.ts';
+import type { ParseOutcome, ParseTask } from '../../src/parsing/parse-task.ts';
+import { DocumentProgress } from '../../src/pipeline/document-progress.ts';
+import { DocumentWriter } from '../../src/pipeline/document-writer.ts';
+import { Indexes } from '../../src/pipeline/indexes.ts';
+import { Ingest } from '../../src/pipeline/ingest.ts';
+import { IngestSteps } from '../../src/pipeline/ingest-steps.ts';
+import { KeyedLock } from '../../src/pipeline/keyed-lock.ts';
+import { Switchboard } from '../../src/pipeline/switchboard.ts';
+import { Search } from '../../src/search/search.ts';
+import { Blobs } from '../../src/store/blobs.ts';
+import { ChangeLog, LiveVersions } from '../../src/store/changes.ts';
+import { type Collection, Collections } from '../../src/store/collections.ts';
+import { Contents } from '../../src/store/content.ts';
+import { Counts } from '../../src/store/counts.ts';
+import { Documents } from '../../src/store/documents.ts';
+import { collectGarbage } from '../../src/store/garbage.ts';
+import { Sequence } from '../../src/store/sequence.ts';
+import type { Store } from '../../src/store/store.ts';
+import { sweepCollections } from '../../src/store/sweep.ts';
+import { Versions } from '../../src/store/versions.ts';
+import { analyseChunks } from '../../src/text/terms.ts';
+
+const dimensions = 8;
+
+export interface ProcessOptions {
+  readonly store: Store;
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Text of a raw file, or null for one that cannot be read; may throw for trouble of the parser itself. */
+  readonly parse: (rawHash: string) => Promise<string[] | null>;
+}
+
+/** The rooms of the server, without a door and with simple models, as one process of many on the same data. */
+export async function openProcess({ store, folder, clock, chance, parse }: ProcessOptions) {
+  const parts = {
+    store,
+    sequence: await Sequence.open(store),
+    changes: new ChangeLog(store),
+    live: new LiveVersions(store),
+    collections: new Collections(store),
+    documents: new Documents(store),
+    versions: new Versions(store),
+    contents: new Contents(store),
+    counts: new Counts(store),
+  };
+  const indexFolder = join(folder, 'index');
+  const blobsFolder = join(folder, 'blobs');
+  mkdirSync(indexFolder, { recursive: true });
+  const blobs = await Blobs.open({ directory: blobsFolder, store, chance });
+  const indexes = new Indexes({ ...parts, folder: indexFolder, logger: silentLogger });
+  const shared = {
+    ...parts,
+    switchboard: new Switchboard({ ...parts, indexes }),
+    locks: new KeyedLock(),
+    clock,
+    chance,
+    count: () => [],
+  };
+  const progress = new DocumentProgress(shared);
+  const parsePool = {
+    run: async <Result>(task: object) => (await outcomeOf(parse, task as ParseTask)) as Result,
+  };
+  const chunkPool = { run: async <Result>(task: object) => chunk(task as ChunkTask) as Result };
+  const models = { embed: async (texts: readonly string[]) => embed(texts) };
+  const steps = new IngestSteps({
+    ...parts,
+    indexes,
+    blobs,
+    blobsFolder,
+    pools: { parse: parsePool, chunk: chunkPool },
+    models,
+    model: 'letters',
+    parseLimits: {},
+    hasPageImages: () => false,
+    quantise,
+    clock,
+  });
+  const ingest = await Ingest.open({
+    store,
+    progress,
+    steps,
+    clock,
+    logger: silentLogger,
+    parallel: { parse: 2, index: 2 },
+  });
+  const writer = new DocumentWriter({
+    ...shared,
+    onJob: (job) => ingest.offer(job),
+    onAbandoned: (version) => ingest.abandon(version),
+  });
+  const search = new Search({
+    ...parts,
+    clock,
+    indexOf: (collectionId) => indexes.get(collectionId),
+    similarities: dotWithCodes,
+    models: {
+      embed: async (query) => embed([query]).vectors,
+      rerank: async (_model, _query, texts) => new Float32Array(texts.length),
+    },
+  });
+  for (const collection of await parts.collections.all()) await indexes.open(collection);
+  ingest.start();
+  return {
+    ...parts,
+    blobs,
+    indexes,
+    ingest,
+    writer,
+    search,
+    /** A collection's record and shards, as the collection services make them. */
+    async addCollection(collection: Omit<Collection, 'dimensions' | 'languages'>) {
+      const whole = { ...collection, dimensions, languages: [] };
+      await indexes.open(whole);
+      try {
+        await store.write(parts.collections.create(whole));
+      } catch (error) {
+        await indexes.remove(whole.collectionId);
+        throw error;
+      }
+    },
+    async deleteCollection(collection: Collection) {
+      await store.write(parts.collections.delete(collection, clock.now()), { mayUseReserve: true });
+      await indexes.remove(collection.collectionId);
+    },
+    async clean() {
+      await collectGarbage({ store, blobs }, clock.now());
+      await sweepCollections({ store, blobs }, clock.now());
+      await blobs.collectOrphans();
+      await indexes.removeOrphans();
+    },
+    async close() {
+      await ingest.close();
+      await indexes.close();
+    },
+    /** Frees the memory of a process that was killed; its files stay as they were at that moment. */
+    async bury() {
+      const kept = join(folder, 'kept');
+      copyFolder(indexFolder, kept);
+      await ingest.close();
+      await indexes.close();
+      rmSync(indexFolder, { recursive: true, force: true });
+      copyFolder(kept, indexFolder);
+      rmSync(kept, { recursive: true, force: true });
+    },
+  };
+}
+export type Process = Awaited<ReturnType<typeof openProcess>>;
+
+/** Two levels of files; those that the process is deleting at this moment may go or stay. */
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    try {
+      if (entry.isDirectory()) copyFolder(source, target);
+      else copyFileSync(source, target);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
+    }
+  }
+}
+
+async function outcomeOf(parse: ProcessOptions['parse'], task: ParseTask): Promise<ParseOutcome> {
+  const pages = await parse(task.file.slice(-64));
+  if (pages === null) return { failure: { code: 'corrupt', message: 'The file is damaged.' } };
+  return {
+    kind: 'text',
+    contentType: 'text/plain',
+    pages,
+    unordered: false,
+    headings: false,
+    title: null,
+    language: null,
+    warnings: [],
+  };
+}
+
+/** What workers/chunk.ts does. */
+function chunk(task: ChunkTask): ChunkTaskResult {
+  const { chunks, pageStarts, length } = chunkDocument(task);
+  const { block, tokens } = analyseChunks(
+    chunks.filter(({ blank }) => !blank),
+    task.language,
+  );
+  return {
+    chunks: chunks.map((entry) => ({ ...entry, language: null })),
+    pageStarts,
+    length,
+    terms: block,
+    tokens,
+  };
+}
+
+/** Vectors that tell how often eight kinds of letters stand in a text. */
+function embed(texts: readonly string[]) {
+  const vectors = new Float32Array(texts.length * dimensions);
+  texts.forEach((text, row) => {
+    const vector = vectors.subarray(row * dimensions, (row + 1) * dimensions).fill(0.01);
+    for (let i = 0; i < text.length; i += 1) vector[text.charCodeAt(i) % dimensions]! += 1;
+    const length = Math.hypot(...vector);
+    vector.forEach((value, i) => {
+      vector[i] = value / length;
+    });
+  });
+  return { vectors, dimensions, tokens: texts.length, inferenceMs: 0 };
+}
