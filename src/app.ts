@@ -13,6 +13,7 @@ import { limits } from './base/limits.ts';
 import { createLogger, type Logger } from './base/logger.ts';
 import { Metrics } from './base/metrics.ts';
 import type { Settings } from './config/schema.ts';
+import { CollectionIndex } from './engine/collection-index.ts';
 import { Door } from './http/handle.ts';
 import { defaultBounds, openDoor } from './http/listen.ts';
 import type { Readiness } from './http/pages.ts';
@@ -101,7 +102,7 @@ export interface App {
 }
 
 /** Everything that reads or writes one data directory. */
-async function buildStorage(data: DataDirectory, logger: Logger) {
+async function buildStorage(settings: Settings, data: DataDirectory, logger: Logger) {
   const { store } = data;
   const parts = {
     sequence: await Sequence.open(store),
@@ -114,6 +115,7 @@ async function buildStorage(data: DataDirectory, logger: Logger) {
     counts: new Counts(store),
     meter: new UsageMeter({ store, clock, logger }),
   };
+  CollectionIndex.useSearchThreads(settings.searchThreads);
   const indexes = new Indexes({ ...parts, folder: data.indexPath, logger });
   return {
     ...parts,
@@ -491,7 +493,7 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger)
     chance,
   });
   opened.add(() => data.close());
-  const storage = await buildStorage(data, logger);
+  const storage = await buildStorage(settings, data, logger);
   storage.meter.start();
   opened.add(() => storage.meter.close());
   opened.add(() => storage.indexes.close());

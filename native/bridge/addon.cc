@@ -228,6 +228,11 @@ Napi::Value Waiting(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().Waiting()));
 }
 
+Napi::Value UseSearchThreads(const Napi::CallbackInfo& info) {
+  Registry::UseSearchThreads(info[0].As<Napi::Number>().Uint32Value());
+  return info.Env().Undefined();
+}
+
 // The engine's threads run until the process ends, but Node unloads an addon with the last environment that uses
 // it. Opening the library once more, never to be closed, keeps the code of those threads in place.
 void StayLoaded() {
@@ -252,6 +257,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionSnapshot", Napi::Function::New<Guarded<Snapshot>>(env, "collectionSnapshot"));
   add("collectionStatistics", Napi::Function::New<Guarded<Statistics>>(env, "collectionStatistics"));
   add("collectionDrop", Napi::Function::New<Guarded<Drop>>(env, "collectionDrop"));
+  add("useSearchThreads", Napi::Function::New<Guarded<UseSearchThreads>>(env, "useSearchThreads"));
   add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
   add("cancelNew", Napi::Function::New<Guarded<NewCancel>>(env, "cancelNew"));
   add("cancel", Napi::Function::New<Guarded<Cancel>>(env, "cancel"));

@@ -8,9 +8,8 @@ std::shared_ptr<Completions> Completions::Create(Napi::Env env) {
   const std::shared_ptr<Completions> completions(new Completions());
   // The environment holds one reference, given back by EnvironmentEnds.
   auto* const held = new std::shared_ptr<Completions>(completions);
-  const napi_status created =
-      napi_create_threadsafe_function(env, nullptr, nullptr, Napi::String::New(env, "quarry"), 0, 1, nullptr, nullptr,
-                                      held, Drain, &completions->wake_);
+  const napi_status created = napi_create_threadsafe_function(env, nullptr, nullptr, Napi::String::New(env, "quarry"),
+                                                              0, 1, nullptr, nullptr, held, Drain, &completions->wake_);
   if (created != napi_ok) {
     delete held;
     throw Napi::Error::New(env, "the completion queue cannot be made");

@@ -34,7 +34,7 @@ class Completions : public std::enable_shared_from_this<Completions> {
   napi_threadsafe_function wake_ = nullptr;
   size_t begun_ = 0;  // JavaScript thread only
   std::mutex mutex_;
-  bool alive_ = true;              // guarded by mutex_
+  bool alive_ = true;               // guarded by mutex_
   std::vector<Completion> posted_;  // guarded by mutex_
 };
 

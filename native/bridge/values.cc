@@ -120,8 +120,8 @@ SearchRequest ToSearchRequest(const Napi::Object& query, uint32_t dimensions) {
       if (!std::isfinite(value)) throw Wrong(env, "vector", "of finite numbers");
     }
   }
-  const auto hashes = ToTypedArray<Napi::BigUint64Array>(query.Get("hashes"), napi_biguint64_array, "hashes",
-                                                         "a BigUint64Array");
+  const auto hashes =
+      ToTypedArray<Napi::BigUint64Array>(query.Get("hashes"), napi_biguint64_array, "hashes", "a BigUint64Array");
   const Napi::Float32Array weights = ToFloats(query.Get("weights"), "weights");
   const auto groups =
       ToTypedArray<Napi::Uint32Array>(query.Get("groups"), napi_uint32_array, "groups", "a Uint32Array");

@@ -83,8 +83,7 @@ void AttributeIndex::Collect(const FilterStep& step, Bitset* matches) const {
   auto last = column.end();
   switch (step.op) {
     case FilterOperator::kAnd:
-    case FilterOperator::kOr:
-      return;
+    case FilterOperator::kOr: return;
     case FilterOperator::kEqual:
     case FilterOperator::kNotEqual:
     case FilterOperator::kIn:
@@ -93,18 +92,10 @@ void AttributeIndex::Collect(const FilterStep& step, Bitset* matches) const {
         if (const auto entry = column.find(value); entry != column.end()) entry->second.AddTo(matches);
       }
       return;
-    case FilterOperator::kGreater:
-      first = column.upper_bound(step.values.front());
-      break;
-    case FilterOperator::kGreaterOrEqual:
-      first = column.lower_bound(step.values.front());
-      break;
-    case FilterOperator::kLess:
-      last = column.lower_bound(step.values.front());
-      break;
-    case FilterOperator::kLessOrEqual:
-      last = column.upper_bound(step.values.front());
-      break;
+    case FilterOperator::kGreater: first = column.upper_bound(step.values.front()); break;
+    case FilterOperator::kGreaterOrEqual: first = column.lower_bound(step.values.front()); break;
+    case FilterOperator::kLess: last = column.lower_bound(step.values.front()); break;
+    case FilterOperator::kLessOrEqual: last = column.upper_bound(step.values.front()); break;
   }
   for (; first != last; ++first) first->second.AddTo(matches);
 }

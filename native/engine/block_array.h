@@ -33,8 +33,8 @@ class BlockArray {
   void Reserve(size_t rows) {
     while (reserved_ < rows) {
       const size_t block = BlockOf(reserved_);
-      void* start = mmap(nullptr, BlockBytes(block), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      void* start =
+          mmap(nullptr, BlockBytes(block), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (start == MAP_FAILED) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
       // Advice only: a kernel without huge pages serves small ones. Small blocks would waste half a huge page.

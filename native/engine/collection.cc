@@ -214,8 +214,7 @@ void Collection::CompactIfWorthwhile(uint32_t shard) {
   Writer& writer = *writers_[shard];
   const std::shared_ptr<Shard> current = CurrentShard(shard);
   const auto worthwhile = [](uint64_t dead, uint64_t all) { return dead >= kDeadMin && dead * kDeadShare >= all; };
-  if (!worthwhile(current->DeadRows(), current->Rows()) &&
-      !worthwhile(current->DeadDocuments(), current->Slots())) {
+  if (!worthwhile(current->DeadRows(), current->Rows()) && !worthwhile(current->DeadDocuments(), current->Slots())) {
     return;
   }
   if (writer.compacting.exchange(true)) return;
@@ -255,7 +254,9 @@ void Collection::Compact(uint32_t shard) {
 bool Collection::CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots) {
   const auto successor = std::make_shared<Shard>(options_.dimensions);
   std::vector<uint32_t> origins;
-  if (!successor->CopyFrom(*old, slots, [this] { return closed(); }, &origins)) return false;
+  if (!successor->CopyFrom(
+          *old, slots, [this] { return closed(); }, &origins))
+    return false;
   successor->AdoptStates(*old, origins);
   const std::lock_guard lock(writer->mutex);
   // Again, so that an arrival of a version that was committed meanwhile does not take its place.
@@ -329,8 +330,8 @@ Status Collection::WriteShard(uint32_t shard, const SnapshotMoment& moment, uint
   }
   const SnapshotPermit permit{
       [this] { return closed() ? Status(Code::kClosed, "the collection is closed") : Status(); }, &fileMutex_};
-  const Status status = WriteSnapshot(written, point, {options_.dimensions, shard, options_.shards},
-                                      SnapshotPath(shard), permit, bytes);
+  const Status status =
+      WriteSnapshot(written, point, {options_.dimensions, shard, options_.shards}, SnapshotPath(shard), permit, bytes);
   if (!status.ok()) return status;
   writer.writtenEpoch = moment.changes[shard];
   writer.onDisk = true;

@@ -130,16 +130,16 @@ class Collection : public std::enable_shared_from_this<Collection> {
   // are added to it; in the end it takes the place of the old shard.
   struct Writer {
     std::mutex mutex;
-    bool copying = false;                  // guarded by mutex
-    std::vector<Arrival> arrivals;         // guarded by mutex
-    size_t arrivalBytes = 0;               // guarded by mutex
-    std::shared_ptr<Shard> successor;      // guarded by mutex
-    std::vector<uint32_t> origins;         // guarded by mutex; of the successor's slots
+    bool copying = false;              // guarded by mutex
+    std::vector<Arrival> arrivals;     // guarded by mutex
+    size_t arrivalBytes = 0;           // guarded by mutex
+    std::shared_ptr<Shard> successor;  // guarded by mutex
+    std::vector<uint32_t> origins;     // guarded by mutex; of the successor's slots
     std::atomic<bool> compacting{false};
-    int64_t sequence = -1;                 // guarded by Collection::mutex_
-    uint64_t epoch = 0;                    // of the last change; guarded by Collection::mutex_
-    uint64_t writtenEpoch = 0;             // guarded by snapshotMutex_
-    bool onDisk = false;                   // guarded by snapshotMutex_
+    int64_t sequence = -1;      // guarded by Collection::mutex_
+    uint64_t epoch = 0;         // of the last change; guarded by Collection::mutex_
+    uint64_t writtenEpoch = 0;  // guarded by snapshotMutex_
+    bool onDisk = false;        // guarded by snapshotMutex_
   };
 
   Collection(const CollectionOptions& options, Background background);
@@ -169,11 +169,11 @@ class Collection : public std::enable_shared_from_this<Collection> {
 
   mutable std::mutex mutex_;
   std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards_;  // guarded by mutex_; replaced, never changed
-  uint64_t epoch_ = 0;       // guarded by mutex_; counts commits
-  int64_t sequence_ = -1;    // guarded by mutex_; the highest committed
-  uint64_t rows_ = 0;        // guarded by mutex_; visible at epoch_
-  uint64_t bodyLength_ = 0;  // guarded by mutex_
-  uint64_t documents_ = 0;   // guarded by mutex_
+  uint64_t epoch_ = 0;                                                 // guarded by mutex_; counts commits
+  int64_t sequence_ = -1;                                              // guarded by mutex_; the highest committed
+  uint64_t rows_ = 0;                                                  // guarded by mutex_; visible at epoch_
+  uint64_t bodyLength_ = 0;                                            // guarded by mutex_
+  uint64_t documents_ = 0;                                             // guarded by mutex_
 };
 
 }  // namespace quarry

@@ -113,7 +113,7 @@ Status MappedFile::Open(const std::string& path) {
   if (descriptor < 0) {
     return errno == ENOENT ? Status(Code::kMissing, "there is no " + path) : IoError("open", path, errno);
   }
-  struct stat facts{};
+  struct stat facts {};
   if (fstat(descriptor, &facts) != 0) {
     const int error = errno;
     close(descriptor);

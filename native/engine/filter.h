@@ -11,9 +11,9 @@
 namespace quarry {
 
 enum class FilterOperator : uint8_t {
-  kAnd = 0,   // pops `arity` sets; of none: everything
-  kOr = 1,    // pops `arity` sets; of none: nothing
-  kEqual = 2, // the comparisons and memberships push one set
+  kAnd = 0,    // pops `arity` sets; of none: everything
+  kOr = 1,     // pops `arity` sets; of none: nothing
+  kEqual = 2,  // the comparisons and memberships push one set
   kNotEqual = 3,
   kGreater = 4,
   kGreaterOrEqual = 5,
@@ -25,9 +25,9 @@ enum class FilterOperator : uint8_t {
 
 struct FilterStep {
   FilterOperator op;
-  uint32_t arity = 0;                // kAnd, kOr
-  std::string attribute;             // the others
-  std::vector<std::string> values;   // one for a comparison, any number for a membership
+  uint32_t arity = 0;               // kAnd, kOr
+  std::string attribute;            // the others
+  std::vector<std::string> values;  // one for a comparison, any number for a membership
 };
 
 // Meaning (a missing attribute is null): comparisons with null are false, kNotEqual and kNotIn with null are true;

@@ -32,8 +32,8 @@ struct GraphScratch {
 
 class Graph {
  public:
-  static constexpr uint32_t kLinksUpper = 16;   // M
-  static constexpr uint32_t kLinksGround = 32;  // 2 M
+  static constexpr uint32_t kLinksUpper = 16;    // M
+  static constexpr uint32_t kLinksGround = 32;   // 2 M
   static constexpr uint32_t kBuildEffort = 200;  // efConstruction
   static constexpr uint32_t kLevelMax = 15;
 
@@ -104,7 +104,7 @@ class Graph {
   std::atomic<uint32_t> rows_{0};  // rows reserved; stored before any of them can be linked to
   std::atomic<uint64_t> entry_{kEmpty};
   std::atomic_flag upperLock_ = ATOMIC_FLAG_INIT;
-  uint32_t upperUsed_ = 0;  // guarded by upperLock_
+  uint32_t upperUsed_ = 0;                       // guarded by upperLock_
   mutable std::atomic_flag locks_[kLocks] = {};  // a row's links are written under locks_[row % kLocks]
 };
 

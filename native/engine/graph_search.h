@@ -21,16 +21,15 @@ inline Graph::Link* Graph::LinksOf(uint32_t row, uint32_t level) const {
 }
 
 template <class Accept, class Stop>
-Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept,
-                             const Stop& stop) const {
+Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
   constexpr uint32_t kStopEvery = 32;
   scratch->frontier.clear();
   scratch->results.clear();
   const uint64_t entry = entry_.load(std::memory_order_acquire);
   if (entry == kEmpty) return Outcome::kDone;
   const auto first = static_cast<uint32_t>(entry);
-  const Near start = Descend(query.vector, {Similarity(query.vector, first), first},
-                             static_cast<uint32_t>(entry >> 32), 0);
+  const Near start =
+      Descend(query.vector, {Similarity(query.vector, first), first}, static_cast<uint32_t>(entry >> 32), 0);
   // Loaded after the descent, so that it covers every row met so far; rows that appear later are skipped.
   const uint32_t rows = rows_.load(std::memory_order_acquire);
   auto& frontier = scratch->frontier;

@@ -10,8 +10,8 @@ namespace {
 
 // Masked extracts instead of _mm512_reduce_add_ps and casts, whose headers make GCC 12 warn.
 float Sum(__m512 sixteen) {
-  const __m256 eight = _mm256_add_ps(_mm512_maskz_extractf32x8_ps(0xff, sixteen, 0),
-                                     _mm512_maskz_extractf32x8_ps(0xff, sixteen, 1));
+  const __m256 eight =
+      _mm256_add_ps(_mm512_maskz_extractf32x8_ps(0xff, sixteen, 0), _mm512_maskz_extractf32x8_ps(0xff, sixteen, 1));
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));

@@ -59,10 +59,10 @@ class Postings {
   };
   struct List {
     uint64_t hash = 0;
-    Block* tail = nullptr;             // writer only
-    uint32_t lastRow = 0;              // writer only
+    Block* tail = nullptr;  // writer only
+    uint32_t lastRow = 0;   // writer only
     std::atomic<uint32_t> count{0};
-    Block first;                       // its bytes follow the list in memory
+    Block first;  // its bytes follow the list in memory
   };
 
   Postings();

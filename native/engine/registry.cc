@@ -1,6 +1,7 @@
 #include "engine/registry.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <thread>
 #include <utility>
@@ -30,6 +31,8 @@ ThreadPool::Job Once(std::function<Status()> work, Registry::Done done) {
   };
 }
 
+std::atomic<size_t> searchThreads{0};
+
 }  // namespace
 
 CollectionHandle::CollectionHandle(Registry* registry, std::shared_ptr<Collection> collection)
@@ -42,8 +45,11 @@ Registry& Registry::Instance() {
   return *instance;
 }
 
+void Registry::UseSearchThreads(size_t threads) { searchThreads = threads; }
+
 Registry::Registry()
-    : searching_(std::max(1U, std::thread::hardware_concurrency()), kWaitingSearchesMax, false),
+    : searching_(searchThreads > 0 ? searchThreads.load() : std::max(1U, std::thread::hardware_concurrency()),
+                 kWaitingSearchesMax, false),
       files_(kFileThreads, kWaitingJobsMax, false),
       compacting_(1, kWaitingJobsMax, true) {}
 
@@ -113,18 +119,16 @@ void Registry::ForgetIfUnused(const std::string& id) {
 Status Registry::Stage(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input,
                        Done done) {
   const auto staging = std::make_shared<Collection::Staging>(std::move(collection), shard, std::move(input));
-  const bool accepted =
-      searching_.Submit(ThreadPool::Priority::kSteady, [staging, done = std::move(done)] {
-        if (!staging->Step()) return false;
-        done(staging->status());
-        return true;
-      });
+  const bool accepted = searching_.Submit(ThreadPool::Priority::kSteady, [staging, done = std::move(done)] {
+    if (!staging->Step()) return false;
+    done(staging->status());
+    return true;
+  });
   return accepted ? Status() : Busy();
 }
 
 Status Registry::Query(std::function<Status()> work, Done done) {
-  const bool accepted =
-      searching_.Submit(ThreadPool::Priority::kUrgent, Once(std::move(work), std::move(done)));
+  const bool accepted = searching_.Submit(ThreadPool::Priority::kUrgent, Once(std::move(work), std::move(done)));
   return accepted ? Status() : Busy();
 }
 

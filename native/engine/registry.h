@@ -39,6 +39,8 @@ class CollectionHandle {
 class Registry {
  public:
   static Registry& Instance();
+  // Threads that search; 0, the default, means one per core. Counts only before the first use of the registry.
+  static void UseSearchThreads(size_t threads);
 
   using Opened = std::function<void(Status, std::unique_ptr<CollectionHandle>)>;
   // Opens the collection, or joins those who have it open with the same options.

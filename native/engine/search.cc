@@ -181,7 +181,8 @@ class ShardSearch {
     const Graph::Query ask{query, effort, request_.scanning == Scanning::kNever ? UINT64_MAX : matching / 2};
     GraphScratch& scratch = ThreadScratch().graph;
     const auto outcome =
-        filtered ? shard_.graph().Search(ask, &scratch, [&](uint32_t row) { return filtered_.rows.Has(row); }, stop)
+        filtered ? shard_.graph().Search(
+                       ask, &scratch, [&](uint32_t row) { return filtered_.rows.Has(row); }, stop)
                  : shard_.graph().Search(
                        ask, &scratch, [&](uint32_t row) { return shard_.RowVisible(row, moment_.epoch); }, stop);
     if (outcome == Graph::Outcome::kStopped) return stopped;
@@ -239,8 +240,7 @@ class ShardSearch {
     shard_.postings().ForEach(term.hash, [&](const Posting& posting) {
       if (++decoded % kStopEvery == 0) stopped = request_.patience.Check();
       if (!shard_.RowVisible(posting.row, moment_.epoch)) return stopped.ok();
-      const float frequency =
-          static_cast<float>(posting.body) + kPrefixWeight * static_cast<float>(posting.prefix);
+      const float frequency = static_cast<float>(posting.body) + kPrefixWeight * static_cast<float>(posting.prefix);
       const float length = static_cast<float>(shard_.Facts(posting.row).bodyLength);
       const float norm = kBm25Saturation * (1 - kBm25LengthNorm + perTerm * length);
       matches->push_back({posting.row, term.weight * frequency * (kBm25Saturation + 1) / (frequency + norm)});
@@ -253,8 +253,7 @@ class ShardSearch {
   // occurrence, so adding them up would count it twice.
   static void MergeAlternatives(std::vector<Match>* matches, size_t middle) {
     const auto byRow = [](const Match& left, const Match& right) { return left.row < right.row; };
-    std::inplace_merge(matches->begin(), matches->begin() + static_cast<std::ptrdiff_t>(middle), matches->end(),
-                       byRow);
+    std::inplace_merge(matches->begin(), matches->begin() + static_cast<std::ptrdiff_t>(middle), matches->end(), byRow);
     size_t kept = 0;
     for (size_t i = 1; i < matches->size(); i++) {
       Match& last = (*matches)[kept];
@@ -294,8 +293,7 @@ std::vector<std::vector<QueryTerm>> Grouped(std::vector<QueryTerm> terms) {
 // The row padded with zeros and aligned to a cache line, as the kernels want it.
 class AlignedQuery {
  public:
-  explicit AlignedQuery(const std::vector<float>& vector)
-      : lines_(PaddedDimensions(vector.size()) / kRowAlignment) {
+  explicit AlignedQuery(const std::vector<float>& vector) : lines_(PaddedDimensions(vector.size()) / kRowAlignment) {
     for (size_t i = 0; i < vector.size(); i++) lines_[i / kRowAlignment].values[i % kRowAlignment] = vector[i];
   }
   const float* get() const { return lines_.empty() ? nullptr : lines_.front().values; }
@@ -435,8 +433,7 @@ Status Search(const Moment& moment, const SearchRequest& request, SearchHits* hi
   return CollectionSearch(moment, request).Run(hits);
 }
 
-Status ListVersions(const Moment& moment, const FilterProgram* filter, uint64_t limit,
-                    std::vector<double>* versions) {
+Status ListVersions(const Moment& moment, const FilterProgram* filter, uint64_t limit, std::vector<double>* versions) {
   if (limit == 0) return {};
   ForEachVersion(moment, filter, [&](uint64_t version) {
     versions->push_back(static_cast<double>(version));

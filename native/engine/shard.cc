@@ -27,10 +27,7 @@ Status DocumentInput::Check(uint32_t dimensions) {
 }
 
 Shard::Shard(uint32_t dimensions)
-    : dimensions_(dimensions),
-      stride_(PaddedDimensions(dimensions)),
-      vectors_(stride_),
-      graph_(vectors_, stride_) {}
+    : dimensions_(dimensions), stride_(PaddedDimensions(dimensions)), vectors_(stride_), graph_(vectors_, stride_) {}
 
 uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
   const uint32_t slot = slots_.load(std::memory_order_relaxed);
@@ -230,8 +227,7 @@ void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origin
         staged != stagedVersions_.end() && staged->second.slot == slot) {
       stagedVersions_.erase(staged);
     }
-    if (const auto live = liveVersions_.find(document.version);
-        live != liveVersions_.end() && live->second == slot) {
+    if (const auto live = liveVersions_.find(document.version); live != liveVersions_.end() && live->second == slot) {
       liveVersions_.erase(live);
     }
     if (death == kNever) {

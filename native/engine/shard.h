@@ -23,11 +23,11 @@ namespace quarry {
 // One version of a document as it is staged. Checked: `Check` has returned ok.
 struct DocumentInput {
   uint64_t version = 0;
-  std::vector<float> vectors;    // rows x dimensions, each row of unit length
-  std::vector<uint64_t> terms;   // the term block's bytes, in words for its alignment
+  std::vector<float> vectors;   // rows x dimensions, each row of unit length
+  std::vector<uint64_t> terms;  // the term block's bytes, in words for its alignment
   size_t termBytes = 0;
   Attributes attributes;
-  TermBlock block;               // view of `terms`, set by Check
+  TermBlock block;  // view of `terms`, set by Check
 
   // Tells whether the parts agree with each other and with the dimensions of the collection.
   Status Check(uint32_t dimensions);
@@ -111,8 +111,7 @@ class Shard {
 
   // Fills this empty shard with the documents of `source` below `slots` that are not dead, as staged documents, and
   // sets origins[new slot] to the old slot. False when `stop` said so. Nobody else uses this shard yet.
-  bool CopyFrom(const Shard& source, uint32_t slots, const std::function<bool()>& stop,
-                std::vector<uint32_t>* origins);
+  bool CopyFrom(const Shard& source, uint32_t slots, const std::function<bool()>& stop, std::vector<uint32_t>* origins);
   // Takes over births and deaths of the slots' origins. Cheap where nothing changed since the last call.
   void AdoptStates(const Shard& source, const std::vector<uint32_t>& origins);
 
@@ -167,9 +166,9 @@ class Shard {
   std::atomic<uint64_t> deadRows_{0};
   std::atomic<uint64_t> deadDocuments_{0};
 
-  mutable std::mutex versionsMutex_;                           // the innermost lock
-  std::unordered_map<uint64_t, Staged> stagedVersions_;        // guarded by versionsMutex_
-  std::unordered_map<uint64_t, uint32_t> liveVersions_;        // guarded by versionsMutex_
+  mutable std::mutex versionsMutex_;                     // the innermost lock
+  std::unordered_map<uint64_t, Staged> stagedVersions_;  // guarded by versionsMutex_
+  std::unordered_map<uint64_t, uint32_t> liveVersions_;  // guarded by versionsMutex_
 };
 
 }  // namespace quarry

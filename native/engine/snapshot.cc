@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kMagic = 0x3144524148535951;  // the bytes "QYSHARD1"
 
 enum Section : uint32_t { kDocuments, kRows, kVectors, kGround, kUpper, kAttributes, kPostings, kSections };
-constexpr std::array<const char*, kSections> kSectionNames = {"documents", "rows",       "vectors", "ground links",
+constexpr std::array<const char*, kSections> kSectionNames = {"documents",   "rows",       "vectors", "ground links",
                                                               "upper links", "attributes", "postings"};
 
 struct SectionEntry {
@@ -176,8 +176,9 @@ class SnapshotWriter {
   }
   void Postings(SectionWriter* out) const {
     auto lists = shard_.postings().Lists();
-    std::sort(lists.begin(), lists.end(),
-              [](const quarry::Postings::List* left, const quarry::Postings::List* right) { return left->hash < right->hash; });
+    std::sort(lists.begin(), lists.end(), [](const quarry::Postings::List* left, const quarry::Postings::List* right) {
+      return left->hash < right->hash;
+    });
     std::vector<uint8_t> bytes;
     for (const quarry::Postings::List* list : lists) {
       bytes.clear();

@@ -79,6 +79,8 @@ export interface Addon {
   collectionSnapshot(handle: CollectionHandle): Promise<{ sequence: number; bytes: number }>;
   collectionStatistics(handle: CollectionHandle): NativeStatistics;
   collectionDrop(handle: CollectionHandle): Promise<void>;
+  /** Threads of the engine that search; counts only before the first collection of the process is opened. */
+  useSearchThreads(count: number): void;
   /** Searches, listings and stagings of all collections that wait for a thread of the engine. */
   waiting(): number;
   cancelNew(): CancelFlag;

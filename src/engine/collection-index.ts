@@ -127,6 +127,11 @@ export class CollectionIndex {
     }
   }
 
+  /** How many threads of the process search; say it before the first collection is opened. Default: one per core. */
+  static useSearchThreads(count: number): void {
+    addon.useSearchThreads(count);
+  }
+
   /** Searches, listings and stagings of all collections of the process that wait for a thread of the engine. */
   static waiting(): number {
     return addon.waiting();

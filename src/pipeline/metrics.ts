@@ -1,4 +1,5 @@
 import type { Metrics } from '../base/metrics.ts';
+import { CollectionIndex } from '../engine/collection-index.ts';
 import type { Collections } from '../store/collections.ts';
 import type { Counts } from '../store/counts.ts';
 import { indexStatuses } from '../store/documents.ts';
@@ -43,6 +44,11 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
       'quarry_index_dead_rows',
       'Rows of replaced documents, not compacted yet.',
       () => indexes.statistics().deadRows,
+    ],
+    [
+      'quarry_search_waiting',
+      'Searches that wait for a thread of the engine.',
+      () => CollectionIndex.waiting(),
     ],
     ['quarry_memory_resident_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss()],
     [

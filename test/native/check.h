@@ -47,25 +47,25 @@ inline int RunAll(int count, char** words) {
 
 #define QUARRY_JOIN_(left, right) left##right
 #define QUARRY_JOIN(left, right) QUARRY_JOIN_(left, right)
-#define QUARRY_TEST_(title, name)                                   \
-  static void name();                                               \
+#define QUARRY_TEST_(title, name)                                                  \
+  static void name();                                                              \
   static const quarry::test::Register QUARRY_JOIN(name, _registered)(title, name); \
   static void name()
 #define TEST(title) QUARRY_TEST_(title, QUARRY_JOIN(test_, __LINE__))
 
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      std::printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);         \
-      quarry::test::Failures()++;                                                   \
-    }                                                                               \
+#define CHECK(condition)                                                    \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
+      std::printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+      quarry::test::Failures()++;                                           \
+    }                                                                       \
   } while (false)
 
 // For what later lines depend on.
-#define REQUIRE(condition)                                                          \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      std::printf("%s:%d: required: %s\n", __FILE__, __LINE__, #condition);         \
-      std::exit(1);                                                                 \
-    }                                                                               \
+#define REQUIRE(condition)                                                  \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
+      std::printf("%s:%d: required: %s\n", __FILE__, __LINE__, #condition); \
+      std::exit(1);                                                         \
+    }                                                                       \
   } while (false)

@@ -19,8 +19,8 @@ struct Fixture {
   uint64_t sequence = 0;
 
   explicit Fixture(uint32_t shards = 1) {
-    REQUIRE(Collection::Open({"test", kDimensions, shards, folder.path() + "/c"}, background.Function(), &collection)
-                .ok());
+    REQUIRE(
+        Collection::Open({"test", kDimensions, shards, folder.path() + "/c"}, background.Function(), &collection).ok());
   }
   std::shared_ptr<DocumentInput> Document(uint64_t version, uint32_t rows) {
     std::vector<std::vector<float>> vectors;
@@ -31,9 +31,7 @@ struct Fixture {
     }
     return test::MakeDocument(version, vectors, terms, {{"parity", {version % 2 == 0 ? "even" : "odd"}}});
   }
-  void Stage(uint64_t version, uint32_t rows) {
-    REQUIRE(test::Stage(collection, 0, Document(version, rows)).ok());
-  }
+  void Stage(uint64_t version, uint32_t rows) { REQUIRE(test::Stage(collection, 0, Document(version, rows)).ok()); }
   Status Commit(std::optional<uint64_t> add, std::optional<uint64_t> remove) {
     return collection->Commit({++sequence, 0, add, remove});
   }

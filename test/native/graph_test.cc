@@ -119,8 +119,7 @@ TEST("a graph search stops when it is told to and when its budget is spent") {
   CHECK(sample.graph.Search({query, 10, UINT64_MAX}, &scratch, nothing, [] { return true; }) ==
         Graph::Outcome::kStopped);
   CHECK(sample.graph.Search({query, 10, 100}, &scratch, nothing, [] { return false; }) == Graph::Outcome::kBudget);
-  CHECK(sample.graph.Search({query, 10, UINT64_MAX}, &scratch, nothing, [] { return false; }) ==
-        Graph::Outcome::kDone);
+  CHECK(sample.graph.Search({query, 10, UINT64_MAX}, &scratch, nothing, [] { return false; }) == Graph::Outcome::kDone);
 }
 
 }  // namespace

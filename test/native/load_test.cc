@@ -151,8 +151,8 @@ class Load {
   std::atomic<size_t> compactions_{0};
   std::atomic<size_t> snapshots_{0};
   std::mutex commitMutex_;
-  uint64_t sequence_ = 0;        // guarded by commitMutex_
-  std::set<uint64_t> present_;   // guarded by commitMutex_
+  uint64_t sequence_ = 0;       // guarded by commitMutex_
+  std::set<uint64_t> present_;  // guarded by commitMutex_
   std::mutex backgroundMutex_;
   std::deque<std::function<void()>> jobs_;  // guarded by backgroundMutex_
 };

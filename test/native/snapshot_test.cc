@@ -33,8 +33,8 @@ void Fill(const std::shared_ptr<Collection>& collection, uint32_t shards, uint64
       vectors.push_back(cloud.Next());
       terms.push_back({{version % 7, {static_cast<uint16_t>(version), 0}}, {100 + version, {1, 3}}});
     }
-    const auto input = test::MakeDocument(version, vectors, terms,
-                                          {{"mod", {std::to_string(version % 3)}}, {"list:all", {"a", "b"}}});
+    const auto input =
+        test::MakeDocument(version, vectors, terms, {{"mod", {std::to_string(version % 3)}}, {"list:all", {"a", "b"}}});
     const auto shard = static_cast<uint32_t>(version % shards);
     REQUIRE(test::Stage(collection, shard, input).ok());
     if (version == documents) continue;
