@@ -4,7 +4,7 @@ import type { Seeded } from '../store/seeded.ts';
 
 /**
  * A store of which one process after another is the owner: writes fail at random, some at once and some a while
- * later, and after `crash` nothing reaches the caller any more, whether it was written or not.
+ * later, and `crash` loses those that wait; of the others the caller does not learn whether they were written.
  */
 export class FlakyStore implements Store {
   /** Writes that fail, of a hundred. */
@@ -13,6 +13,7 @@ export class FlakyStore implements Store {
   readonly #store: Store;
   readonly #chance: Seeded;
   #failing: Promise<never> | null = null;
+  #last: Promise<void> = Promise.resolve();
   #crashed = false;
 
   constructor(store: Store, chance: Seeded) {
@@ -37,6 +38,17 @@ export class FlakyStore implements Store {
     // Like the real one: what is queued behind a failing write fails with it.
     if (this.#failing !== null) return this.#failing;
     if (this.#chance.below(100) < this.failures) return this.#fail();
+    const written = this.#later(operations, options);
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  /** In the order of the calls, each some turns later; what a crash catches waiting is lost. */
+  async #later(operations: readonly Operation[], options?: WriteOptions): Promise<void> {
+    const before = this.#last;
+    for (let turns = this.#chance.below(6); turns > 0; turns -= 1) await turn();
+    await before;
+    if (this.#crashed) return gone();
     await this.#store.write(operations, options);
     if (this.#crashed) return gone();
   }
@@ -59,12 +71,16 @@ export class FlakyStore implements Store {
     const refused = new AppError('reserve_reached', 'the disk is full', { retryAfterMs: 1 });
     if (this.#chance.below(2) === 0) return Promise.reject(refused);
     this.#failing = (async () => {
-      for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+      for (let turns = 0; turns < 3; turns += 1) await turn();
       this.#failing = null;
       throw refused;
     })();
     return this.#failing;
   }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function gone(): never {
