@@ -88,13 +88,14 @@ export class ServerProcess {
     return this.#ended;
   }
 
-  /** Calls an operation of the API. Throws `Lost` when the server is gone. */
+  /** Calls an operation of the API. Throws `Lost` when the server is gone or going. */
   async call(operation: string, body: object): Promise<Reply> {
     const reply = await this.request(`/v1/${operation}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
+    if (reply.status === 503) throw new Lost('the server is stopping');
     return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString()) };
   }
 

@@ -187,17 +187,11 @@ async function outcomeOf(parse: ProcessOptions['parse'], task: ParseTask): Promi
 /** What workers/chunk.ts does. */
 function chunk(task: ChunkTask): ChunkTaskResult {
   const { chunks, pageStarts, length } = chunkDocument(task);
-  const { block, tokens } = analyseChunks(
-    chunks.filter(({ blank }) => !blank),
-    task.language,
-  );
-  return {
-    chunks: chunks.map((entry) => ({ ...entry, language: null })),
-    pageStarts,
-    length,
-    terms: block,
-    tokens,
-  };
+  const rows = chunks.filter(({ blank }) => !blank);
+  const { block, tokens, languages } = analyseChunks(rows, task.language);
+  const languageOf = new Map(rows.map((entry, row) => [entry, languages[row] ?? null]));
+  const analysed = chunks.map((entry) => ({ ...entry, language: languageOf.get(entry) ?? null }));
+  return { chunks: analysed, pageStarts, length, terms: block, tokens };
 }
 
 /** Vectors that tell how often eight kinds of letters stand in a text. */

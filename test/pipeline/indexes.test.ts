@@ -1,0 +1,155 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { CollectionIndex } from '../../src/engine/collection-index.ts';
+import { addText, diskFull, find, rooms } from './held-store.ts';
+
+const words = ['anchor', 'ballast', 'capstan', 'davit', 'ensign', 'fathom', 'gunwale', 'hawser'];
+
+async function filled(t: Parameters<typeof rooms>[0]) {
+  const first = await rooms(t);
+  for (const word of words) await addText(first, `${word}.txt`, `a text about the ${word}`);
+  return first;
+}
+
+/** What the files on disk hold, beside the process that wrote them. */
+async function versionsOnDisk(folder: string, collectionId: string): Promise<number[]> {
+  const copy = join(folder, 'copy');
+  mkdirSync(copy, { recursive: true });
+  const directory = join(folder, 'index', collectionId);
+  for (const name of readdirSync(directory))
+    writeFileSync(join(copy, name), readFileSync(join(directory, name)));
+  const index = await CollectionIndex.open({
+    collectionId: '00000000-0000-4000-8000-00000000000f',
+    dimensions: 8,
+    shards: 8,
+    directory: copy,
+  });
+  const found = await index.list(null, 1_000);
+  await index.drop();
+  return [...found].sort();
+}
+
+t.test('a snapshot holds no change whose write has not reached the disk', async (t) => {
+  const { writer, indexes, store, papers, folder, documents } = await filled(t);
+  const doomed = documents.get(papers.collectionId, 'anchor.txt')!.version;
+  const release = store.hold();
+  const removing = writer.remove(papers, ['anchor.txt']);
+  await wait(5);
+  t.equal(indexes.get(papers.collectionId).count(null), words.length - 1, 'search has switched already');
+  let isWritten = false;
+  const snapshot = indexes.snapshot().then(() => {
+    isWritten = true;
+  });
+  await wait(50);
+  t.notOk(isWritten, 'it waits for the write');
+  store.failure = diskFull();
+  release();
+  await t.rejects(removing, { code: 'reserve_reached' });
+  await snapshot;
+  store.failure = null;
+  await indexes.snapshot();
+  t.ok((await versionsOnDisk(folder, papers.collectionId)).includes(doomed), 'what was not deleted is there');
+});
+
+t.test('while a snapshot is written, documents are added and deleted on', async (t) => {
+  const first = await filled(t);
+  const snapshot = first.indexes.snapshot();
+  await addText(first, 'keel.txt', 'a text about the keel');
+  await first.writer.remove(first.papers, ['davit.txt']);
+  await snapshot;
+  t.same([await find(first, 'keel'), await find(first, 'davit')], [['keel.txt'], []]);
+});
+
+t.test(
+  'when the disk refuses a deletion, an overwrite or a first indexing, search answers as before',
+  async (t) => {
+    const first = await filled(t);
+    const { writer, store, papers, indexes } = first;
+    store.failure = diskFull();
+    await t.rejects(writer.remove(papers, ['anchor.txt', 'davit.txt']), { code: 'reserve_reached' });
+    store.failure = null;
+    t.same([await find(first, 'anchor'), await find(first, 'davit')], [['anchor.txt'], ['davit.txt']]);
+    t.equal(indexes.get(papers.collectionId).count(null), words.length);
+    await addText(first, 'anchor.txt', 'now about the bollard');
+    t.same([await find(first, 'anchor'), await find(first, 'bollard')], [[], ['anchor.txt']]);
+  },
+);
+
+t.test('a snapshot that fails keeps no later one from being written', async (t) => {
+  const { indexes, store } = await filled(t);
+  store.failure = diskFull();
+  await t.rejects(indexes.snapshot(), { code: 'reserve_reached' }, 'the change log cannot be trimmed');
+  store.failure = null;
+  await indexes.snapshot();
+  t.pass('the next one is');
+});
+
+t.test(
+  'after a restart search knows the same: from snapshots, from the change log, and from the store alone',
+  async (t) => {
+    const damages: readonly (readonly [string, (folder: string) => void])[] = [
+      ['nothing is damaged', () => {}],
+      [
+        'one shard is cut off',
+        (folder) => writeFileSync(shardOf(folder), readFileSync(shardOf(folder)).subarray(0, 90)),
+      ],
+      [
+        'one shard has a wrong byte',
+        (folder) =>
+          writeFileSync(
+            shardOf(folder),
+            readFileSync(shardOf(folder)).map((byte, i) => (i === 200 ? byte ^ 1 : byte)),
+          ),
+      ],
+      ['one shard is missing', (folder) => rmSync(shardOf(folder))],
+      ['all shards are missing', (folder) => rmSync(folder, { recursive: true })],
+    ];
+    for (const [what, damage] of damages) {
+      const first = await filled(t);
+      await first.indexes.snapshot();
+      await addText(first, 'late.txt', 'a late text about the lantern');
+      await first.writer.remove(first.papers, ['fathom.txt']);
+      await first.ingest.close();
+      await first.indexes.close();
+      damage(join(first.folder, 'index', first.papers.collectionId));
+      const second = { ...(await first.again()), papers: first.papers };
+      const found = await Promise.all([...words, 'lantern'].map((word) => find(second, word)));
+      const expected = words.map((word) => (word === 'fathom' ? [] : [`${word}.txt`]));
+      t.same(found, [...expected, ['late.txt']], what);
+      t.equal(second.indexes.get(first.papers.collectionId).count(null), words.length, `${what}: each once`);
+      await second.close();
+    }
+  },
+);
+
+function shardOf(folder: string): string {
+  const files = readdirSync(folder).map((name) => join(folder, name));
+  return files.reduce((a, b) => (readFileSync(a).length >= readFileSync(b).length ? a : b));
+}
+
+t.test(
+  'a deleted collection is out of service at once and leaves no files, also when its deletion was cut short',
+  async (t) => {
+    const first = await filled(t);
+    const { indexes, papers, folder } = first;
+    const orphan = join(folder, 'index', '00000000-0000-4000-8000-0000000000aa');
+    mkdirSync(orphan);
+    writeFileSync(join(orphan, 'shard-00.quarry'), 'left by a crash');
+    const snapshot = indexes.snapshot();
+    await first.deleteCollection(papers);
+    t.throws(() => indexes.get(papers.collectionId), { code: 'unavailable' });
+    await snapshot;
+    t.equal(await indexes.removeOrphans(), 1);
+    await indexes.close();
+    t.same(readdirSync(join(folder, 'index')), []);
+  },
+);
+
+t.test('the shards close at any moment and twice, and open no more afterwards', async (t) => {
+  const { indexes, papers, folder } = await filled(t);
+  await Promise.all([indexes.snapshot(), indexes.close(), indexes.close()]);
+  await t.rejects(indexes.open(papers), { code: 'unavailable' });
+  t.ok(existsSync(join(folder, 'index', papers.collectionId)));
+});

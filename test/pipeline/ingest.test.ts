@@ -1,0 +1,175 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import { addText, diskFull, find, type Rooms, rooms, textDocument } from './held-store.ts';
+
+/** Time that runs `speed` times as fast, so that retries come soon. */
+function fastClock(speed: number) {
+  const start = performance.now();
+  const elapsed = () => (performance.now() - start) * speed;
+  return { now: () => 1_700_000_000_000 + elapsed(), monotonic: elapsed };
+}
+
+async function addFile({ blobs, writer, papers }: Rooms, path: string): Promise<number> {
+  const file = await blobs.put(Buffer.from(`the bytes of ${path}`));
+  const { version } = await writer.add(papers, {
+    ...textDocument(path, ''),
+    contentKind: 'auto',
+    rawHash: file.hash,
+    size: file.size,
+    pages: null,
+  });
+  file.release();
+  return version;
+}
+
+const settled = (rooms: Rooms, version: number) => rooms.ingest.settled(version, AbortSignal.timeout(30_000));
+const record = ({ documents, papers }: Rooms, path: string) => documents.get(papers.collectionId, path);
+
+t.test('a parser in trouble is tried again, and the document is indexed when it recovers', async (t) => {
+  let calls = 0;
+  const parse = async () => {
+    calls += 1;
+    if (calls < 3) throw new Error('out of luck');
+    return ['recovered text'];
+  };
+  const first = await rooms(t, { parse, clock: fastClock(1_000) });
+  first.ingest.start();
+  const pumping = setInterval(() => first.ingest.start(), 5);
+  await settled(first, await addFile(first, 'a.bin'));
+  clearInterval(pumping);
+  t.match(record(first, 'a.bin'), { status: 'indexed', error: null });
+  t.same(await find(first, 'recovered'), ['a.bin']);
+});
+
+t.test(
+  'a document that always fails ends with a reason, blocks nobody, and can be tried again',
+  async (t) => {
+    let isBroken = true;
+    const parse = async () => {
+      if (isBroken) throw new Error('always');
+      return ['at last'];
+    };
+    const first = await rooms(t, { parse, clock: fastClock(1_000) });
+    const pumping = setInterval(() => first.ingest.start(), 5);
+    const version = await addFile(first, 'a.bin');
+    await addText(first, 'b.txt', 'a text that does not wait');
+    t.equal(record(first, 'b.txt')?.status, 'indexed');
+    await settled(first, version);
+    t.match(record(first, 'a.bin'), {
+      status: 'parsing_failed',
+      live: null,
+      numPages: null,
+      error: { retryable: true },
+    });
+    isBroken = false;
+    await first.writer.retry(first.papers, 'a.bin', 'not_parsed');
+    await settled(first, version);
+    clearInterval(pumping);
+    t.match(record(first, 'a.bin'), { status: 'indexed', error: null });
+  },
+);
+
+t.test('texts never wait for files that take long to parse', async (t) => {
+  let finish = (_: string[]) => {};
+  const slow = new Promise<string[]>((resolve) => {
+    finish = resolve;
+  });
+  const first = await rooms(t, { parse: () => slow });
+  for (let i = 0; i < 20; i += 1) await addFile(first, `${i}.pdf`);
+  await addText(first, 'note.txt', 'a quick note');
+  t.equal(record(first, 'note.txt')?.status, 'indexed');
+  finish(['done']);
+});
+
+t.test(
+  'deleted and overwritten documents end quietly wherever they wait, and whoever waits is told',
+  async (t) => {
+    let finish = (_: string[]) => {};
+    const slow = new Promise<string[]>((resolve) => {
+      finish = resolve;
+    });
+    const first = await rooms(t, { parse: () => slow });
+    const versions = [];
+    for (let i = 0; i < 6; i += 1) versions.push(await addFile(first, `${i}.pdf`));
+    const told = versions.map((version) => settled(first, version));
+    await first.writer.remove(first.papers, ['0.pdf', '1.pdf', '4.pdf']);
+    const overwritten = textDocument('2.pdf', 'now a text', { overwrite: true });
+    const { version } = await first.writer.add(first.papers, overwritten);
+    await Promise.all([told[0], told[1], told[2], told[4], settled(first, version)]);
+    finish(['the parsed page']);
+    await Promise.all([told[3], told[5]]);
+    while (first.ingest.depth > 0) await wait(5);
+    t.same(await find(first, 'parsed'), ['3.pdf', '5.pdf']);
+    t.same(await find(first, 'now'), ['2.pdf']);
+    t.match(first.counts.get(first.papers.collectionId).documents, { indexed: 3, parsing: 0, not_parsed: 0 });
+  },
+);
+
+t.test('work on a deleted collection ends by itself', async (t) => {
+  const first = await rooms(t, { parse: async () => wait(20, ['page']) });
+  for (let i = 0; i < 10; i += 1) await addFile(first, `${i}.pdf`);
+  await first.deleteCollection(first.papers);
+  while (first.ingest.depth > 0) await wait(5);
+  t.equal(record(first, '9.pdf')?.status, 'not_parsed', 'nothing is worked on that will be swept');
+});
+
+t.test('while the disk is full documents wait, and are indexed when there is room again', async (t) => {
+  const first = await rooms(t);
+  const { version } = await first.writer.add(first.papers, textDocument('a.txt', 'patience'));
+  first.store.failure = diskFull();
+  await wait(60);
+  t.not(record(first, 'a.txt')?.status, 'indexed');
+  first.store.failure = null;
+  await settled(first, version);
+  t.match(record(first, 'a.txt'), { status: 'indexed', attempts: 0 });
+});
+
+t.test('a store that cannot be read for a moment loses no work', async (t) => {
+  const first = await rooms(t, { parse: async () => wait(30, ['a page of patience']) });
+  const version = await addFile(first, 'a.pdf');
+  const readable = first.store.refuseReads();
+  await wait(80);
+  readable();
+  await settled(first, version);
+  t.match(record(first, 'a.pdf'), { status: 'indexed' });
+});
+
+t.test('closed in the midst of work, everything goes on at the next start', async (t) => {
+  const first = await rooms(t, { parse: async () => wait(3, ['a page']) });
+  for (let i = 0; i < 12; i += 1) await addFile(first, `${i}.pdf`);
+  await Promise.all([first.ingest.close(), first.ingest.close()]);
+  await first.close();
+  const second = await first.again();
+  while (second.ingest.depth > 0) await wait(5);
+  t.equal(second.counts.get(first.papers.collectionId).documents.indexed, 12);
+});
+
+t.test('a language learned by a write that failed is learned by the next one', async (t) => {
+  const first = await rooms(t);
+  const german =
+    'Der Hafenmeister hat gestern alle Fässer gezählt und die Zahlen in das große Buch geschrieben. '.repeat(
+      20,
+    );
+  await first.writer.add(first.papers, textDocument('a.txt', german));
+  first.store.failure = diskFull();
+  await wait(60);
+  first.store.failure = null;
+  while (first.ingest.depth > 0) await wait(5);
+  t.same(first.collections.byId(first.papers.collectionId)?.languages, ['de']);
+});
+
+t.test('swept collections leave nothing to do', async (t) => {
+  let late = 0;
+  const clock = { now: () => Date.now() + late, monotonic: () => performance.now() };
+  const first = await rooms(t, { clock });
+  for (let i = 0; i < 30; i += 1) await first.writer.add(first.papers, textDocument(`${i}.txt`, `text ${i}`));
+  await first.deleteCollection(first.papers);
+  while (first.ingest.depth > 0) await wait(5);
+  late = limits.garbageDelayMs + 1;
+  await first.clean();
+  t.equal(record(first, '1.txt'), undefined);
+  await first.close();
+  const second = await first.again();
+  t.equal(second.ingest.depth, 0);
+});
