@@ -9,3 +9,23 @@ export function pageOf(pageStarts: Uint32Array, codePoint: number): number {
   }
   return Math.max(0, low - 1);
 }
+
+/** The pieces of a text that lie on one page each, in order. `start`: code point of the text's first one. */
+export function splitByPage(
+  pageStarts: Uint32Array,
+  text: string,
+  start: number,
+): { readonly page: number; readonly text: string }[] {
+  const first = pageOf(pageStarts, start);
+  if ((pageStarts[first + 1] ?? Number.POSITIVE_INFINITY) >= start + text.length)
+    return [{ page: first, text }];
+  const points = [...text];
+  const pieces: { page: number; text: string }[] = [];
+  for (let at = 0; at < points.length; ) {
+    const page = pageOf(pageStarts, start + at);
+    const end = Math.min(points.length, (pageStarts[page + 1] ?? Number.POSITIVE_INFINITY) - start);
+    pieces.push({ page, text: points.slice(at, end).join('') });
+    at = end;
+  }
+  return pieces;
+}

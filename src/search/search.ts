@@ -9,7 +9,7 @@ import { analyseQuery, matchedWords } from '../text/query.ts';
 import { type Candidate, findCandidates } from './candidates.ts';
 import { type Child, scoreChildren } from './children.ts';
 import { blend } from './fuse.ts';
-import { pageOf } from './page-of.ts';
+import { pageOf, splitByPage } from './page-of.ts';
 import { type Passage, passageText, readPassages } from './passages.ts';
 import type { SearchRequest, SearchTimes } from './query-request.ts';
 
@@ -91,6 +91,8 @@ interface Ranked<T> {
 const depthMin = 100;
 /** Rows that each side hands in at most, however few documents they belong to. */
 const depthMax = 16_384;
+/** The same for pages, whose passages have to be read to know them. */
+const pageDepthMax = 4_096;
 /** Best candidates that a reranker reads. */
 const rerankDepth = 100;
 /** Stands for a text that nobody asked to explain. */
@@ -129,7 +131,12 @@ export class Search {
     const { candidates, shards } = await this.#candidates(run, Math.max(depthMin, request.k));
     const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
     const passages = this.#read(run, candidates.slice(0, wanted));
-    const children = scoreChildren(passages, run, this.#options).sort((a, b) => b.score - a.score);
+    let children = scoreChildren(passages, run, this.#options);
+    if (children.length < request.k && candidates.length > wanted) {
+      // Short texts have few precise chunks, but each has one.
+      children = scoreChildren(this.#read(run, candidates.slice(0, request.k)), run, this.#options);
+    }
+    children.sort((a, b) => b.score - a.score);
     const pool = children.slice(0, request.reranker === null ? request.k : Math.max(rerankDepth, request.k));
     const ranked = await this.#rerank(run, pool, childText, (child) => child.score);
     const hits = ranked.slice(0, request.k).map((entry) => this.#childHit(run, entry));
@@ -138,9 +145,7 @@ export class Search {
 
   async pages(request: SearchRequest): Promise<Found<PageHit>> {
     const run = await this.#begin(request);
-    const depth = Math.max(depthMin, request.k * 2);
-    const { candidates, shards } = await this.#candidates(run, depth);
-    const passages = this.#read(run, candidates.slice(0, depth));
+    const { passages, shards } = await this.#pagePassages(run);
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const best = new Map<string, PageHit>();
     // The best page of a passage has the passage's own score, so k of them in order leave nothing better behind.
@@ -175,6 +180,20 @@ export class Search {
       if (hits.size === request.k) break;
     }
     return { hits: this.#documentHits(run, [...hits.values()]), shards: found.shards, times: run.times };
+  }
+
+  /** Passages of at least `k` pages where there are so many: a page of many passages must not hide all others. */
+  async #pagePassages(run: Run): Promise<{ passages: Passage[]; shards: IndexHits['shards'] }> {
+    const { k } = run.request;
+    for (let depth = Math.max(depthMin, k * 2); ; depth *= 4) {
+      const { candidates, shards } = await this.#candidates(run, depth);
+      const passages = this.#read(run, candidates.slice(0, depth));
+      const pages = new Set<string>();
+      for (const { version, chunk } of passages)
+        for (let page = chunk.pageStart; page < chunk.pageEnd; page += 1)
+          pages.add(`${version.version} ${page}`);
+      if (pages.size >= k || candidates.length < depth || depth >= pageDepthMax) return { passages, shards };
+    }
   }
 
   /** Documents that a filter matches, in no particular order; no words, no vectors. */
@@ -311,11 +330,25 @@ export class Search {
     if (starts === undefined) return [];
     const best = new Map<number, number>();
     for (const { index, score } of scoreChildren([passage], run, this.#options)) {
-      const page = pageOf(starts, children[index]!.startCodePoint);
-      best.set(page, Math.max(best.get(page) ?? 0, score));
+      for (const { page, share } of this.#pagesOfChild(run, passage, children[index]!, starts))
+        best.set(page, Math.max(best.get(page) ?? 0, score * share));
     }
     const most = Math.max(...best.values(), Number.EPSILON);
     return [...best].map(([pageIndex, score]) => ({ pageIndex, share: score / most }));
+  }
+
+  /** On short pages one precise chunk lies on several: the one with most of the words it was found by is meant. */
+  #pagesOfChild(
+    { analysed }: Run,
+    { chunk }: Passage,
+    child: StoredChunk['children'][number],
+    starts: Uint32Array,
+  ): { page: number; share: number }[] {
+    const pieces = splitByPage(starts, chunk.text.slice(child.start, child.end), child.startCodePoint);
+    const language = chunk.language as Language | null;
+    const weights = pieces.map(({ text }) => matchedWords(analysed, text, language).length);
+    const most = Math.max(...weights);
+    return pieces.map(({ page }, i) => ({ page, share: (1 + weights[i]!) / (1 + most) }));
   }
 
   #origin(

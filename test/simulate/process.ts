@@ -195,7 +195,7 @@ function chunk(task: ChunkTask): ChunkTaskResult {
 }
 
 /** Vectors that tell how often eight kinds of letters stand in a text. */
-function embed(texts: readonly string[]) {
+export function embed(texts: readonly string[]) {
   const vectors = new Float32Array(texts.length * dimensions);
   texts.forEach((text, row) => {
     const vector = vectors.subarray(row * dimensions, (row + 1) * dimensions).fill(0.01);
