@@ -4,11 +4,12 @@ import type { Chance } from '../base/ids.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
 import type { RenderOutcome, RenderTask } from '../parsing/parse-task.ts';
 import type { Blobs } from '../store/blobs.ts';
+import { isNoSpace } from '../store/durable-files.ts';
 import type { Pool } from './pools.ts';
 
 export interface PageImagesOptions {
   readonly pool: Pick<Pool, 'run'>;
-  readonly blobs: Blobs;
+  readonly blobs: Pick<Blobs, 'path' | 'size'>;
   /** Folder of the raw files. */
   readonly blobsFolder: string;
   /** Folder of the images; what is in it can be made again. */
@@ -17,6 +18,9 @@ export interface PageImagesOptions {
   readonly bytesMax: number;
   readonly chance: Chance;
 }
+
+/** Hexadecimal digits that an image's name begins with. */
+const hashLength = 64;
 
 interface Cached {
   readonly bytes: number;
@@ -41,6 +45,7 @@ export class PageImages {
       if (name.endsWith('.jpg')) images.#remember(name, (await stat(path)).size);
       else await rm(path, { force: true });
     }
+    await images.removeOrphans();
     return images;
   }
 
@@ -59,6 +64,15 @@ export class PageImages {
       return await drawing;
     } finally {
       this.#drawing.delete(name);
+    }
+  }
+
+  /** Deletes the images of files that are gone. */
+  async removeOrphans(): Promise<void> {
+    for (const name of [...this.#cached.keys()]) {
+      if ((await this.#options.blobs.size(name.slice(0, hashLength))) !== null) continue;
+      this.#forget(name);
+      await rm(join(this.#options.folder, name), { force: true });
     }
   }
 
@@ -81,15 +95,25 @@ export class PageImages {
     const task: RenderTask = { kind: 'render', file: blobs.path(rawHash), folder: blobsFolder, page };
     const outcome = await pool.run<RenderOutcome>(task, { priority: 'query' });
     if (outcome === null || isFailure(outcome)) return null;
-    await this.#keep(name, outcome);
+    try {
+      await this.#keep(name, outcome);
+    } catch (error) {
+      // A full disk keeps nobody from seeing the page: it is drawn again the next time.
+      if (!isNoSpace(error)) throw error;
+    }
     return outcome;
   }
 
   async #keep(name: string, bytes: Uint8Array): Promise<void> {
     const { folder, chance } = this.#options;
     const temporary = join(folder, `${chance.uuid()}.part`);
-    await writeFile(temporary, bytes, { mode: 0o600 });
-    await rename(temporary, join(folder, name));
+    try {
+      await writeFile(temporary, bytes, { mode: 0o600 });
+      await rename(temporary, join(folder, name));
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
     this.#remember(name, bytes.byteLength);
     for (const oldest of this.#cached.keys()) {
       if (this.#bytes <= this.#options.bytesMax) break;

@@ -91,6 +91,8 @@ export class Pool {
       maxThreads: options.threads,
       concurrentTasksPerWorker: 1,
       taskQueue: new PriorityQueue(),
+      // Without it a task that finds no free worker goes behind all its equals, again and again.
+      stricterFIFO: true,
       // Waiting on Atomics keeps an idle worker from ever seeing its own events (a parser process that dies, a port).
       atomics: 'disabled',
     });

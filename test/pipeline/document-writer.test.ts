@@ -1,0 +1,112 @@
+import t from 'tap';
+import { type IndexStatus, indexStatuses } from '../../src/store/documents.ts';
+import { addText, find, type Rooms, rooms, textDocument } from './held-store.ts';
+
+type Change = (rooms: Rooms) => Promise<unknown>;
+const changes: Readonly<Record<string, Change>> = {
+  add: ({ writer, papers }) => writer.add(papers, textDocument('a.txt', 'again')),
+  overwrite: ({ writer, papers }) => writer.add(papers, textDocument('a.txt', 'again', { overwrite: true })),
+  metadata: ({ writer, papers }) => writer.updateMetadata(papers, 'a.txt', { tag: 'new' }),
+  'parse again': ({ writer, papers }) => writer.retry(papers, 'a.txt', 'not_parsed'),
+  'index again': ({ writer, papers }) => writer.retry(papers, 'a.txt', 'not_indexed'),
+  delete: ({ writer, papers }) => writer.remove(papers, ['a.txt']),
+};
+/** What a change makes of each status; an error code where it is refused. */
+const refused = 'precondition_failed';
+const others = { add: 'conflict', overwrite: 'not_indexed', delete: 'gone' };
+const pending = { ...others, metadata: refused, 'parse again': refused, 'index again': refused };
+const outcomes: Readonly<Record<IndexStatus, Readonly<Record<string, string>>>> = {
+  not_parsed: pending,
+  parsing: pending,
+  not_indexed: pending,
+  indexing: pending,
+  indexed: { ...pending, metadata: 'not_indexed' },
+  parsing_failed: { ...pending, 'parse again': 'not_parsed' },
+  indexing_failed: { ...pending, 'index again': 'not_indexed' },
+};
+
+t.test(
+  'each change is possible in exactly the states that the contract names, and the counts follow',
+  async (t) => {
+    const first = await rooms(t);
+    const { store, documents, counts, papers, ingest } = first;
+    const { collectionId } = papers;
+    await addText(first, 'a.txt', 'the text');
+    await ingest.close();
+    const indexed = documents.get(collectionId, 'a.txt')!;
+    const put = async (status: IndexStatus | null) => {
+      const now = documents.get(collectionId, 'a.txt');
+      const record =
+        status === null ? null : { ...indexed, status, version: now?.version ?? indexed.version };
+      const operations = record === null ? [] : documents.put(record);
+      const from = now?.status ?? null;
+      await store.write([...operations, counts.change(collectionId, { from, to: status, bytes: 0 })]);
+    };
+    for (const status of indexStatuses) {
+      for (const [name, change] of Object.entries(changes)) {
+        await put(status);
+        const error = await change(first).then(
+          () => null,
+          (refusal: { code: string }) => refusal.code,
+        );
+        const after = documents.get(collectionId, 'a.txt')?.status ?? 'gone';
+        t.equal(error ?? after, outcomes[status][name], `${status}: ${name}`);
+        if (error !== null) t.equal(after, status, 'a refused change changes nothing');
+        const { documents: counted } = counts.get(collectionId);
+        t.same(counted, (await counts.recount(collectionId)).documents, 'the counts are exact');
+      }
+    }
+  },
+);
+
+t.test('of many who add one path at once, one makes it and the others are told', async (t) => {
+  const { writer, papers } = await rooms(t);
+  const adding = Array.from({ length: 20 }, (_, i) => writer.add(papers, textDocument('a.txt', `text ${i}`)));
+  const results = await Promise.allSettled(adding);
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const result of results)
+    if (result.status === 'rejected') t.match(result.reason, { code: 'conflict' });
+});
+
+t.test('new metadata leaves the document its id, its text and its page images', async (t) => {
+  const first = await rooms(t);
+  const { store, documents, versions, writer, papers, ingest } = first;
+  await addText(first, 'a.txt', 'a text about herring');
+  const before = documents.get(papers.collectionId, 'a.txt')!;
+  const version = versions.get(papers.collectionId, before.version)!;
+  await store.write([versions.put({ ...version, hasImages: true })]);
+  await writer.updateMetadata(papers, 'a.txt', { tag: 'new' });
+  const now = documents.get(papers.collectionId, 'a.txt')!;
+  t.match(now, { documentId: before.documentId, live: before.version, metadata: { tag: 'new' } });
+  await ingest.settled(now.version, AbortSignal.timeout(20_000));
+  t.match(versions.get(papers.collectionId, now.version), { hasImages: true, metadata: { tag: 'new' } });
+  t.same(await find(first, 'herring'), ['a.txt']);
+});
+
+t.test(
+  'until an overwrite is indexed queries answer from the old text, then from the new one only',
+  async (t) => {
+    const first = await rooms(t);
+    const { documents, writer, papers, ingest } = first;
+    await addText(first, 'a.txt', 'a text about herring');
+    const old = documents.get(papers.collectionId, 'a.txt')!;
+    const { version } = await writer.add(
+      papers,
+      textDocument('a.txt', 'a text about salmon', { overwrite: true }),
+    );
+    const shown = documents.get(papers.collectionId, 'a.txt')!;
+    t.match(shown, { status: 'not_indexed', live: old.version, liveDocumentId: old.documentId });
+    t.ok(documents.byId(old.documentId), 'the old address still answers');
+    t.same(await find(first, 'herring'), ['a.txt']);
+    await ingest.settled(version, AbortSignal.timeout(20_000));
+    t.same([await find(first, 'herring'), await find(first, 'salmon')], [[], ['a.txt']]);
+    t.equal(documents.byId(old.documentId), undefined);
+  },
+);
+
+t.test('an addition to a collection that is deleted meanwhile says so', async (t) => {
+  const first = await rooms(t);
+  await first.deleteCollection(first.papers);
+  await t.rejects(first.writer.add(first.papers, textDocument('a.txt', 'late')), { code: 'not_found' });
+  t.same(await first.writer.remove(first.papers, ['a.txt']), []);
+});

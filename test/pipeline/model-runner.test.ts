@@ -1,0 +1,65 @@
+import t from 'tap';
+import type { EmbedTask, RerankTask } from '../../src/models/registry.ts';
+import { ModelRunner } from '../../src/pipeline/model-runner.ts';
+import type { RunOptions } from '../../src/pipeline/pools.ts';
+
+const taskUnitsMax = 64_000;
+
+/** Models that answer with the length of each text. */
+function setup() {
+  const tasks: {
+    readonly units: number;
+    readonly texts: number;
+    readonly priority: RunOptions['priority'];
+  }[] = [];
+  const answer = (texts: readonly string[], options: RunOptions | undefined) => {
+    const units = texts.reduce((sum, text) => sum + text.length, 0);
+    tasks.push({ units, texts: texts.length, priority: options?.priority });
+    return { tokens: texts.length, inferenceMs: 1 };
+  };
+  const embed = {
+    run: async <Result>(task: object, options?: RunOptions) => {
+      const { texts } = task as EmbedTask;
+      const vectors = Float32Array.from(texts.flatMap((text) => [text.length, 1]));
+      return { ...answer(texts, options), vectors, dimensions: 2 } as Result;
+    },
+  };
+  const rerank = {
+    run: async <Result>(task: object, options?: RunOptions) => {
+      const { documents } = task as RerankTask;
+      const scores = Float32Array.from(documents, (text) => text.length);
+      return { ...answer(documents, options), scores } as Result;
+    },
+  };
+  return { runner: new ModelRunner({ embed, rerank }, 'letters'), tasks };
+}
+
+const sizes = [0, 10, 63_990, 1, 200_000, 5, 40_000, 40_000, 3];
+const texts = sizes.map((size) => 'x'.repeat(size));
+
+t.test(
+  'a long list is split so that urgent work gets in between, and comes back whole and in order',
+  async (t) => {
+    const { runner, tasks } = setup();
+    const embedded = await runner.embed(texts, 'document', { priority: 'ingest' });
+    t.same(
+      [...embedded.vectors].filter((_, i) => i % 2 === 0),
+      sizes,
+    );
+    t.match(embedded, { dimensions: 2, tokens: sizes.length, inferenceMs: tasks.length });
+    for (const { units, texts: count, priority } of tasks) {
+      t.ok(units <= taskUnitsMax || count === 1, `${count} texts of ${units} characters`);
+      t.equal(priority, 'ingest');
+    }
+    const ranked = await runner.rerank('zerank-2', 'query', texts, { priority: 'query' });
+    t.same([...ranked.scores], sizes);
+  },
+);
+
+t.test('no text needs no model', async (t) => {
+  const { runner, tasks } = setup();
+  const nothing = await runner.embed([], 'query', { priority: 'query' });
+  t.match(nothing, { dimensions: 0, tokens: 0 });
+  t.equal(nothing.vectors.length, 0);
+  t.same(tasks, []);
+});

@@ -1,0 +1,42 @@
+import t from 'tap';
+import type { ChunkTask, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
+import { Pool, type TaskPriority } from '../../src/pipeline/pools.ts';
+
+const task = (words: number): ChunkTask => ({
+  pages: ['salted herring '.repeat(words)],
+  unordered: false,
+  title: null,
+  path: 'a.txt',
+  language: null,
+});
+
+t.test('a person comes before everything that waits, and equals keep their turn', async (t) => {
+  const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 100 });
+  t.teardown(() => pool.close());
+  await pool.run<ChunkTaskResult>(task(1));
+  const ended: string[] = [];
+  const run = async (name: string, priority: TaskPriority, words = 1) => {
+    await pool.run<ChunkTaskResult>(task(words), { priority });
+    ended.push(name);
+  };
+  await Promise.all([
+    run('first', 'slow', 50_000),
+    run('slow', 'slow'),
+    run('ingest a', 'ingest'),
+    run('ingest b', 'ingest'),
+    run('fast', 'fast'),
+    run('query', 'query'),
+  ]);
+  t.same(ended, ['first', 'query', 'fast', 'ingest a', 'ingest b', 'slow']);
+});
+
+t.test('beyond its bound a pool refuses and says when to come back', async (t) => {
+  const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 2 });
+  t.teardown(() => pool.close());
+  const running = Array.from({ length: 3 }, () => pool.run<ChunkTaskResult>(task(1)));
+  await t.rejects(pool.run(task(1)), { code: 'unavailable', options: { retryAfterMs: Number } });
+  t.equal(pool.depth, 3);
+  await Promise.all(running);
+  t.equal(pool.depth, 0);
+  await pool.run<ChunkTaskResult>(task(1));
+});

@@ -1,0 +1,28 @@
+import t from 'tap';
+import { QueryBatcher } from '../../src/pipeline/query-batcher.ts';
+
+t.test('queries that come together ride together, at most 64, and each gets its own vector', async (t) => {
+  const sizes: number[] = [];
+  const batcher = new QueryBatcher(async (texts) => {
+    sizes.push(texts.length);
+    return { vectors: Float32Array.from(texts.flatMap((text) => [Number(text), -1])), dimensions: 2 };
+  });
+  const vectors = await Promise.all(Array.from({ length: 150 }, (_, i) => batcher.embed(String(i))));
+  t.same(
+    vectors.map((vector) => vector[0]),
+    vectors.map((_, i) => i),
+  );
+  t.same(sizes, [64, 64, 22]);
+});
+
+t.test('a run that fails fails its own queries only', async (t) => {
+  let calls = 0;
+  const batcher = new QueryBatcher(async (texts) => {
+    calls += 1;
+    if (calls === 1) throw new Error('the model is away');
+    return { vectors: new Float32Array(texts.length), dimensions: 1 };
+  });
+  const failing = ['a', 'b'].map((text) => batcher.embed(text));
+  for (const query of failing) await t.rejects(query, /the model is away/);
+  t.equal((await batcher.embed('c')).length, 1);
+});
