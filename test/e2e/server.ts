@@ -72,7 +72,10 @@ export class TestServer {
   async #run(): Promise<void> {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
     const given = Object.entries(this.#variables).map(([name, value]) => [`QUARRY_${name}`, value]);
-    const child = spawn(process.execPath, [join(compiledRoot, 'src', 'cli', 'main.js'), 'serve'], {
+    const command = [process.execPath, join(compiledRoot, 'src', 'cli', 'main.js'), 'serve'];
+    // `env` takes away, and becomes the server: the test runner puts its loaders into every process that a test
+    // starts, and there they would keep the restricted parser processes from starting.
+    const child = spawn('env', ['-u', 'NODE_OPTIONS', ...command], {
       env: {
         ...Object.fromEntries(inherited),
         QUARRY_PORT: '0',
