@@ -151,7 +151,7 @@ export class FakeServer {
     const text = seen.body.toString('latin1');
     const field = (name: string) => {
       const value = new RegExp(
-        `name="${name}"(?:;[^\\r]*)?(?:\\r\\nContent-Type[^\\r]*)?\\r\\n\\r\\n([sS]*?)\\r\\n--`,
+        `name="${name}"(?:;[^\\r]*)?(?:\\r\\nContent-Type[^\\r]*)?\\r\\n\\r\\n([\\s\\S]*?)\\r\\n--`,
       ).exec(text);
       return Buffer.from(value?.[1] ?? '', 'latin1');
     };
