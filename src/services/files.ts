@@ -14,7 +14,7 @@ export interface FileServicesOptions {
   readonly versions: Versions;
   readonly contents: Contents;
   readonly blobs: Blobs;
-  readonly images: PageImages;
+  readonly images: Pick<PageImages, 'get'>;
   /** The installation's secret: only tokens made with it are answered. */
   readonly secret: Uint8Array;
 }

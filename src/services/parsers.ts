@@ -8,10 +8,13 @@ import type { Call } from './call.ts';
 
 /** Reads a file and stores nothing. */
 export class ParserServices {
-  readonly #reader: FileReader;
+  readonly #reader: Pick<FileReader, 'read'>;
+  readonly #msMax: number;
 
-  constructor(reader: FileReader) {
+  /** `msMax`: milliseconds after which the caller gets an answer, whatever the parsers do. */
+  constructor(reader: Pick<FileReader, 'read'>, msMax: number = limits.waitMsMax) {
     this.#reader = reader;
+    this.#msMax = msMax;
   }
 
   async parseDocument(
@@ -19,20 +22,24 @@ export class ParserServices {
     request: ParseDocumentRequest,
   ): Promise<ParseDocumentResponse> {
     const bytes = decodeBase64(request.base64_data);
-    // The deadline also covers the wait for a free parser; it ends the parser when it passes.
-    const deadline = AbortSignal.timeout(limits.waitMsMax);
+    const msMax = this.#msMax;
+    const deadline = AbortSignal.timeout(msMax);
+    const passed = new Promise<never>((_, reject) => {
+      deadline.addEventListener('abort', () => reject(tooSlow(msMax)), { once: true });
+    });
     const signal = AbortSignal.any([call.signal, deadline]);
-    const outcome = await this.#reader.read(bytes, { msMax: limits.waitMsMax, signal });
+    // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
+    const outcome = await Promise.race([this.#reader.read(bytes, { msMax, signal }), passed]);
     if (!('failure' in outcome)) return { pages: outcome.pages };
-    if (deadline.aborted || outcome.failure.code === 'timeout') throw tooSlow();
+    if (outcome.failure.code === 'timeout') throw tooSlow(msMax);
     throw new AppError('bad_request', outcome.failure.message);
   }
 }
 
-function tooSlow(): AppError {
+function tooSlow(msMax: number): AppError {
   return new AppError(
     'parse_timeout',
-    `The file could not be read within ${limits.waitMsMax / 1_000} seconds; add it as a document instead.`,
+    `The file could not be read within ${msMax / 1_000} seconds; add it as a document instead.`,
     { shouldRetry: false },
   );
 }

@@ -1,0 +1,179 @@
+import t from 'tap';
+import { diskFull } from '../pipeline/held-store.ts';
+import { addText, callOf, sha256, type UseCases, useCases } from './use-cases.ts';
+
+const info = async ({ documents }: UseCases, path: string) =>
+  (await documents.getDocumentInfo(callOf(), { collection_name: 'papers', path, include_content: true }))
+    .document;
+const base64 = (bytes: string) => Buffer.from(bytes).toString('base64');
+async function* stream(...parts: readonly string[]) {
+  for (const part of parts) yield Buffer.from(part);
+}
+
+t.test('a text comes back exactly as it was given, with its size, hash and pages', async (t) => {
+  const parts = await useCases(t);
+  const text = 'Ein Fisch 🐟\r\n\tand a\u2028line\u0000 with everything\ud800 in it';
+  t.match(await addText(parts, 'a.txt', text), { status: 201, body: { index_status: 'indexed' } });
+  const kept = text.replace('\ud800', '\ufffd');
+  t.match(await info(parts, 'a.txt'), {
+    content: kept,
+    size: Buffer.byteLength(kept),
+    sha256: sha256(kept),
+    num_pages: 1,
+    index_status: 'indexed',
+    error: null,
+  });
+  const pages = ['first', '', 'third 🐟'];
+  const content = { type: 'text-pages' as const, pages };
+  await addText(parts, 'b.txt', '', { content });
+  t.match(await info(parts, 'b.txt'), { content: pages.join('\n\n'), num_pages: 3 });
+  for (const [page_index, page] of pages.entries()) {
+    const request = { collection_name: 'papers', path: 'b.txt', page_index, include_content: true };
+    t.match(await parts.documents.getPageInfo(callOf(), request), {
+      page: { content: page, image_url: null },
+    });
+  }
+});
+
+t.test('the text is readable while the document waits for its index, and the same afterwards', async (t) => {
+  const parts = await useCases(t);
+  const release = parts.first.store.hold();
+  const adding = addText(parts, 'a.txt', 'early', { wait: false });
+  release();
+  await adding;
+  t.equal((await info(parts, 'a.txt')).content, 'early');
+  while (parts.first.ingest.depth > 0) await new Promise((resolve) => setImmediate(resolve));
+  t.match(await info(parts, 'a.txt'), { content: 'early', index_status: 'indexed' });
+});
+
+t.test('a batch adds what it can and says of each other item why not', async (t) => {
+  const parts = await useCases(t);
+  await addText(parts, 'taken.txt', 'here first');
+  const text = (path: string, fields: object = {}) => ({
+    path,
+    content: { type: 'text', text: path },
+    ...fields,
+  });
+  const { results } = await parts.documents.addDocuments(callOf(), {
+    collection_name: 'papers',
+    documents: [
+      text('new.txt'),
+      text('taken.txt'),
+      text('taken.txt', { overwrite: true }),
+      text(''),
+      text('meta.txt', { metadata: { tags: ['a'] } }),
+      { path: 'what.txt' },
+      { path: 'bytes.txt', content: { type: 'auto', base64_data: '%%%' } },
+      'nothing',
+    ],
+    wait: true,
+  } as never);
+  t.same(
+    results.map(({ status }) => status),
+    [201, 409, 200, 400, 400, 422, 400, 422],
+  );
+  for (const result of results)
+    if (result.status >= 400) t.ok(result.detail, `${result.path}: ${result.detail}`);
+  t.match(results[0], { index_status: 'indexed' });
+});
+
+t.test(
+  'an uploaded file is kept byte for byte; one that is refused leaves nothing on the disk',
+  async (t) => {
+    const parts = await useCases(t);
+    const { documents, first } = parts;
+    const upload = (path: string, ...pieces: readonly string[]) => {
+      const parameters = { collection_name: 'papers', path, metadata: {}, overwrite: false, wait: true };
+      return documents.uploadDocument(callOf(), parameters, stream(...pieces));
+    };
+    t.match(await upload('a.bin', 'one ', 'two'), { status: 201, body: { index_status: 'indexed' } });
+    t.match(await info(parts, 'a.bin'), { size: 7, sha256: sha256('one two') });
+    await t.rejects(upload('a.bin', 'three'), { code: 'conflict' });
+    first.store.failure = diskFull();
+    await t.rejects(upload('b.bin', 'four'), { code: 'reserve_reached' });
+    first.store.failure = null;
+    const cut = documents.uploadDocument(
+      callOf(),
+      { collection_name: 'papers', path: 'c.bin', metadata: {}, overwrite: false, wait: false },
+      (async function* () {
+        yield Buffer.from('five');
+        throw new Error('the client went away');
+      })(),
+    );
+    await t.rejects(cut, /went away/);
+    for (const bytes of ['three', 'four', 'five'])
+      t.equal(await first.blobs.size(sha256(bytes)), null, bytes);
+    t.equal(await first.blobs.size(sha256('one two')), 7);
+  },
+);
+
+t.test('deleting answers with what was there, and says when nothing was', async (t) => {
+  const parts = await useCases(t);
+  await addText(parts, 'a.txt', 'a');
+  await addText(parts, 'b.txt', 'b');
+  const remove = (path: string | string[]) =>
+    parts.documents.deleteDocument(callOf(), { collection_name: 'papers', path });
+  t.same(await remove(['b.txt', 'x.txt', 'a.txt', 'b.txt']), { deleted_paths: ['b.txt', 'a.txt'] });
+  await t.rejects(remove('a.txt'), { code: 'not_found', message: /a\.txt/ });
+  await t.rejects(remove(['a.txt', 'b.txt']), { code: 'not_found' });
+});
+
+t.test(
+  'an update asks for one thing at a time, and for nothing it only looks whether the document is there',
+  async (t) => {
+    const parts = await useCases(t);
+    await addText(parts, 'a.txt', 'a');
+    const update = (fields: object, path = 'a.txt') =>
+      parts.documents.updateDocument(callOf(), { collection_name: 'papers', path, ...fields });
+    const before = await info(parts, 'a.txt');
+    await update({});
+    await update({ metadata: null, index_status: null });
+    t.match(await info(parts, 'a.txt'), {
+      id: before.id,
+      metadata: before.metadata,
+      index_status: 'indexed',
+    });
+    await t.rejects(update({}, 'x.txt'), { code: 'not_found' });
+    const both = update({ metadata: { a: 'b' }, index_status: 'not_parsed' });
+    await t.rejects(both, { code: 'bad_request', message: /cannot be given together/ });
+    await t.rejects(update({ index_status: 'not_parsed' }), { code: 'precondition_failed' });
+  },
+);
+
+t.test('a list is read to its end page by page, in the order of bytes, also below a prefix', async (t) => {
+  const parts = await useCases(t);
+  const paths = ['a/1', 'a/10', 'a/2', 'b', 'ä', '🐟', 'a', 'B'];
+  for (const path of paths) await addText(parts, path, path, { wait: false });
+  const list = async (fields: object) => {
+    const found: string[] = [];
+    for (let path_gt: string | undefined; ; path_gt = found.at(-1)) {
+      const request = {
+        collection_name: 'papers',
+        limit: 2,
+        ...fields,
+        ...(path_gt === undefined ? {} : { path_gt }),
+      };
+      const { documents } = await parts.documents.getDocumentInfoList(callOf(), request);
+      if (documents.length === 0) return found;
+      found.push(...documents.map((document) => document.path));
+    }
+  };
+  const sorted = [...paths].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  t.same(await list({}), sorted);
+  t.same(await list({ path_prefix: 'a/' }), ['a/1', 'a/10', 'a/2']);
+});
+
+t.test('whoever waits for a document that is replaced meanwhile gets an answer', async (t) => {
+  let finish = (_: string[]) => {};
+  const never = new Promise<string[]>((resolve) => {
+    finish = resolve;
+  });
+  const parts = await useCases(t, { parse: () => never });
+  const content = { type: 'auto' as const, base64_data: base64('never read') };
+  const waiting = addText(parts, 'a.bin', '', { content });
+  while (parts.first.ingest.depth === 0) await new Promise((resolve) => setImmediate(resolve));
+  await addText(parts, 'a.bin', 'instead');
+  t.match(await waiting, { status: 201, body: { message: 'Success!' } });
+  t.match(await info(parts, 'a.bin'), { content: 'instead', index_status: 'indexed' });
+  finish(['too late']);
+});

@@ -1,0 +1,54 @@
+import t from 'tap';
+import type { FileReader } from '../../src/pipeline/file-reader.ts';
+import { ParserServices } from '../../src/services/parsers.ts';
+import { callOf } from './use-cases.ts';
+
+type Outcome = Awaited<ReturnType<FileReader['read']>>;
+const request = { base64_data: Buffer.from('a file').toString('base64') };
+const services = (read: (bytes: Uint8Array, signal: AbortSignal) => Promise<Outcome>, msMax?: number) =>
+  new ParserServices({ read: (bytes, { signal }) => read(bytes, signal) }, msMax);
+const failure = (code: 'corrupt' | 'unsupported' | 'timeout', message: string): Outcome => ({
+  failure: { code, message },
+});
+
+t.test('a file is answered with its pages, a broken one with the reason', async (t) => {
+  const pages = services(async (bytes) => ({
+    kind: 'text',
+    contentType: 'text/plain',
+    pages: [Buffer.from(bytes).toString()],
+    unordered: false,
+    headings: false,
+    title: null,
+    language: null,
+    warnings: [],
+  }));
+  t.same(await pages.parseDocument(callOf(), request), { pages: ['a file'] });
+  const broken = services(async () => failure('corrupt', 'The file is damaged.'));
+  await t.rejects(broken.parseDocument(callOf(), request), {
+    code: 'bad_request',
+    message: 'The file is damaged.',
+  });
+  const slow = services(async () => failure('timeout', 'too slow'));
+  const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
+  await t.rejects(slow.parseDocument(callOf(), request), refused);
+});
+
+t.test('the answer comes in time also when every parser is busy, and the work is called off', async (t) => {
+  let isCalledOff = false;
+  const busy = services((_bytes, signal) => {
+    signal.addEventListener('abort', () => {
+      isCalledOff = true;
+    });
+    return new Promise(() => {});
+  }, 20);
+  const alive = setTimeout(() => {}, 10_000);
+  t.teardown(() => clearTimeout(alive));
+  const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
+  await t.rejects(busy.parseDocument(callOf(), request), refused);
+  t.ok(isCalledOff);
+});
+
+t.test('what is no base64 reaches no parser', async (t) => {
+  const none = services(async () => t.fail('it was read') as never);
+  await t.rejects(none.parseDocument(callOf(), { base64_data: 'ä%' }), { code: 'bad_request' });
+});

@@ -1,0 +1,94 @@
+import t from 'tap';
+import { addText, callOf, tokenOf, useCases } from './use-cases.ts';
+
+const ask = { collection_name: 'papers', query: 'herring', k: 5 };
+
+t.test('every result names its document, its place and an address that works', async (t) => {
+  const parts = await useCases(t);
+  const { queries, files } = parts;
+  const pages = ['about the weather '.repeat(90), 'salted herring 🐟 in barrels '.repeat(90)];
+  const content = { type: 'text-pages', pages };
+  await addText(parts, 'log.txt', '', { content, metadata: { year: '1887' } });
+  const documents = await queries.topDocuments(callOf(), { ...ask, include_metadata: true });
+  t.match(documents.results, [{ path: 'log.txt', metadata: { year: '1887' }, score: Number }]);
+  t.equal((await files.getDocumentFile(null, tokenOf(documents.results[0]!.file_url))).filename, 'log.txt');
+  const found = await queries.topPages(callOf(), { ...ask, include_content: true });
+  t.match(found.results[0], { path: 'log.txt', page_index: 1, content: pages[1], image_url: null });
+  t.match(found.document_results, [{ path: 'log.txt', metadata: null }]);
+  const text = [...pages.join('\n\n')];
+  for (const precise_responses of [false, true]) {
+    const snippets = await queries.topSnippets(callOf(), { ...ask, precise_responses });
+    for (const { content: part, start_index: start, end_index: end, page_span: span } of snippets.results) {
+      t.equal(part, text.slice(start, end).join(''));
+      const [first = -1, behind = -1] = span;
+      t.ok(first >= 0 && first < behind && behind <= 2, `pages ${first} to ${behind}`);
+    }
+    t.equal(snippets.document_results.length, 1);
+  }
+});
+
+t.test('each request is bounded, and what is wrong with it is said', async (t) => {
+  const { queries } = await useCases(t);
+  const cases: readonly (readonly [object, string, RegExp])[] = [
+    [{ k: 0 }, 'bad_request', /k/],
+    [{ k: 2_049 }, 'bad_request', /2,?048/],
+    [{ query: 'x'.repeat(4_097) }, 'bad_request', /4,?096/],
+    [{ reranker: 'best' }, 'not_found', /zerank-2/],
+    [{ filter: { year: { $like: '18' } } }, 'bad_request', /\$like/],
+    [{ collection_name: 'none' }, 'not_found', /none/],
+  ];
+  for (const [fields, code, message] of cases) {
+    await t.rejects(
+      queries.topDocuments(callOf(), { ...ask, ...fields }),
+      { code, message },
+      JSON.stringify(fields),
+    );
+  }
+});
+
+t.test('explanations come when asked for, and name the words that were found', async (t) => {
+  const parts = await useCases(t);
+  await addText(parts, 'a.txt', 'a note about one Herring');
+  const plain = await parts.queries.topDocuments(callOf(), ask);
+  t.notOk('explain' in plain || 'explain' in plain.results[0]!);
+  for (const query of ['topDocuments', 'topPages', 'topSnippets'] as const) {
+    const told = await parts.queries[query](callOf(), { ...ask, query: 'the herring', explain: true });
+    t.match(
+      told.results[0]!.explain,
+      { lexical: { score: Number, terms: ['herring'] }, rerank: null },
+      query,
+    );
+    t.match(told.explain, { shards: Array, ms: { embed: Number, search: Number } }, query);
+  }
+});
+
+t.test('a query without words lists what its filter matches', async (t) => {
+  const parts = await useCases(t);
+  await addText(parts, 'a.txt', 'one', { metadata: { year: '1887' } });
+  await addText(parts, 'b.txt', '', { metadata: { year: '1888' } });
+  const list = async (filter: object | null) => {
+    const request = { ...ask, query: null, filter } as Parameters<typeof parts.queries.topDocuments>[1];
+    const { results } = await parts.queries.topDocuments(callOf(), request);
+    return results.map((result) => result.path).sort();
+  };
+  t.same(await list(null), ['a.txt', 'b.txt']);
+  t.same(await list({ year: { $gt: '1887' } }), ['b.txt']);
+});
+
+t.test('each query is counted with its kind, its bytes and its results', async (t) => {
+  const parts = await useCases(t);
+  await addText(parts, 'a.txt', 'a herring');
+  await parts.queries.topDocuments(callOf(), ask);
+  await parts.queries.topPages(callOf(), ask);
+  await parts.queries.topSnippets(callOf(), ask);
+  await parts.queries.topSnippets(callOf(), { ...ask, precise_responses: true });
+  t.match(
+    parts.recorded,
+    ['documents', 'pages', 'coarse', 'fine'].map((type) => ({
+      type,
+      queryBytes: 7,
+      queriedBytes: 9,
+      results: 1,
+    })),
+  );
+});

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import type { Test } from 'tap';
+import { systemChance } from '../../src/base/ids.ts';
+import type { OrganisationPrincipal } from '../../src/schemas/principal.ts';
+import { Addresses } from '../../src/services/addresses.ts';
+import type { Call } from '../../src/services/call.ts';
+import { CollectionServices } from '../../src/services/collections.ts';
+import { DocumentServices } from '../../src/services/documents.ts';
+import { FileServices } from '../../src/services/files.ts';
+import { QueryServices } from '../../src/services/queries.ts';
+import { StatusServices } from '../../src/services/status.ts';
+import { organizationId, rooms } from '../pipeline/held-store.ts';
+
+const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+export function callOf(organization = organizationId): Call<OrganisationPrincipal> {
+  return {
+    principal: {
+      kind: 'organisation',
+      organizationId: organization,
+      keyId: 'key',
+      permission: 'all',
+      zdr: false,
+    },
+    requestId: 'request',
+    baseUrl: 'http://quarry.test',
+    receivedAt: performance.now(),
+    signal: new AbortController().signal,
+  };
+}
+
+/** The use cases over the rooms of a server, with a collection `papers`. */
+export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {}) {
+  const first = await rooms(t, options);
+  const secret = new Uint8Array(32).fill(7);
+  const addresses = new Addresses(secret);
+  const drawn: number[] = [];
+  const recorded: object[] = [];
+  const collections = new CollectionServices({
+    ...first,
+    clock,
+    chance: systemChance,
+    dimensions: 8,
+    lifecycle: {
+      open: (collection) => first.indexes.open(collection),
+      remove: (collection) => first.indexes.remove(collection.collectionId),
+    },
+  });
+  const documents = new DocumentServices({
+    ...first,
+    addresses,
+    admission: { check() {} },
+    metadataBytesMax: () => 65_535,
+  });
+  const images = {
+    get: async (_hash: string, page: number) => {
+      drawn.push(page);
+      return Uint8Array.of(0xff, 0xd8, page);
+    },
+  };
+  const queries = new QueryServices({
+    ...first,
+    addresses,
+    clock,
+    meter: {
+      recordQuery: (fact) => void recorded.push(fact),
+      recordEmbed: () => {},
+      recordRerank: () => {},
+    },
+    rerankModels: ['zerank-2'],
+    rerankerDefault: null,
+    embedModel: 'letters',
+  });
+  const files = new FileServices({ ...first, images, secret });
+  const status = new StatusServices(first.collections, first.counts);
+  return { first, collections, documents, queries, files, status, recorded, drawn };
+}
+export type UseCases = Awaited<ReturnType<typeof useCases>>;
+
+/** Adds a text and waits until it is indexed. */
+export function addText({ documents }: UseCases, path: string, text: string, fields: object = {}) {
+  const content = { type: 'text' as const, text };
+  const request = { collection_name: 'papers', path, content, wait: true, overwrite: true, ...fields };
+  return documents.addDocument(callOf(), request);
+}
+
+export function sha256(bytes: string | Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+export function tokenOf(address: string): string {
+  return new URL(address).searchParams.get('token')!;
+}
