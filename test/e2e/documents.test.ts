@@ -426,6 +426,7 @@ await t.test('a deleted collection is gone at once and its name is free again', 
   const addresses = [documents.at(-1)!.file_url, documents.at(-2)!.file_url];
   for (const address of addresses) t.equal((await fetch(address)).status, 200);
   await api.call('collections/delete-collection', { collection_name });
+  for (const address of addresses) t.equal((await fetch(address)).status, 404);
   for (const [operation, body] of [
     ['documents/get-document-info', { path: 'a' }],
     ['documents/get-document-info-list', {}],

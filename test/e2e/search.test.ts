@@ -1,4 +1,5 @@
 import t from 'tap';
+import { pdfWithPages } from '../parsing/fixtures.ts';
 import { Api, type Metadata } from './api.ts';
 import type { ReplyOf } from './published.ts';
 import { TestServer } from './server.ts';
@@ -257,6 +258,46 @@ await t.test('what was not asked for is null, what was asked for is there', asyn
   t.same(snippets.document_results[0]?.metadata, book.metadata);
   t.same(snippets.document_results[0]?.file_url, pages.document_results[0]?.file_url);
   t.equal(await (await fetch(snippets.document_results[0]!.file_url)).text(), book.text);
+});
+
+await t.test('the page that holds the answer is the page that is found', async (t) => {
+  const collection_name = 'pages';
+  await api.call('collections/add-collection', { collection_name });
+  const filler = (i: number) =>
+    `This is page number ${i} of the yearly report of the harbour. `.repeat(i % 3 === 0 ? 40 : 1);
+  const facts: Record<number, string> = {
+    2: 'The lighthouse keeper is called Winifred.',
+    7: 'A new crane lifts ninety tonnes.',
+    13: 'Ferries to the island leave at noon.',
+    21: 'The canteen serves herring on Fridays.',
+  };
+  const pages = Array.from({ length: 24 }, (_, i) => filler(i) + (facts[i] ?? ''));
+  await api.add(collection_name, 'report', { type: 'text-pages', pages });
+  await api.add(collection_name, 'rows', { type: 'text-pages-unordered', pages });
+  await api.add(collection_name, 'short', {
+    type: 'text-pages',
+    pages: Array.from({ length: 24 }, (_, i) => facts[i] ?? `Slide ${i}.`),
+  });
+  const pdf = Buffer.from(pdfWithPages(pages.map((text) => text.slice(-300).replace(/(.{80}) /g, '$1\n'))));
+  await api.add(collection_name, 'report.pdf', { type: 'auto', base64_data: pdf.toString('base64') });
+  const asked = {
+    2: 'Winifred',
+    7: 'how much does the crane lift',
+    13: 'ferries to the island',
+    21: 'herring',
+  };
+  for (const [index, query] of Object.entries(asked)) {
+    const body = { collection_name, query, k: 100, include_content: true };
+    const { results } = await api.call('queries/top-pages', body);
+    for (const path of ['report', 'rows', 'short', 'report.pdf']) {
+      const best = results.find((result) => result.path === path);
+      t.equal(best?.page_index, Number(index), `${query} in ${path}`);
+      if (path !== 'report.pdf') t.match(best?.content, facts[Number(index)]!);
+    }
+    t.equal(new Set(results.map(({ path, page_index }) => `${path} ${page_index}`)).size, results.length);
+    const ok = results.every(({ path, image_url }) => (image_url === null) === (path !== 'report.pdf'));
+    t.ok(ok, 'the pages of the PDF have images, the others none');
+  }
 });
 
 await t.test('explain says how each result was found, and changes nothing else', async (t) => {
