@@ -257,6 +257,7 @@ function buildServices(parts: ServiceParts): Services {
     ...storage,
     ...pipeline,
     addresses,
+    fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
   });
   const queries = new QueryServices({
@@ -272,7 +273,7 @@ function buildServices(parts: ServiceParts): Services {
   const status = new StatusServices(storage.collections, storage.counts);
   const { blobsFolder: folder } = storage;
   const reader = new FileReader({ pool: pools.parse, folder, parseLimits: pipeline.parseLimits, chance });
-  const parsers = new ParserServices(reader);
+  const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax });
   const catalogue = {
     dimensionsOf: (id: string, asked: number | null) => offeredDimensions(embeddingModel(id), asked),
     checkReranker: (id: string) => {

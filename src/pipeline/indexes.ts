@@ -71,10 +71,13 @@ export class Indexes {
     this.#options = options;
   }
 
-  /** The open shards of a collection; 503 while they are loaded, or when the collection is just going away. */
+  /** The open shards of a collection; 503 while they are loaded, 404 when it was deleted a moment ago. */
   get(collectionId: string): CollectionIndex {
     const shelf = this.#shelves.get(collectionId);
     if (shelf !== undefined) return shelf.index;
+    if (this.#options.collections.byId(collectionId) === undefined) {
+      throw new AppError('not_found', 'The collection was deleted.');
+    }
     throw new AppError('unavailable', 'The collection is not loaded yet; try again in a moment.', {
       retryAfterMs: 1_000,
     });
@@ -234,14 +237,20 @@ export class Indexes {
     try {
       const replayed = await this.#replay(collectionId, index);
       const rebuilt = await this.#rebuild(collectionId, index);
-      const changed = replayed + rebuilt;
-      this.#shelves.set(collectionId, { index, changed, inDoubt: new Set(), undoing: 0, gate: null });
       const fields = { collectionId, replayed, rebuilt };
-      if (changed > 0) this.#options.logger.info(fields, 'collection index brought up to date');
+      if (replayed + rebuilt > 0) this.#options.logger.info(fields, 'collection index brought up to date');
+      // What an interrupted snapshot left in the log goes with the next one.
+      const changed = replayed + rebuilt + ((await this.#hasLog(collectionId)) ? 1 : 0);
+      this.#shelves.set(collectionId, { index, changed, inDoubt: new Set(), undoing: 0, gate: null });
     } catch (error) {
       await index.close();
       throw error;
     }
+  }
+
+  async #hasLog(collectionId: string): Promise<boolean> {
+    for await (const _ of this.#options.changes.after(collectionId, -1)) return true;
+    return false;
   }
 
   /** Fills the shards that had no usable snapshot. Answers how many documents. */
@@ -373,9 +382,9 @@ export class Indexes {
       open();
     }
     const { sequence, bytes } = await writing;
-    shelf.changed -= changed;
     logger.debug({ collectionId, sequence, bytes }, 'collection index snapshot written');
     while ((await changes.trim(collectionId, sequence, trimChangesMax)) === trimChangesMax);
+    shelf.changed -= changed;
   }
 }
 

@@ -12,7 +12,6 @@ import {
   checkPath,
   checkPathBound,
   checkPaths,
-  decodeBase64,
 } from '../schemas/checks.ts';
 import {
   type AddDocumentRequest,
@@ -46,6 +45,7 @@ import type { Addresses } from './addresses.ts';
 import type { Call } from './call.ts';
 import { findCollection } from './collections.ts';
 import { documentText } from './document-text.ts';
+import { decodeFile } from './file-bytes.ts';
 
 /** Decides whether one more document may come in now. */
 export interface Admission {
@@ -63,6 +63,8 @@ export interface DocumentServicesOptions {
   readonly ingest: Ingest;
   readonly addresses: Addresses;
   readonly admission: Admission;
+  /** Bytes of one file, however it arrives. */
+  readonly fileBytesMax: number;
   /** Bytes of metadata that an organisation may give one document. */
   readonly metadataBytesMax: (organizationId: string) => number;
 }
@@ -243,7 +245,7 @@ export class DocumentServices {
     const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
     this.#check(collection, common);
     if (content.type === 'auto') {
-      const file = await this.#options.blobs.put(decodeBase64(content.base64_data));
+      const file = await this.#options.blobs.put(decodeFile(content.base64_data, this.#options.fileBytesMax));
       return this.#addFile(collection, file, common);
     }
     return this.#options.writer.add(collection, { ...common, ...textDocument(content) });

@@ -1,35 +1,39 @@
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
 import type { FileReader } from '../pipeline/file-reader.ts';
-import { decodeBase64 } from '../schemas/checks.ts';
 import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/parsers.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import type { Call } from './call.ts';
+import { decodeFile } from './file-bytes.ts';
+
+export interface ParserServicesOptions {
+  readonly reader: Pick<FileReader, 'read'>;
+  readonly fileBytesMax: number;
+  /** Milliseconds after which the caller gets an answer, whatever the parsers do; `waitMsMax` by default. */
+  readonly msMax?: number;
+}
 
 /** Reads a file and stores nothing. */
 export class ParserServices {
-  readonly #reader: Pick<FileReader, 'read'>;
-  readonly #msMax: number;
+  readonly #options: ParserServicesOptions;
 
-  /** `msMax`: milliseconds after which the caller gets an answer, whatever the parsers do. */
-  constructor(reader: Pick<FileReader, 'read'>, msMax: number = limits.waitMsMax) {
-    this.#reader = reader;
-    this.#msMax = msMax;
+  constructor(options: ParserServicesOptions) {
+    this.#options = options;
   }
 
   async parseDocument(
     call: Call<OrganisationPrincipal>,
     request: ParseDocumentRequest,
   ): Promise<ParseDocumentResponse> {
-    const bytes = decodeBase64(request.base64_data);
-    const msMax = this.#msMax;
+    const { reader, fileBytesMax, msMax = limits.waitMsMax } = this.#options;
+    const bytes = decodeFile(request.base64_data, fileBytesMax);
     const deadline = AbortSignal.timeout(msMax);
     const passed = new Promise<never>((_, reject) => {
       deadline.addEventListener('abort', () => reject(tooSlow(msMax)), { once: true });
     });
     const signal = AbortSignal.any([call.signal, deadline]);
     // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
-    const outcome = await Promise.race([this.#reader.read(bytes, { msMax, signal }), passed]);
+    const outcome = await Promise.race([reader.read(bytes, { msMax, signal }), passed]);
     if (!('failure' in outcome)) return { pages: outcome.pages };
     if (outcome.failure.code === 'timeout') throw tooSlow(msMax);
     throw new AppError('bad_request', outcome.failure.message);

@@ -330,6 +330,7 @@ await t.test('bytes that are no base64, no file, or too many', async (t) => {
   ];
   const content = (base64_data: string) => ({ content: { type: 'auto', base64_data } });
   const large = 'x'.repeat(bodyBytesMax);
+  const tooLargeFile = Buffer.alloc(uploadBytesMax + 1, 'a').toString('base64');
   const binary = Buffer.from([0, 1, 2, 3, 250, 251, 252]).toString('base64');
   await refused(t, [
     ...noBase64.map((text): Case => ['documents/add-document', content(text), 400, /base64/]),
@@ -338,6 +339,8 @@ await t.test('bytes that are no base64, no file, or too many', async (t) => {
     ['parsers/parse-document', { base64_data: broken }, 400, /\w+ \w+/],
     ['documents/add-document', { content: { type: 'text', text: large } }, 413, /150,?000/],
     ['queries/top-documents', { query: large }, 413, /150,?000/],
+    ['documents/add-document', content(tooLargeFile), 413, /60,?000/],
+    ['parsers/parse-document', { base64_data: tooLargeFile }, 413, /60,?000/],
   ]);
 });
 

@@ -445,6 +445,24 @@ await t.test('a deleted collection is gone at once and its name is free again', 
   t.same(await api.find(collection_name, 'granite'), ['b']);
 });
 
+await t.test('a question to a collection that is being deleted finds it or does not', async (t) => {
+  for (let round = 0; round < 12; round++) {
+    const collection_name = await newCollection('short-lived', 8);
+    const ask = async () => {
+      const seen: number[] = [];
+      while (!seen.includes(404)) {
+        seen.push(await api.status('queries/top-documents', { collection_name, query: 'granite', k: 3 }));
+      }
+      return seen;
+    };
+    const askers = [ask(), ask(), ask(), ask()];
+    await api.call('collections/delete-collection', { collection_name });
+    const statuses = new Set((await Promise.all(askers)).flat());
+    statuses.delete(200);
+    t.same([...statuses], [404]);
+  }
+});
+
 await t.test('a path given twice is deleted once; equal bytes of another document stay', async (t) => {
   const collection_name = await newCollection('twins');
   const content = { type: 'auto', base64_data: base64(pdfWithPages(['The same granite.'])) } as const;

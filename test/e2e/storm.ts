@@ -36,6 +36,7 @@ function anyCall(below: (limit: number) => number): readonly [operation: string,
     ],
     ['status/get-status', {}],
   ];
+  if (below(300) === 0) return ['collections/delete-collection', { collection_name }];
   return calls[below(calls.length)]!;
 }
 

@@ -6,7 +6,11 @@ import { callOf } from './use-cases.ts';
 type Outcome = Awaited<ReturnType<FileReader['read']>>;
 const request = { base64_data: Buffer.from('a file').toString('base64') };
 const services = (read: (bytes: Uint8Array, signal: AbortSignal) => Promise<Outcome>, msMax?: number) =>
-  new ParserServices({ read: (bytes, { signal }) => read(bytes, signal) }, msMax);
+  new ParserServices({
+    reader: { read: (bytes, { signal }) => read(bytes, signal) },
+    fileBytesMax: 1_000_000,
+    ...(msMax === undefined ? {} : { msMax }),
+  });
 const failure = (code: 'corrupt' | 'unsupported' | 'timeout', message: string): Outcome => ({
   failure: { code, message },
 });

@@ -50,6 +50,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     ...first,
     addresses,
     admission: { check() {} },
+    fileBytesMax: 1_000_000,
     metadataBytesMax: () => 65_535,
   });
   const images = {
