@@ -286,6 +286,31 @@ export class Simulation {
     await this.#process!.bury();
     this.seen.crashes += 1;
     await this.#boot();
+    for (const shelf of this.#shelves.values()) this.#resolve(shelf);
+  }
+
+  /** After a crash the store knows how what was under way ended: in one of the ways in which it could. */
+  #resolve(shelf: Shelf): Collection | undefined {
+    const { collections, documents } = this.#process!;
+    const collection = collections.get(organizationId, shelf.name);
+    if (!shelf.exists.includes(collection !== undefined)) this.#t.fail(`${shelf.name}: ${shelf.exists}`);
+    shelf.exists = [collection !== undefined];
+    if (collection === undefined) {
+      this.#forget(shelf);
+      return undefined;
+    }
+    for (const [path, states] of shelf.paths) {
+      const record = documents.get(collection.collectionId, path);
+      const kept = states.find((state) => isState(state, record));
+      if (kept === undefined) {
+        this.#t.fail(`${shelf.name} ${path} is in no state it may be in`, { states, record });
+        continue;
+      }
+      this.#retire(states, kept);
+      if (kept === null) shelf.paths.delete(path);
+      else shelf.paths.set(path, [kept]);
+    }
+    return collection;
   }
 
   async #deleteEverything(): Promise<void> {
@@ -320,11 +345,8 @@ export class Simulation {
     await this.#settle();
     const records: DocumentRecord[] = [];
     for (const shelf of this.#shelves.values()) {
-      const collection = this.#process!.collections.get(organizationId, shelf.name);
-      if (!shelf.exists.includes(collection !== undefined)) this.#t.fail(`${shelf.name}: ${shelf.exists}`);
-      shelf.exists = [collection !== undefined];
-      if (collection === undefined) this.#forget(shelf);
-      else records.push(...(await this.#checkShelf(shelf, collection)));
+      const collection = this.#resolve(shelf);
+      if (collection !== undefined) records.push(...(await this.#checkShelf(shelf, collection)));
     }
     this.#time += limits.garbageDelayMs + 1;
     await this.#process!.indexes.snapshot();
@@ -339,19 +361,10 @@ export class Simulation {
     const records: DocumentRecord[] = [];
     for await (const record of documents.list(collectionId)) records.push(record);
     const byPath = new Map(records.map((record) => [record.path, record]));
-    for (const [path, states] of shelf.paths) {
+    for (const [path, [written]] of shelf.paths) {
       const record = byPath.get(path);
-      const kept = states.find((state) => isState(state, record));
-      if (kept === undefined) {
-        this.#t.fail(`${shelf.name} ${path} is in no state it may be in`, { states, record });
-        continue;
-      }
-      this.#retire(states, kept);
-      if (kept === null) shelf.paths.delete(path);
-      else {
-        shelf.paths.set(path, [kept]);
-        await this.#checkDocument(collection, kept, record!);
-      }
+      if (record !== undefined && written !== null && written !== undefined)
+        await this.#checkDocument(collection, written, record);
     }
     const strangers = records.filter(({ path }) => !shelf.paths.has(path)).map(({ path }) => path);
     const live = records.flatMap((record) => record.live ?? []);
