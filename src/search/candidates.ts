@@ -1,12 +1,6 @@
-import { AppError } from '../base/app-error.ts';
-import {
-  type CollectionIndex,
-  type FilterNode,
-  IndexError,
-  type IndexHits,
-  type IndexQuery,
-} from '../engine/collection-index.ts';
+import type { CollectionIndex, FilterNode, IndexHits } from '../engine/collection-index.ts';
 import type { AnalysedQuery } from '../text/query.ts';
+import { askIndex } from './ask-index.ts';
 import { fuse } from './fuse.ts';
 
 /** A coarse chunk that may answer the query, with what each side of the search thinks of it. */
@@ -49,15 +43,11 @@ export async function findCandidates(
   request: CandidateRequest,
 ): Promise<CandidateList> {
   const depth = request.wide ? request.depth * wideFactor : request.depth;
-  const hits = await searchIndex(index, {
-    vector: request.vector,
-    terms: request.analysed.terms,
-    filter: request.filter,
-    vectorCandidates: depth,
-    lexicalCandidates: depth,
-    deadlineMs: request.deadlineMs,
-    signal: request.signal,
-  });
+  const { vector, analysed, filter, deadlineMs, signal } = request;
+  const query = { vector, terms: analysed.terms, filter, deadlineMs, signal };
+  const hits = await askIndex(signal, () =>
+    index.search({ ...query, vectorCandidates: depth, lexicalCandidates: depth }),
+  );
   const fused = fuse(hits.lexical, hits.similarity);
   const candidates = Array.from({ length: hits.count }, (_, i) => ({
     version: hits.version[i]!,
@@ -68,29 +58,4 @@ export async function findCandidates(
   }));
   candidates.sort((a, b) => b.fused - a.fused || a.version - b.version || a.row - b.row);
   return { candidates, shards: hits.shards };
-}
-
-/** The search itself, with the trouble that a caller may meet said in the caller's words. */
-async function searchIndex(index: CollectionIndex, query: IndexQuery): Promise<IndexHits> {
-  try {
-    return await index.search(query);
-  } catch (error) {
-    if (!(error instanceof IndexError)) throw error;
-    if (error.code === 'busy') {
-      throw new AppError('unavailable', 'Too many searches are waiting; try again in a moment.', {
-        retryAfterMs: 500,
-        cause: error,
-      });
-    }
-    if (error.code === 'deadline') {
-      throw new AppError('unavailable', 'The search did not finish in time.', {
-        retryAfterMs: 2_000,
-        cause: error,
-      });
-    }
-    if (error.code === 'closed') {
-      throw new AppError('not_found', 'The collection was deleted while it was searched.', { cause: error });
-    }
-    throw error;
-  }
 }

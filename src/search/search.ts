@@ -6,6 +6,7 @@ import type { VersionRecord, Versions } from '../store/versions.ts';
 import type { Language } from '../text/languages.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { analyseQuery, matchedWords } from '../text/query.ts';
+import { askIndex } from './ask-index.ts';
 import { type Candidate, findCandidates } from './candidates.ts';
 import { type Child, scoreChildren } from './children.ts';
 import { blend } from './fuse.ts';
@@ -202,7 +203,8 @@ export class Search {
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const { collectionId } = request.collection;
     const started = clock.monotonic();
-    const numbers = await indexOf(collectionId).list(request.filter, request.k);
+    const index = indexOf(collectionId);
+    const numbers = await askIndex(request.signal, () => index.list(request.filter, request.k));
     times.search = clock.monotonic() - started;
     const origin: HitOrigin = { lexical: 0, similarity: 0, fused: 0, rerank: null, words: [] };
     const hits = versions

@@ -85,15 +85,20 @@ function start(
   words: readonly string[],
   variables: Record<string, string> = {},
 ): ChildProcess {
-  return spawn(process.execPath, [join(folder, 'bin', 'quarry.js'), ...words], {
-    cwd: folder,
-    env: {
-      PATH: join(folder, 'tools'),
-      npm_execpath: join(folder, 'npm', 'bin', 'npm-cli.js'),
-      ...variables,
+  // Without NODE_OPTIONS: the test runner would load itself into the launcher, whose folder has no packages.
+  return spawn(
+    '/usr/bin/env',
+    ['-u', 'NODE_OPTIONS', process.execPath, join(folder, 'bin', 'quarry.js'), ...words],
+    {
+      cwd: folder,
+      env: {
+        PATH: join(folder, 'tools'),
+        npm_execpath: join(folder, 'npm', 'bin', 'npm-cli.js'),
+        ...variables,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  );
 }
 
 async function ended(child: ChildProcess): Promise<Ended> {

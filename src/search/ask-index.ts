@@ -1,0 +1,38 @@
+import { AppError } from '../base/app-error.ts';
+import { IndexError } from '../engine/collection-index.ts';
+
+/** Runs a question to the shards, with the trouble that a caller may meet said in the caller's words. */
+export async function askIndex<Answer>(signal: AbortSignal, ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw error instanceof IndexError ? inCallersWords(error, signal) : error;
+  }
+}
+
+function inCallersWords(error: IndexError, signal: AbortSignal): Error {
+  const cause = { cause: error };
+  switch (error.code) {
+    case 'busy':
+      return new AppError('unavailable', 'Too many searches are waiting; try again in a moment.', {
+        retryAfterMs: 500,
+        ...cause,
+      });
+    case 'deadline':
+      return new AppError('unavailable', 'The search did not finish in time.', {
+        retryAfterMs: 2_000,
+        ...cause,
+      });
+    case 'cancelled':
+      // Without a client that left, the shards were closed under the search.
+      return signal.aborted ? error : deleted(error);
+    case 'closed':
+      return deleted(error);
+    default:
+      return error;
+  }
+}
+
+function deleted(cause: IndexError): AppError {
+  return new AppError('not_found', 'The collection was deleted while it was searched.', { cause });
+}

@@ -1,0 +1,381 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { MessageChannel } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import t from 'tap';
+import { processLimits } from '../../src/parsing/limits.ts';
+import { optionalTools } from '../../src/parsing/optional-tools.ts';
+import {
+  hasPageImages,
+  isFailure,
+  type ParsedDocument,
+  type ParseOutcome,
+} from '../../src/parsing/parse-task.ts';
+import { ParserHost } from '../../src/parsing/parser-host.ts';
+import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
+import { docx, pdfWithPages, utf8 } from './fixtures.ts';
+
+t.setTimeout(180_000);
+
+const moduleAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const entries = {
+  parser: moduleAt('../../workers/parser-process.js'),
+  hostile: moduleAt('./processes/hostile-process.js'),
+  intruder: moduleAt('./processes/intruder-process.js'),
+};
+const { prlimit } = optionalTools();
+
+const folder = t.testdir({});
+let files = 0;
+function stored(bytes: Uint8Array): string {
+  files += 1;
+  const file = join(folder, `blob-${files}`);
+  writeFileSync(file, bytes);
+  return file;
+}
+
+/** Processes of all hosts of this file that have started and not ended. */
+const alive = new Set<number>();
+const started: number[] = [];
+
+function hostOf(t: Tap, entry: string, tool: string | null = prlimit): ParserHost {
+  const host = new ParserHost({
+    entry,
+    prlimit: tool,
+    onProcess: (event, pid) => {
+      if (event === 'started') {
+        alive.add(pid);
+        started.push(pid);
+      } else alive.delete(pid);
+    },
+  });
+  t.teardown(() => host.close());
+  return host;
+}
+type Tap = { teardown(action: () => unknown): void };
+
+function pagesOf(outcome: ParseOutcome): ParsedDocument['pages'] {
+  if (isFailure(outcome)) throw new Error(`${outcome.failure.code}: ${outcome.failure.message}`);
+  return outcome.pages;
+}
+
+/** True once the process is gone or a zombie; waits for it, because the kernel decides when. */
+async function isGone(pid: number): Promise<boolean> {
+  for (let tries = 0; tries < 200; tries++) {
+    const state = existsSync(`/proc/${pid}/stat`)
+      ? readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0]
+      : 'X';
+    if (state === 'X' || state === 'Z') return true;
+    await sleep(50);
+  }
+  return false;
+}
+
+t.test('documents are read in one process that stays', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const before = started.length;
+  const file = stored(pdfWithPages(['first', 'second'], { title: 'The title' }));
+  const outcome = await host.parse({ kind: 'parse', file, path: 'a.pdf' });
+  t.match(outcome, { kind: 'pdf', pages: ['first', 'second'], title: 'The title' });
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('words')), path: 'b.txt' })), ['words']);
+  t.equal(started.length, before + 1);
+});
+
+t.test('documents that arrive together come back each with its own text', async (t) => {
+  const hosts = [hostOf(t, entries.parser), hostOf(t, entries.parser)];
+  const texts = Array.from({ length: 12 }, (_, i) => `document number ${i}`);
+  const outcomes = await Promise.all(
+    texts.map((text, i) => hosts[i % 2]!.parse({ kind: 'parse', file: stored(docx([text])) })),
+  );
+  t.same(
+    outcomes.map(pagesOf),
+    texts.map((text) => [text]),
+  );
+});
+
+t.test('a failure of the document is data with a code and a sentence, and costs no process', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const before = started.length;
+  const outcome = await host.parse({ kind: 'parse', file: stored(new Uint8Array()) });
+  t.match(outcome, { failure: { code: 'unsupported', message: /empty/ } });
+  t.match(
+    await host.parse({ kind: 'parse', file: stored(utf8('x'.repeat(99))), limits: { fileBytesMax: 50 } }),
+    {
+      failure: { code: 'too_large' },
+    },
+  );
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('next')) })), ['next']);
+  t.equal(started.length, before + 1);
+});
+
+const deaths: readonly {
+  path: string;
+  code: string;
+  limits?: { idleMsMax?: number; totalMsMax?: number };
+}[] = [
+  { path: 'abort', code: 'crash' },
+  { path: 'kill', code: 'crash' },
+  { path: 'exit', code: 'crash' },
+  { path: 'nonsense', code: 'crash' },
+  { path: 'hang', code: 'timeout', limits: { idleMsMax: 300 } },
+  { path: 'heap', code: 'memory' },
+  { path: 'buffers', code: 'memory' },
+];
+for (const { path, code, limits } of deaths) {
+  t.test(
+    `a document that makes the parser ${path} fails alone, after one more attempt in a fresh process`,
+    async (t) => {
+      const host = hostOf(t, entries.hostile);
+      const before = started.length;
+      const file = stored(utf8('bait'));
+      const outcome = await host.parse({
+        kind: 'parse',
+        file,
+        path,
+        ...(limits === undefined ? {} : { limits }),
+      });
+      t.match(outcome, { failure: { code, message: /^[A-Z].*\.$/ } });
+      t.equal(started.length - before, processLimits.attemptsMax);
+      t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'a.txt' })), ['bait']);
+    },
+  );
+}
+
+t.test('without prlimit a memory bomb still costs only its own document', async (t) => {
+  const host = hostOf(t, entries.hostile, null);
+  const file = stored(utf8('bait'));
+  t.match(await host.parse({ kind: 'parse', file, path: 'buffers' }), { failure: { code: 'memory' } });
+  t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'a.txt' })), ['bait']);
+});
+
+t.test('a process that floods its host with text is stopped at the budget', async (t) => {
+  const host = hostOf(t, entries.hostile);
+  const limits = { textUnitsMax: 5_000_000 };
+  const outcome = await host.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'flood', limits });
+  t.match(outcome, { failure: { code: /too_large|memory/ } });
+});
+
+t.test('a document that gives signs of life for ever ends at the total time', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const file = stored(pdfWithPages(Array.from({ length: 3_000 }, (_, i) => `page ${i}`)));
+  const outcome = await host.parse({ kind: 'parse', file, limits: { totalMsMax: 1 } });
+  t.match(outcome, { failure: { code: 'timeout', message: /in total/ } });
+});
+
+t.test('a process that died of an earlier document is replaced, and the next one is read', async (t) => {
+  const host = hostOf(t, entries.hostile);
+  const file = stored(utf8('bait'));
+  t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'kill unless fresh' })), ['bait']);
+  t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'kill unless fresh' })), ['bait']);
+});
+
+t.test('a process killed from outside between two documents costs nothing', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const file = stored(utf8('still read'));
+  await host.parse({ kind: 'parse', file });
+  const pid = started.at(-1)!;
+  process.kill(pid, 'SIGKILL');
+  await isGone(pid);
+  t.same(pagesOf(await host.parse({ kind: 'parse', file })), ['still read']);
+});
+
+t.test('real bombs inside a PDF end inside the limits', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const text = Buffer.from('(bomb bomb bomb bomb) Tj T* '.repeat(3_000_000), 'latin1');
+  const content = Buffer.concat([Buffer.from('BT /F1 1 Tf 1 TL 0 700 Td '), text, Buffer.from(' ET')]);
+  const flate = stored(pdfWithPages([''], { content }));
+  const outcome = await host.parse({ kind: 'parse', file: flate, limits: { idleMsMax: 1_500 } });
+  t.ok(isFailure(outcome) ? /timeout|memory|crash/.test(outcome.failure.code) : outcome.pages.length === 1);
+  const form =
+    '<</Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</XObject<</X0 1000 0 R>>>>/Length 13>>\n' +
+    'stream\n/X0 Do /X0 Do\nendstream';
+  const cycle = pdfWithPages([''], {
+    content: Buffer.from('/X0 Do'),
+    resources: '/XObject<</X0 1000 0 R>>',
+    objects: [form],
+  });
+  const drawn = await host.render({
+    kind: 'render',
+    file: stored(cycle),
+    page: 0,
+    limits: { idleMsMax: 1_500 },
+  });
+  t.ok(drawn instanceof Uint8Array || (drawn !== null && /timeout|memory|crash/.test(drawn.failure.code)));
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('after')) })), ['after']);
+});
+
+t.test(
+  'the process may read its documents and code, and nothing else; it writes and starts nothing',
+  async (t) => {
+    const host = hostOf(t, entries.intruder);
+    const outcome = await host.parse({ kind: 'parse', file: stored(utf8('bait')) });
+    t.match(outcome, {
+      warnings: [
+        'read its document: allowed',
+        'read elsewhere: ERR_ACCESS_DENIED',
+        'write: ERR_ACCESS_DENIED',
+        'start a program: ERR_ACCESS_DENIED',
+        'environment: ',
+      ],
+    });
+  },
+);
+
+t.test('files in sub-folders of a named folder need no new process', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const tree = t.testdir({ aa: { one: 'one' }, bb: { two: 'two' } });
+  const before = started.length;
+  for (const [sub, name] of [
+    ['aa', 'one'],
+    ['bb', 'two'],
+  ] as const) {
+    t.same(pagesOf(await host.parse({ kind: 'parse', file: join(tree, sub, name), folder: tree })), [name]);
+  }
+  t.equal(started.length, before + 1);
+});
+
+t.test('the page of a PDF becomes a JPEG that no box makes larger than allowed', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const { default: sharp } = await import('sharp');
+  const sizeOf = async (bytes: Uint8Array, options: { widthMax?: number } = {}) => {
+    const image = await host.render({ kind: 'render', file: stored(bytes), page: 0, ...options });
+    if (image === null || isFailure(image)) throw new Error('no image');
+    const { format, width, height } = await sharp(image).metadata();
+    return { format, width, height };
+  };
+  t.same(await sizeOf(pdfWithPages(['text'])), { format: 'jpeg', width: 935, height: 1_210 });
+  t.same(await sizeOf(pdfWithPages(['text']), { widthMax: 306 }), {
+    format: 'jpeg',
+    width: 306,
+    height: 396,
+  });
+  const vast = await sizeOf(pdfWithPages(['text'], { mediaBox: [0, 0, 14_000, 14_000] }));
+  t.ok(vast.width <= 2_000 && vast.height <= 2_000);
+});
+
+t.test('a page image shows what the page draws', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const { default: sharp } = await import('sharp');
+  const content = Buffer.from('1 0 0 rg 0 396 612 396 re f 0 0 1 rg 0 0 612 396 re f');
+  const image = await host.render({ kind: 'render', file: stored(pdfWithPages([''], { content })), page: 0 });
+  if (image === null || isFailure(image)) throw new Error('no image');
+  const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
+  const pixel = (y: number) => [...data.subarray((y * info.width + 400) * 3, (y * info.width + 400) * 3 + 3)];
+  const [red, blue] = [pixel(100), pixel(info.height - 100)];
+  t.ok(red[0]! > 240 && red[2]! < 15, `red above: ${red}`);
+  t.ok(blue[2]! > 240 && blue[0]! < 15, `blue below: ${blue}`);
+});
+
+t.test('what has no page images gives null', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const pdf = stored(pdfWithPages(['one']));
+  t.equal(await host.render({ kind: 'render', file: pdf, page: 1 }), null);
+  t.equal(await host.render({ kind: 'render', file: pdf, page: -1 }), null);
+  t.equal(await host.render({ kind: 'render', file: stored(docx(['x'])), page: 0 }), null);
+  t.same([hasPageImages('pdf'), hasPageImages('docx')], [true, false]);
+});
+
+t.test('a cancelled document ends at once and leaves no process', async (t) => {
+  const host = hostOf(t, entries.hostile);
+  const running = host.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  const before = started.length;
+  while (started.length === before) await sleep(20);
+  await sleep(300);
+  await host.cancel();
+  t.match(await running, { failure: { code: 'timeout', message: /cancelled/ } });
+  t.ok(await isGone(started.at(-1)!));
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('next')), path: 'a.txt' })), ['next']);
+});
+
+t.test('close ends the process in the middle of a document, and may be called twice', async (t) => {
+  const host = hostOf(t, entries.hostile);
+  const running = host.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  const before = started.length;
+  while (started.length === before) await sleep(20);
+  await sleep(300);
+  await host.close();
+  await host.close();
+  t.match(await running, { failure: { code: /crash|timeout/ } });
+  t.ok(await isGone(started.at(-1)!));
+  await t.rejects(host.parse({ kind: 'parse', file: stored(utf8('late')) }), /closed/);
+});
+
+t.test('a document is cancelled, and a host closed, while their process is still starting', async (t) => {
+  const cancelled = hostOf(t, entries.hostile);
+  const first = cancelled.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  await sleep(20);
+  await cancelled.cancel();
+  t.match(await first, { failure: { code: 'timeout' } });
+  const closed = hostOf(t, entries.hostile);
+  const second = closed.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  await sleep(20);
+  await closed.close();
+  t.match(await second, { failure: { code: 'timeout' } });
+  for (const pid of alive) t.notOk(pid === started.at(-1), 'the last process has ended');
+});
+
+t.test('kill -9 of the server ends a parser process that hangs in a document', async (t) => {
+  const owner = spawn(process.execPath, [moduleAt('./processes/owner-process.js'), stored(utf8('bait'))], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(owner.stdout, 'data')) as [Buffer];
+  const pid = Number(line.toString());
+  t.ok(pid > 0 && existsSync(`/proc/${pid}`));
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  t.ok(await isGone(pid));
+});
+
+t.test('the pool runs documents and page images, tells of its processes and loses none', async (t) => {
+  const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 2 });
+  const processes = new ParserProcesses();
+  pool.on('message', (message) => processes.accept(message));
+  const file = stored(pdfWithPages(['pooled']));
+  const outcomes = await Promise.all(
+    [1, 2, 3].map(() => pool.run({ kind: 'parse', file }) as Promise<ParseOutcome>),
+  );
+  t.same(outcomes.map(pagesOf), [['pooled'], ['pooled'], ['pooled']]);
+  const image: unknown = await pool.run({ kind: 'render', file, page: 0 });
+  t.ok(image instanceof Uint8Array && image[0] === 0xff && image[1] === 0xd8);
+  const pids = processes.pids();
+  t.ok(pids.length >= 1 && pids.length <= 2);
+  await pool.destroy();
+  for (const pid of pids) t.ok(await isGone(pid));
+});
+
+t.test('a pooled document is cancelled by its port, or by ending its worker', async (t) => {
+  const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 1 });
+  const processes = new ParserProcesses();
+  pool.on('message', (message) => processes.accept(message));
+  const text = Buffer.from('(x) Tj '.repeat(6_000_000), 'latin1');
+  const slow = stored(pdfWithPages([''], { content: Buffer.concat([Buffer.from('BT /F1 1 Tf '), text]) }));
+  const untilStarted = async () => {
+    while (processes.pids().length === 0) await sleep(20);
+    await sleep(700);
+  };
+  const { port1, port2 } = new MessageChannel();
+  const cancelled = pool.run({ kind: 'parse', file: slow, cancel: port2 }, { transferList: [port2] });
+  await untilStarted();
+  port1.postMessage('stop');
+  t.match(await cancelled, { failure: { code: 'timeout', message: /cancelled/ } });
+  port1.close();
+  const abort = new AbortController();
+  const aborted = pool.run({ kind: 'parse', file: slow }, { signal: abort.signal });
+  await untilStarted();
+  const pids = processes.pids();
+  abort.abort();
+  await t.rejects(aborted);
+  for (const pid of pids) t.ok(await isGone(pid));
+  processes.killAll();
+  t.same(processes.pids(), []);
+  await pool.destroy();
+});
+
+t.test('every process that was started has ended', async (t) => {
+  t.ok(started.length > 10);
+  for (const pid of alive) t.ok(await isGone(pid), String(pid));
+});
