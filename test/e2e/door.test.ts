@@ -133,10 +133,14 @@ async function addresses(t: Test): Promise<void> {
       },
     });
     outgoing.on('error', reject);
-    outgoing.on('response', async (reply) => {
+    outgoing.on('response', (reply) => {
       let text = '';
-      for await (const part of reply) text += part;
-      resolve((JSON.parse(text) as { document: { file_url: string } }).document.file_url);
+      reply.on('data', (part) => {
+        text += part;
+      });
+      reply.on('end', () => {
+        resolve((JSON.parse(text) as { document: { file_url: string } }).document.file_url);
+      });
     });
     outgoing.end(JSON.stringify({ collection_name, path: 'file.pdf' }));
   });
