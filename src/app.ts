@@ -424,7 +424,11 @@ export async function startApp(settings: Settings): Promise<App> {
 
 async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
-  const { data, storage, pools, pipeline, housekeeping } = await openRetrieval(settings, opened, logger);
+  const { data, storage, pools, pipeline, images, housekeeping } = await openRetrieval(
+    settings,
+    opened,
+    logger,
+  );
   const organisations = new OrganisationDirectory({ store: data.store, clock, tiers: tiersOf(settings) });
   const keys = new KeyRing({ store: data.store, clock, chance });
   const { organizationId, newKey } = await firstStart({
@@ -437,14 +441,6 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     limitsOf: (id) => organisations.limitsOf(id),
     clock,
     timer: systemTimer,
-  });
-  const images = await PageImages.open({
-    pool: pools.parse,
-    blobs: data.blobs,
-    blobsFolder: storage.blobsFolder,
-    folder: join(data.cachePath, 'pages'),
-    bytesMax: imageBytesMax,
-    chance,
   });
   const metrics = new Metrics();
   registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools) });
@@ -506,10 +502,18 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger)
   });
   const pipeline = await buildPipeline(settings, storage, pools, logger);
   opened.add(() => pipeline.ingest.close());
+  const images = await PageImages.open({
+    pool: pools.parse,
+    blobs: data.blobs,
+    blobsFolder: storage.blobsFolder,
+    folder: join(data.cachePath, 'pages'),
+    bytesMax: imageBytesMax,
+    chance,
+  });
   const snapshotMs = settings.snapshotSeconds * 1_000;
-  const housekeeping = new Housekeeping({ ...storage, clock, logger, snapshotMs });
+  const housekeeping = new Housekeeping({ ...storage, images, clock, logger, snapshotMs });
   opened.add(() => housekeeping.close());
-  return { data, storage, pools, pipeline, housekeeping };
+  return { data, storage, pools, pipeline, images, housekeeping };
 }
 
 function doorSettings(settings: Settings) {

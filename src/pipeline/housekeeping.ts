@@ -5,11 +5,13 @@ import { collectGarbage } from '../store/garbage.ts';
 import type { Store } from '../store/store.ts';
 import { sweepCollections } from '../store/sweep.ts';
 import type { Indexes } from './indexes.ts';
+import type { PageImages } from './page-images.ts';
 
 export interface HousekeepingOptions {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly indexes: Indexes;
+  readonly images: Pick<PageImages, 'removeOrphans'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Milliseconds between snapshots of the shards. */
@@ -69,8 +71,9 @@ export class Housekeeping {
   }
 
   async #collect(signal: AbortSignal): Promise<void> {
-    const { clock, store, blobs } = this.#options;
-    await collectGarbage({ store, blobs }, clock.now(), signal);
+    const { clock, store, blobs, images } = this.#options;
+    const collected = await collectGarbage({ store, blobs }, clock.now(), signal);
+    if (collected > 0) await images.removeOrphans();
   }
 
   async #collectOrphans(signal: AbortSignal): Promise<void> {
