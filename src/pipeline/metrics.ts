@@ -1,8 +1,8 @@
 import type { Metrics } from '../base/metrics.ts';
 import { CollectionIndex } from '../engine/collection-index.ts';
+import { indexStatuses } from '../schemas/documents.ts';
 import type { Collections } from '../store/collections.ts';
 import type { Counts } from '../store/counts.ts';
-import { indexStatuses } from '../store/documents.ts';
 import type { Store } from '../store/store.ts';
 import type { Indexes } from './indexes.ts';
 import type { Ingest } from './ingest.ts';

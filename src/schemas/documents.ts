@@ -11,6 +11,7 @@ import {
   Uuid,
 } from './wire.ts';
 
+/** The order is part of the data format: store/counts.ts keeps one counter each. New ones go to the end. */
 export const indexStatuses = [
   'not_parsed',
   'parsing',

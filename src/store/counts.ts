@@ -1,20 +1,21 @@
 import { assert } from '../base/assert.ts';
-import { Documents, type IndexStatus, indexStatuses } from './documents.ts';
+import { type DocumentIndexStatus, indexStatuses } from '../schemas/documents.ts';
+import { Documents } from './documents.ts';
 import { tables, uuid } from './keys.ts';
 import { encodeCounters, type Operation, readCounters, type Store } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
 /** Documents of a collection by status, and the UTF-8 bytes that are searchable. */
 export interface CollectionCounts {
-  readonly documents: Readonly<Record<IndexStatus, number>>;
+  readonly documents: Readonly<Record<DocumentIndexStatus, number>>;
   readonly indexedBytes: number;
 }
 
 export interface CountsChange {
   /** Status before the write, null for a new document. */
-  readonly from: IndexStatus | null;
+  readonly from: DocumentIndexStatus | null;
   /** Status after the write, null for a deleted document. */
-  readonly to: IndexStatus | null;
+  readonly to: DocumentIndexStatus | null;
   /** Change of `indexedBytes`. */
   readonly bytes: number;
 }
@@ -73,7 +74,7 @@ function addTo(amounts: number[], index: number, amount: number): void {
 function fromCounters(amounts: readonly number[]): CollectionCounts {
   const documents = Object.fromEntries(indexStatuses.map((status, index) => [status, amounts[index] ?? 0]));
   return {
-    documents: documents as Record<IndexStatus, number>,
+    documents: documents as Record<DocumentIndexStatus, number>,
     indexedBytes: amounts[counterCount - 1] ?? 0,
   };
 }

@@ -1,18 +1,8 @@
+import type { DocumentIndexStatus } from '../schemas/documents.ts';
 import { prefixRange, tables, text, textPrefix, uuid } from './keys.ts';
 import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
 import type { Operation, RangeOptions, Store } from './store.ts';
 import { Table } from './table.ts';
-
-export const indexStatuses = [
-  'not_parsed',
-  'parsing',
-  'not_indexed',
-  'indexing',
-  'indexed',
-  'parsing_failed',
-  'indexing_failed',
-] as const;
-export type IndexStatus = (typeof indexStatuses)[number];
 
 export type ContentKind = 'text' | 'text-pages' | 'text-pages-unordered' | 'auto';
 
@@ -35,7 +25,7 @@ export interface DocumentRecord {
   readonly live: number | null;
   /** The document id of `live`: during an overwrite the old one. */
   readonly liveDocumentId: string | null;
-  readonly status: IndexStatus;
+  readonly status: DocumentIndexStatus;
   readonly error: DocumentError | null;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;

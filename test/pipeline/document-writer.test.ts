@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type IndexStatus, indexStatuses } from '../../src/store/documents.ts';
+import { type DocumentIndexStatus, indexStatuses } from '../../src/schemas/documents.ts';
 import { addText, find, type Rooms, rooms, textDocument } from './held-store.ts';
 
 type Change = (rooms: Rooms) => Promise<unknown>;
@@ -15,7 +15,7 @@ const changes: Readonly<Record<string, Change>> = {
 const refused = 'precondition_failed';
 const others = { add: 'conflict', overwrite: 'not_indexed', delete: 'gone' };
 const pending = { ...others, metadata: refused, 'parse again': refused, 'index again': refused };
-const outcomes: Readonly<Record<IndexStatus, Readonly<Record<string, string>>>> = {
+const outcomes: Readonly<Record<DocumentIndexStatus, Readonly<Record<string, string>>>> = {
   not_parsed: pending,
   parsing: pending,
   not_indexed: pending,
@@ -34,7 +34,7 @@ t.test(
     await addText(first, 'a.txt', 'the text');
     await ingest.close();
     const indexed = documents.get(collectionId, 'a.txt')!;
-    const put = async (status: IndexStatus | null) => {
+    const put = async (status: DocumentIndexStatus | null) => {
       const now = documents.get(collectionId, 'a.txt');
       const record =
         status === null ? null : { ...indexed, status, version: now?.version ?? indexed.version };
