@@ -1,294 +1,57 @@
 #include "engine/search.h"
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
+#include <deque>
 
 #include "engine/kernels.h"
+#include "engine/lexical_search.h"
+#include "engine/shard_view.h"
 
 namespace quarry {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kStopEvery = 1024;  // postings or scanned rows between two looks at the clock
-
-// One visible row that holds a word of the query. `gain` is what the word adds to its score, without its rarity.
-struct Match {
-  uint32_t row;
-  float gain;
-};
-
-struct Scored {
-  float score;
-  double version;
-  uint32_t chunk;
-  uint32_t row;
-  uint32_t shard;
-};
-// Better first; equal scores in the order of version and chunk, which no shard count changes.
-bool Better(const Scored& left, const Scored& right) {
-  if (left.score != right.score) return left.score > right.score;
-  if (left.version != right.version) return left.version < right.version;
-  return left.chunk < right.chunk;
-}
-
-// Keeps the best `count` of the entries.
-void KeepBest(std::vector<Scored>* entries, size_t count) {
-  if (entries->size() <= count) return;
-  std::nth_element(entries->begin(), entries->begin() + static_cast<std::ptrdiff_t>(count), entries->end(), Better);
-  entries->resize(count);
-}
-
-// A bounded heap of the best entries, worst on top.
-class BestHeap {
- public:
-  explicit BestHeap(size_t count) : count_(count) {}
-  void Offer(const Scored& entry) {
-    if (count_ == 0) return;
-    if (entries_.size() == count_) {
-      if (!Better(entry, entries_.front())) return;
-      std::pop_heap(entries_.begin(), entries_.end(), Better);
-      entries_.pop_back();
-    }
-    entries_.push_back(entry);
-    std::push_heap(entries_.begin(), entries_.end(), Better);
-  }
-  bool WouldTake(float score) const {
-    return count_ > 0 && (entries_.size() < count_ || score >= entries_.front().score);
-  }
-  std::vector<Scored>& entries() { return entries_; }
-
- private:
-  const size_t count_;
-  std::vector<Scored> entries_;
-};
-
-// Working memory of one thread.
-struct SearchScratch {
-  GraphScratch graph;
-  std::vector<float> scores;      // by row; all zero while `clean`
-  std::vector<uint32_t> touched;  // rows whose score is not zero
-  bool clean = true;              // false after a search that ran out of memory halfway
-};
-SearchScratch& ThreadScratch() {
-  thread_local SearchScratch scratch;
-  return scratch;
-}
-
-struct FilteredRows {
-  Bitset rows;
-  uint64_t count = 0;
-};
-
 // One shard's part of a search.
 class ShardSearch {
  public:
-  ShardSearch(uint32_t number, const Shard& shard, const Moment& moment, const SearchRequest& request)
-      : number_(number), shard_(shard), moment_(moment), request_(request) {}
+  ShardSearch(uint32_t number, const Moment& moment, const SearchRequest& request)
+      : start_(Clock::now()), request_(request), view_(number, moment, request), lexical_(view_, moment, request) {}
+  ShardSearch(const ShardSearch&) = delete;
+  ShardSearch& operator=(const ShardSearch&) = delete;
 
-  // First pass: the filter, the nearest rows, and the rows that hold words of the query.
+  // First pass: the nearest rows, and the rows that hold words of the query.
   Status Find(const float* query, const std::vector<std::vector<QueryTerm>>& groups) {
+    Status status = FindNear(view_, request_, query, &near_);
+    if (status.ok()) status = lexical_.Find(groups);
+    elapsed_ += Clock::now() - start_;
+    return status;
+  }
+
+  // Second pass: BM25.
+  Status Score(const std::vector<float>& rarities, std::vector<Scored>* best,
+               std::vector<std::pair<Scored, float>>* near) {
     const auto start = Clock::now();
-    if (request_.filter.has_value()) EvaluateFilter();
-    Status status = FindNear(query);
-    if (status.ok()) status = FindMatches(groups);
+    Status status = lexical_.Score(rarities, best, near);
     elapsed_ += Clock::now() - start;
     return status;
   }
 
-  // Second pass: BM25 of every match. Keeps the best and gives each of `near` (rows of this shard) its score.
-  Status Score(const std::vector<float>& rarities, std::vector<Scored>* lexical,
-               std::vector<std::pair<Scored, float>>* near) {
-    const auto start = Clock::now();
-    SearchScratch& scratch = ThreadScratch();
-    scratch.touched.clear();
-    if (!scratch.clean) scratch.scores.clear();
-    scratch.clean = false;
-    if (scratch.scores.size() < shard_.Rows()) scratch.scores.resize(shard_.Rows());
-    for (size_t group = 0; group < matches_.size(); group++) {
-      for (const Match& match : matches_[group]) {
-        float& score = scratch.scores[match.row];
-        if (score == 0) scratch.touched.push_back(match.row);
-        score += match.gain * rarities[group];
-      }
-    }
-    for (auto& [entry, score] : *near) {
-      if (entry.shard == number_) score = scratch.scores[entry.row];
-    }
-    BestHeap best(request_.lexicalCandidates);
-    for (const uint32_t row : scratch.touched) {
-      const float score = scratch.scores[row];
-      scratch.scores[row] = 0;
-      if (score > 0 && best.WouldTake(score) && Passes(row)) best.Offer(Identify(row, score));
-    }
-    scratch.clean = true;
-    lexical->insert(lexical->end(), best.entries().begin(), best.entries().end());
-    elapsed_ += Clock::now() - start;
-    return request_.patience.Check();
-  }
-
-  const std::vector<Scored>& near() const { return near_; }
-  // Visible rows that hold at least one alternative of the group.
-  uint64_t RowsWith(size_t group) const { return matches_[group].size(); }
+  const std::vector<Scored>& near() const { return near_.rows; }
+  uint64_t RowsWith(size_t group) const { return lexical_.RowsWith(group); }
   ShardReport Report(uint32_t candidates) const {
-    return {number_, strategy_, candidates, std::chrono::duration<float, std::milli>(elapsed_).count()};
+    return {view_.number(), near_.strategy, candidates, std::chrono::duration<float, std::milli>(elapsed_).count()};
   }
 
  private:
-  bool Passes(uint32_t row) const { return !request_.filter.has_value() || filtered_.rows.Has(row); }
-
-  Scored Identify(uint32_t row, float score) const {
-    const DocumentSlot& document = shard_.Document(shard_.Facts(row).slot);
-    return {score, static_cast<double>(document.version), row - document.firstRow, row, number_};
-  }
-
-  void EvaluateFilter() {
-    const uint32_t slots = shard_.Slots();
-    const Bitset matching = shard_.attributes().Evaluate(*request_.filter, slots);
-    // Loaded after the slots, so that it covers the rows of all of them.
-    filtered_.rows.Reset(shard_.Rows());
-    matching.ForEach([&](size_t slot) {
-      if (!shard_.SlotVisible(static_cast<uint32_t>(slot), moment_.epoch)) return true;
-      const DocumentSlot& document = shard_.Document(static_cast<uint32_t>(slot));
-      filtered_.rows.AddRange(document.firstRow, document.rowCount);
-      filtered_.count += document.rowCount;
-      return true;
-    });
-  }
-
-  // What the graph would cost grows with rows / matching, what the scan costs with matching.
-  bool ScanIsBetter(uint64_t matching, uint64_t rows, uint64_t effort) const {
-    if (request_.scanning != Scanning::kByCost) return request_.scanning == Scanning::kAlways;
-    return matching <= kScanRowsMax || matching * matching <= kScannedRowsPerResult * effort * rows;
-  }
-
-  Status FindNear(const float* query) {
-    if (query == nullptr || request_.vectorCandidates == 0) return {};
-    const bool filtered = request_.filter.has_value();
-    const uint64_t rows = shard_.Rows();
-    const uint64_t matching = filtered ? filtered_.count : rows;
-    if (matching == 0) return {};
-    const uint32_t effort =
-        std::max(request_.effort != 0 ? request_.effort : kDefaultEffort, request_.vectorCandidates);
-    if (ScanIsBetter(matching, rows, effort)) return Scan(query);
-    strategy_ = filtered ? Strategy::kFilteredGraph : Strategy::kGraph;
-    Status stopped;
-    const auto stop = [&] {
-      stopped = request_.patience.Check();
-      return !stopped.ok();
-    };
-    // Where matching rows lie far from the query the graph costs more than expected: then the scan takes over.
-    const Graph::Query ask{query, effort, request_.scanning == Scanning::kNever ? UINT64_MAX : matching / 2};
-    GraphScratch& scratch = ThreadScratch().graph;
-    const auto outcome =
-        filtered ? shard_.graph().Search(
-                       ask, &scratch, [&](uint32_t row) { return filtered_.rows.Has(row); }, stop)
-                 : shard_.graph().Search(
-                       ask, &scratch, [&](uint32_t row) { return shard_.RowVisible(row, moment_.epoch); }, stop);
-    if (outcome == Graph::Outcome::kStopped) return stopped;
-    const bool tooFew = filtered && scratch.results.size() < std::min<uint64_t>(request_.vectorCandidates, matching);
-    if (outcome == Graph::Outcome::kBudget || tooFew) return Scan(query);
-    auto& results = scratch.results;
-    std::sort(results.begin(), results.end(), NearerThan);
-    if (results.size() > request_.vectorCandidates) results.resize(request_.vectorCandidates);
-    for (const Near& near : results) near_.push_back(Identify(near.row, near.similarity));
-    return {};
-  }
-
-  Status Scan(const float* query) {
-    const bool filtered = request_.filter.has_value();
-    strategy_ = filtered ? Strategy::kFilteredScan : Strategy::kScan;
-    const auto dot = BestKernels().dot;
-    BestHeap best(request_.vectorCandidates);
-    Status stopped;
-    uint32_t scanned = 0;
-    const auto visit = [&](uint32_t row) {
-      const float similarity = dot(query, shard_.Vector(row), shard_.stride());
-      if (best.WouldTake(similarity)) best.Offer(Identify(row, similarity));
-      if (++scanned % kStopEvery == 0) stopped = request_.patience.Check();
-      return stopped.ok();
-    };
-    if (filtered) {
-      filtered_.rows.ForEach([&](size_t row) { return visit(static_cast<uint32_t>(row)); });
-    } else {
-      for (uint32_t row = 0, rows = shard_.Rows(); row < rows; row++) {
-        if (shard_.RowVisible(row, moment_.epoch) && !visit(row)) break;
-      }
-    }
-    near_ = std::move(best.entries());
-    return stopped;
-  }
-
-  Status FindMatches(const std::vector<std::vector<QueryTerm>>& groups) {
-    for (const auto& group : groups) {
-      auto& matches = matches_.emplace_back();
-      for (const QueryTerm& term : group) {
-        const size_t before = matches.size();
-        if (Status status = Decode(term, &matches); !status.ok()) return status;
-        if (before > 0) MergeAlternatives(&matches, before);
-      }
-    }
-    return {};
-  }
-
-  Status Decode(const QueryTerm& term, std::vector<Match>* matches) const {
-    const float average =
-        moment_.rows == 0 ? 1 : static_cast<float>(moment_.bodyLength) / static_cast<float>(moment_.rows);
-    const float perTerm = average > 0 ? kBm25LengthNorm / average : 0;
-    Status stopped;
-    uint32_t decoded = 0;
-    shard_.postings().ForEach(term.hash, [&](const Posting& posting) {
-      if (++decoded % kStopEvery == 0) stopped = request_.patience.Check();
-      if (!shard_.RowVisible(posting.row, moment_.epoch)) return stopped.ok();
-      const float frequency = static_cast<float>(posting.body) + kPrefixWeight * static_cast<float>(posting.prefix);
-      const float length = static_cast<float>(shard_.Facts(posting.row).bodyLength);
-      const float norm = kBm25Saturation * (1 - kBm25LengthNorm + perTerm * length);
-      matches->push_back({posting.row, term.weight * frequency * (kBm25Saturation + 1) / (frequency + norm)});
-      return stopped.ok();
-    });
-    return stopped;
-  }
-
-  // Two ascending runs become one; a row in both keeps the better gain. Alternatives are often forms of the same
-  // occurrence, so adding them up would count it twice.
-  static void MergeAlternatives(std::vector<Match>* matches, size_t middle) {
-    const auto byRow = [](const Match& left, const Match& right) { return left.row < right.row; };
-    std::inplace_merge(matches->begin(), matches->begin() + static_cast<std::ptrdiff_t>(middle), matches->end(), byRow);
-    size_t kept = 0;
-    for (size_t i = 1; i < matches->size(); i++) {
-      Match& last = (*matches)[kept];
-      const Match& next = (*matches)[i];
-      if (last.row == next.row) {
-        last.gain = std::max(last.gain, next.gain);
-      } else {
-        (*matches)[++kept] = next;
-      }
-    }
-    if (!matches->empty()) matches->resize(kept + 1);
-  }
-
-  const uint32_t number_;
-  const Shard& shard_;
-  const Moment& moment_;
+  const Clock::time_point start_;
   const SearchRequest& request_;
-  FilteredRows filtered_;
-  std::vector<Scored> near_;
-  std::vector<std::vector<Match>> matches_;  // by group
-  Strategy strategy_ = Strategy::kNone;
+  const ShardView view_;  // evaluates the filter
+  LexicalSearch lexical_;
+  NearRows near_;
   Clock::duration elapsed_{};
 };
-
-// The query's terms by group, in order of group.
-std::vector<std::vector<QueryTerm>> Grouped(std::vector<QueryTerm> terms) {
-  std::stable_sort(terms.begin(), terms.end(),
-                   [](const QueryTerm& left, const QueryTerm& right) { return left.group < right.group; });
-  std::vector<std::vector<QueryTerm>> groups;
-  for (const QueryTerm& term : terms) {
-    if (groups.empty() || groups.back().front().group != term.group) groups.emplace_back();
-    groups.back().push_back(term);
-  }
-  return groups;
-}
 
 // The row padded with zeros and aligned to a cache line, as the kernels want it.
 class AlignedQuery {
@@ -309,7 +72,7 @@ class AlignedQuery {
 class CollectionSearch {
  public:
   CollectionSearch(const Moment& moment, const SearchRequest& request)
-      : moment_(moment), request_(request), query_(request.vector), groups_(Grouped(request.terms)) {}
+      : moment_(moment), request_(request), query_(request.vector), groups_(GroupTerms(request.terms)) {}
 
   Status Run(SearchHits* hits) {
     if (Status status = Find(); !status.ok()) return status;
@@ -321,11 +84,10 @@ class CollectionSearch {
  private:
   Status Find() {
     const auto& shards = *moment_.shards;
-    parts_.reserve(shards.size());
     std::vector<Scored> nearest;
     for (uint32_t i = 0; i < shards.size(); i++) {
-      ShardSearch& part = parts_.emplace_back(i, *shards[i], moment_, request_);
       if (Status status = request_.patience.Check(); !status.ok()) return status;
+      ShardSearch& part = parts_.emplace_back(i, moment_, request_);
       if (Status status = part.Find(query_.get(), groups_); !status.ok()) return status;
       nearest.insert(nearest.end(), part.near().begin(), part.near().end());
     }
@@ -339,9 +101,7 @@ class CollectionSearch {
     for (size_t group = 0; group < groups_.size(); group++) {
       uint64_t with = 0;
       for (const ShardSearch& part : parts_) with += part.RowsWith(group);
-      const auto rows = static_cast<double>(moment_.rows);
-      const auto found = static_cast<double>(with);
-      rarities.push_back(static_cast<float>(std::log1p(std::max(0.0, rows - found + 0.5) / (found + 0.5))));
+      rarities.push_back(Rarity(moment_.rows, with));
     }
     for (ShardSearch& part : parts_) {
       if (Status status = part.Score(rarities, &lexical_, &near_); !status.ok()) return status;
@@ -381,7 +141,7 @@ class CollectionSearch {
   const SearchRequest& request_;
   const AlignedQuery query_;
   const std::vector<std::vector<QueryTerm>> groups_;
-  std::vector<ShardSearch> parts_;
+  std::deque<ShardSearch> parts_;
   std::vector<std::pair<Scored, float>> near_;  // with their lexical score
   std::vector<Scored> lexical_;
 };
@@ -409,25 +169,6 @@ void ForEachVersion(const Moment& moment, const FilterProgram* filter, Visit vis
 }
 
 }  // namespace
-
-Status Patience::Check() const {
-  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-    return {Code::kCancelled, "the search was cancelled"};
-  }
-  if (Clock::now() > deadline) return {Code::kDeadline, "the search ran out of time"};
-  return {};
-}
-
-const char* StrategyName(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::kNone: return "none";
-    case Strategy::kScan: return "scan";
-    case Strategy::kGraph: return "graph";
-    case Strategy::kFilteredScan: return "filtered-scan";
-    case Strategy::kFilteredGraph: return "filtered-graph";
-  }
-  return "unknown";
-}
 
 Status Search(const Moment& moment, const SearchRequest& request, SearchHits* hits) {
   return CollectionSearch(moment, request).Run(hits);

@@ -1,0 +1,13 @@
+#include "engine/search_request.h"
+
+namespace quarry {
+
+Status Patience::Check() const {
+  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+    return {Code::kCancelled, "the search was cancelled"};
+  }
+  if (std::chrono::steady_clock::now() > deadline) return {Code::kDeadline, "the search ran out of time"};
+  return {};
+}
+
+}  // namespace quarry
