@@ -111,6 +111,10 @@ export const limits = {
   storeReopenMs: 1_000,
   storeReopenBytes: 8 * 1_048_576,
   storeCacheBytes: 96 * 1_048_576,
+  rememberedRecordsMax: 4_096,
+
+  // queries
+  fileTokensRememberedMax: 65_536,
 } as const;
 
 /** Shard counts a collection may have; chosen at creation. */

@@ -20,6 +20,7 @@ import { BodyBudget, boundedBody, checkDeclaredBody, WholeBody } from './read-bo
 import { clientGoneStatus, failureReply, jsonReply, refusalReply } from './replies.ts';
 import { type Match, Router } from './router.ts';
 import {
+  type CheckBounds,
   type JsonRoute,
   organisationCall,
   type PageRoute,
@@ -283,7 +284,7 @@ export class Door {
     try {
       const request = await this.#readRequest(visit, { route, body });
       const call = this.#callOf(visit);
-      route.check(request, { metadataBytesMax: this.#metadataBytesMax(call.principal) });
+      route.check(request, this.#boundsFor(call.principal));
       await guards?.limit?.(call, route.operation, request);
       const answer = await route.serve(services, call, request);
       this.#checkReply(route, answer);
@@ -372,6 +373,16 @@ export class Door {
       baseUrl: baseUrlOf(exchange, this.#options.settings),
       receivedAt,
       signal: deadline.signal,
+    };
+  }
+
+  /** Most operations have no metadata and never look the limit of their organisation up. */
+  #boundsFor(principal: Principal): CheckBounds {
+    const metadataBytesMax = () => this.#metadataBytesMax(principal);
+    return {
+      get metadataBytesMax() {
+        return metadataBytesMax();
+      },
     };
   }
 

@@ -1,9 +1,13 @@
+import { BoundedCache } from '../base/bounded-cache.ts';
+import { limits } from '../base/limits.ts';
 import { type FileToken, issueToken } from '../store/tokens.ts';
 import type { VersionRecord } from '../store/versions.ts';
 
 /** Absolute addresses of raw documents and page images; the token in them is the only credential. */
 export class Addresses {
   readonly #secret: Uint8Array;
+  /** A document's token never changes, and to compute one takes longer than to find ten. */
+  readonly #fileTokens = new BoundedCache<string>(limits.fileTokensRememberedMax);
 
   /** `secret`: the installation's, 32 bytes. */
   constructor(secret: Uint8Array) {
@@ -11,7 +15,8 @@ export class Addresses {
   }
 
   file(baseUrl: string, documentId: string): string {
-    return this.#address(baseUrl, 'get-document', { kind: 'file', documentId });
+    const token = this.#fileTokens.get(documentId) ?? this.#issueFileToken(documentId);
+    return `${baseUrl}/v1/documents/get-document?token=${token}`;
   }
 
   /** Null when pages of this document cannot be drawn. */
@@ -21,10 +26,13 @@ export class Addresses {
     page: number,
   ): string | null {
     if (!version.hasImages) return null;
-    return this.#address(baseUrl, 'get-page-image', { kind: 'page', documentId: version.documentId, page });
+    const token: FileToken = { kind: 'page', documentId: version.documentId, page };
+    return `${baseUrl}/v1/documents/get-page-image?token=${issueToken(this.#secret, token)}`;
   }
 
-  #address(baseUrl: string, operation: string, token: FileToken): string {
-    return `${baseUrl}/v1/documents/${operation}?token=${issueToken(this.#secret, token)}`;
+  #issueFileToken(documentId: string): string {
+    const token = issueToken(this.#secret, { kind: 'file', documentId });
+    this.#fileTokens.set(documentId, token, 1);
+    return token;
   }
 }

@@ -1,4 +1,5 @@
 import { tables, text, uuid } from './keys.ts';
+import { Remembered } from './remembered.ts';
 import type { Operation, Store } from './store.ts';
 import { Table } from './table.ts';
 
@@ -35,13 +36,17 @@ const tombstones = new Table<readonly [collectionId: string], Tombstone>(tables.
 /** Collections by organisation and name, and by id. */
 export class Collections {
   readonly #store: Store;
+  readonly #remembered: Remembered<Collection>;
 
   constructor(store: Store) {
     this.#store = store;
+    this.#remembered = new Remembered(store);
   }
 
   get(organizationId: string, name: string): Collection | undefined {
-    return collections.get(this.#store, [organizationId, name]);
+    return this.#remembered.get(`${organizationId} ${name}`, () =>
+      collections.get(this.#store, [organizationId, name]),
+    );
   }
 
   byId(collectionId: string): Collection | undefined {

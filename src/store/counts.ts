@@ -2,6 +2,7 @@ import { assert } from '../base/assert.ts';
 import { type DocumentIndexStatus, indexStatuses } from '../schemas/documents.ts';
 import { Documents } from './documents.ts';
 import { tables, uuid } from './keys.ts';
+import { Remembered } from './remembered.ts';
 import { encodeCounters, type Operation, readCounters, type Store } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
@@ -26,13 +27,17 @@ const counterCount = indexStatuses.length + 1;
 /** Counts per collection, kept exact by joining every change to the write that causes it. */
 export class Counts {
   readonly #store: Store;
+  readonly #remembered: Remembered<CollectionCounts>;
 
   constructor(store: Store) {
     this.#store = store;
+    this.#remembered = new Remembered(store);
   }
 
   get(collectionId: string): CollectionCounts {
-    return fromCounters(readCounters(counts.get(this.#store, [collectionId]), counterCount));
+    return this.#remembered.get(collectionId, () =>
+      fromCounters(readCounters(counts.get(this.#store, [collectionId]), counterCount)),
+    );
   }
 
   /** Join this to the write that changes the document. */

@@ -64,6 +64,11 @@ export class GroupCommit {
     });
   }
 
+  /** Grows with every commit, before its writes are told; a failed one may have left its mark too. */
+  get revision(): number {
+    return this.#commits + this.#failedCommits;
+  }
+
   get statistics() {
     return {
       pendingBytes: this.#waitingBytes + this.#inFlightBytes,

@@ -62,6 +62,10 @@ export class MemoryStore implements Store {
     return this.#commits.write(operations, options);
   }
 
+  get revision(): number {
+    return this.#commits.revision;
+  }
+
   statistics(): StoreStatistics {
     let liveBytes = 0;
     for (const { key, value } of this.#entries.values()) liveBytes += key.byteLength + value.byteLength;

@@ -61,6 +61,7 @@ export class RocksStore implements Store {
   #database: RocksDatabase | null;
   #writer: GroupWriter;
   #groupNumber: number;
+  #reopenings = 0;
   #failed: FailedGroup | null = null;
   #healTimer: NodeJS.Timeout | null = null;
   #healing: Promise<void> | null = null;
@@ -111,6 +112,10 @@ export class RocksStore implements Store {
 
   write(operations: readonly Operation[], options?: WriteOptions): Promise<void> {
     return this.#commits.write(operations, options);
+  }
+
+  get revision(): number {
+    return this.#commits.revision + this.#reopenings;
   }
 
   statistics(): StoreStatistics {
@@ -212,6 +217,7 @@ export class RocksStore implements Store {
       await this.#undo(failed, database);
     } finally {
       this.#database = database;
+      this.#reopenings += 1;
     }
   }
 

@@ -33,6 +33,12 @@ export interface Store {
    */
   write(operations: readonly Operation[], options?: WriteOptions): Promise<void>;
 
+  /**
+   * Grows before the promise of a write settles that may have changed what reads answer; while it stays, a value that
+   * was read earlier is still "as of the last acknowledged write".
+   */
+  readonly revision: number;
+
   statistics(): StoreStatistics;
 
   /** Refuses new work, finishes what was accepted, frees everything. May be called at any moment and again. */

@@ -60,6 +60,10 @@ export class HeldStore implements Store {
     await this.#store.write(operations, options);
   }
 
+  get revision() {
+    return this.#store.revision;
+  }
+
   statistics() {
     return this.#store.statistics();
   }

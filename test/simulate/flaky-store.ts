@@ -53,6 +53,10 @@ export class FlakyStore implements Store {
     if (this.#crashed) return gone();
   }
 
+  get revision() {
+    return this.#store.revision;
+  }
+
   statistics() {
     return this.#store.statistics();
   }

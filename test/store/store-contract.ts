@@ -74,6 +74,22 @@ export function storeContract(under: StoreUnderTest): void {
     t.same(store.getMany([]), []);
   });
 
+  test('the revision has grown when a write that changes something is told', async (store, t) => {
+    const seen: [before: number, after: number][] = [];
+    const write = async (operations: Operation[]) => {
+      const before = store.revision;
+      await store.write(operations).catch(() => {});
+      seen.push([before, store.revision]);
+    };
+    await write([put('a', '1')]);
+    await write([remove('a')]);
+    await write([add('counter', 1)]);
+    for (const [before, after] of seen) t.ok(after > before, `${before} to ${after}`);
+    const { revision } = store;
+    store.get(bytes('a'));
+    t.equal(store.revision, revision, 'reading changes nothing');
+  });
+
   test('operations of one write apply in their order', async (store, t) => {
     await store.write([put('a', '1'), remove('a'), put('b', '1'), put('b', '2')]);
     t.same([textAt(store, 'a'), textAt(store, 'b')], [undefined, '2']);

@@ -150,6 +150,9 @@ t.test('a sweep that meets an error says so and goes on the next time', async (t
       left -= 1;
       return left >= 0 ? store.write(operations, options) : Promise.reject(new Error('I/O error'));
     },
+    get revision() {
+      return store.revision;
+    },
     statistics: () => store.statistics(),
     close: () => store.close(),
   };

@@ -1,0 +1,79 @@
+import t from 'tap';
+import { BoundedCache } from '../../src/base/bounded-cache.ts';
+
+const kept = (cache: BoundedCache<unknown>) => [...cache.keys()];
+
+t.test('the costs of all values stay inside the bound: what was unused for the longest goes first', (t) => {
+  const cache = new BoundedCache<string>(10);
+  cache.set('a', 'A', 4);
+  cache.set('b', 'B', 4);
+  t.equal(cache.get('a'), 'A');
+  cache.set('c', 'C', 4);
+  t.same(kept(cache), ['a', 'c']);
+  t.equal(cache.get('b'), undefined);
+  t.same([cache.cost, cache.size], [8, 2]);
+  t.end();
+});
+
+t.test('a value that grows pushes others out, and itself when it outgrows the bound', (t) => {
+  const cache = new BoundedCache<string>(10);
+  cache.set('a', 'A', 2);
+  cache.set('b', 'B', 2);
+  cache.grow('b', 5);
+  t.same([kept(cache), cache.cost], [['a', 'b'], 9]);
+  cache.grow('b', 2);
+  t.same([kept(cache), cache.cost], [['a'], 2], 'outgrown');
+  cache.grow('b', 100);
+  t.equal(cache.cost, 2, 'what is gone does not grow');
+  cache.set('c', 'C', 7);
+  cache.grow('c', 2);
+  t.same([kept(cache), cache.cost], [['c'], 9], 'the older one makes room');
+  t.end();
+});
+
+t.test('what is larger than the bound is not kept and costs nobody else their place', (t) => {
+  const cache = new BoundedCache<string>(10);
+  cache.set('a', 'A', 10);
+  cache.set('a', 'larger', 11);
+  t.same([kept(cache), cache.cost], [[], 0], 'not even what it replaced');
+  cache.set('b', 'B', 10);
+  cache.set('c', 'C', 11);
+  t.same(kept(cache), ['b']);
+  t.end();
+});
+
+t.test('replacing and deleting give back what was paid', (t) => {
+  const cache = new BoundedCache<string>(10);
+  cache.set('a', 'A', 6);
+  cache.set('a', 'B', 3);
+  t.same([cache.get('a'), cache.cost], ['B', 3]);
+  cache.delete('a');
+  cache.delete('a');
+  t.same([cache.size, cache.cost], [0, 0]);
+  t.end();
+});
+
+t.test('over any sequence of uses the cost is the sum of what is kept', (t) => {
+  const cache = new BoundedCache<number>(50);
+  const costs = new Map<string, number>();
+  let state = 7;
+  const below = (count: number) => {
+    state = (state * 1_103_515_245 + 12_345) & 0x7fff_ffff;
+    return state % count;
+  };
+  for (let step = 0; step < 5_000; step += 1) {
+    const key = String(below(20));
+    const cost = below(20);
+    if (below(3) === 0) {
+      if (cache.get(key) !== undefined) costs.set(key, costs.get(key)! + cost);
+      cache.grow(key, cost);
+    } else {
+      cache.set(key, step, cost);
+      costs.set(key, cost);
+    }
+    const sum = kept(cache).reduce((total, each) => total + costs.get(each)!, 0);
+    if (cache.cost !== sum || sum > 50) t.fail(`step ${step}: ${cache.cost} is kept, ${sum} counted`);
+  }
+  t.equal(cache.costMax, 50);
+  t.end();
+});
