@@ -65,6 +65,7 @@ import { Counts } from './store/counts.ts';
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts';
 import { Documents } from './store/documents.ts';
 import { Sequence } from './store/sequence.ts';
+import { VersionReader } from './store/version-reader.ts';
 import { Versions } from './store/versions.ts';
 import { UsageLedger } from './usage/ledger.ts';
 import { UsageMeter } from './usage/meter.ts';
@@ -104,14 +105,15 @@ export interface App {
 /** Everything that reads or writes one data directory. */
 async function buildStorage(settings: Settings, data: DataDirectory, logger: Logger) {
   const { store } = data;
+  const reads = { versions: new Versions(store), contents: new Contents(store) };
   const parts = {
+    ...reads,
+    reader: new VersionReader({ ...reads, bytesMax: settings.queryCacheBytes }),
     sequence: await Sequence.open(store),
     changes: new ChangeLog(store),
     live: new LiveVersions(store),
     collections: new Collections(store),
     documents: new Documents(store),
-    versions: new Versions(store),
-    contents: new Contents(store),
     counts: new Counts(store),
     meter: new UsageMeter({ store, clock, logger }),
   };

@@ -104,6 +104,9 @@ export const settingsSchema = Type.Object({
     unit: 'bytes',
     defaultMeaning: '80 % of the memory this machine or container has',
   }),
+  queryCacheBytes: bytes(0, 100_000 * gigabyte, 128 * megabyte, {
+    meaning: 'Memory for texts and query vectors that queries ask for again and again; 0 keeps none',
+  }),
   diskReserveBytes: bytes(0, 100_000 * gigabyte, gigabyte, {
     meaning: 'Free disk space below which writes are answered 429',
   }),

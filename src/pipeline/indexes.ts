@@ -10,6 +10,7 @@ import type { Change, ChangeLog, LiveVersions } from '../store/changes.ts';
 import type { Collection, Collections } from '../store/collections.ts';
 import type { Contents } from '../store/content.ts';
 import type { Sequence } from '../store/sequence.ts';
+import type { VersionReader } from '../store/version-reader.ts';
 import type { Versions } from '../store/versions.ts';
 
 export interface IndexesOptions {
@@ -21,6 +22,8 @@ export interface IndexesOptions {
   readonly collections: Collections;
   readonly versions: Versions;
   readonly contents: Contents;
+  /** Told which versions search no longer finds. */
+  readonly reader: Pick<VersionReader, 'forget' | 'forgetCollection'>;
   readonly logger: Logger;
 }
 
@@ -127,6 +130,7 @@ export class Indexes {
     if (shelf === undefined) return;
     shelf.index.commit(change);
     shelf.changed += 1;
+    if (change.remove !== undefined) this.#options.reader.forget(collectionId, change.remove);
   }
 
   /** Settles as the write of a change does. When it failed, search answers from what the store says again by then. */
@@ -152,6 +156,7 @@ export class Indexes {
     const shelf = this.#shelves.get(collectionId);
     if (shelf === undefined) return;
     this.#shelves.delete(collectionId);
+    this.#options.reader.forgetCollection(collectionId);
     const dropping = shelf.index
       .drop()
       .catch((error: unknown) => {

@@ -4,6 +4,7 @@ import { indexStatuses } from '../schemas/documents.ts';
 import type { Collections } from '../store/collections.ts';
 import type { Counts } from '../store/counts.ts';
 import type { Store } from '../store/store.ts';
+import type { VersionReader } from '../store/version-reader.ts';
 import type { Indexes } from './indexes.ts';
 import type { Ingest } from './ingest.ts';
 import type { Pool } from './pools.ts';
@@ -16,6 +17,7 @@ export interface PipelineFigures {
   readonly store: Store;
   readonly collections: Collections;
   readonly counts: Counts;
+  readonly reader: Pick<VersionReader, 'bytes'>;
 }
 
 /** Figures of documents, queues, shards and memory. */
@@ -35,6 +37,14 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
   metrics.gauges(
     { name: 'quarry_index_bytes', help: 'Memory of the loaded shards.', label: 'part' },
     () => indexes.statistics().bytes,
+  );
+  metrics.gauges(
+    {
+      name: 'quarry_query_cache_bytes',
+      help: 'Memory kept for queries, at most queryCacheBytes.',
+      label: 'part',
+    },
+    () => ({ texts: figures.reader.bytes }),
   );
   const simple: readonly [name: string, help: string, read: () => number][] = [
     ['quarry_collections', 'Collections that are loaded.', () => indexes.statistics().collections],

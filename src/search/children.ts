@@ -1,4 +1,4 @@
-import type { Contents } from '../store/content.ts';
+import type { VersionReader } from '../store/version-reader.ts';
 import type { Language } from '../text/languages.ts';
 import { type AnalysedQuery, matchedWords } from '../text/query.ts';
 import { fuse } from './fuse.ts';
@@ -17,7 +17,7 @@ export interface Child {
 }
 
 export interface ChildSource {
-  readonly contents: Contents;
+  readonly reader: VersionReader;
   /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
   readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
 }
@@ -32,9 +32,9 @@ const passageShare = 0.35;
 export function scoreChildren(
   passages: readonly Passage[],
   query: { readonly vector: Float32Array; readonly analysed: AnalysedQuery },
-  { contents, similarities }: ChildSource,
+  { reader, similarities }: ChildSource,
 ): Child[] {
-  const codes = contents.codes(passages.map(({ place }) => place));
+  const codes = reader.codes(passages);
   const found = passages.flatMap((passage, p) => {
     const records = codes[p];
     if (records === undefined) return [];

@@ -1,18 +1,14 @@
-import type { ChunkPlace, Contents, StoredChunk } from '../store/content.ts';
-import type { VersionRecord, Versions } from '../store/versions.ts';
+import type { KeptChunk, VersionReader } from '../store/version-reader.ts';
+import type { VersionRecord } from '../store/versions.ts';
 import type { Candidate } from './candidates.ts';
 
 /** A candidate together with what the store holds of it. */
 export interface Passage {
   readonly candidate: Candidate;
   readonly version: VersionRecord;
-  readonly place: ChunkPlace;
-  readonly chunk: StoredChunk;
-}
-
-export interface PassageStore {
-  readonly versions: Versions;
-  readonly contents: Contents;
+  /** Number of the chunk in its document. */
+  readonly number: number;
+  readonly chunk: KeptChunk;
 }
 
 /**
@@ -20,25 +16,14 @@ export interface PassageStore {
  * content of replaced versions outlives every query by far (`garbageDelayMs`), so the others are whole.
  */
 export function readPassages(
-  { versions, contents }: PassageStore,
+  reader: VersionReader,
   collectionId: string,
   candidates: readonly Candidate[],
 ): Passage[] {
-  const numbers = [...new Set(candidates.map((candidate) => candidate.version))];
-  const records = new Map(versions.getMany(collectionId, numbers).map((record, i) => [numbers[i]!, record]));
-  const documentIds = [...new Set([...records.values()].flatMap((record) => record?.documentId ?? []))];
-  const rows = new Map(contents.chunksOfRows(documentIds).map((chunks, i) => [documentIds[i]!, chunks]));
-  const found = candidates.flatMap((candidate) => {
-    const version = records.get(candidate.version);
-    if (version === undefined) return [];
-    const { documentId } = version;
-    const chunk = rows.get(documentId)?.[candidate.row];
-    return chunk === undefined ? [] : [{ candidate, version, place: { documentId, chunk } }];
-  });
-  const chunks = contents.chunks(found.map(({ place }) => place));
-  return found.flatMap((passage, i) => {
-    const chunk = chunks[i];
-    return chunk === undefined ? [] : [{ ...passage, chunk }];
+  const rows = reader.rows(collectionId, candidates);
+  return candidates.flatMap((candidate, i) => {
+    const row = rows[i];
+    return row === undefined ? [] : [{ candidate, ...row }];
   });
 }
 

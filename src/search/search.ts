@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
-import type { Contents, StoredChunk } from '../store/content.ts';
-import type { VersionRecord, Versions } from '../store/versions.ts';
+import type { StoredChunk } from '../store/content.ts';
+import type { VersionReader } from '../store/version-reader.ts';
+import type { VersionRecord } from '../store/versions.ts';
 import type { Language } from '../text/languages.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { analyseQuery, matchedWords } from '../text/query.ts';
@@ -26,8 +27,7 @@ export interface SearchOptions {
   readonly models: QueryModels;
   /** Throws 503 while a collection is loading. */
   readonly indexOf: (collectionId: string) => CollectionIndex;
-  readonly versions: Versions;
-  readonly contents: Contents;
+  readonly reader: VersionReader;
   /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
   readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
   readonly clock: Clock;
@@ -199,7 +199,7 @@ export class Search {
 
   /** Documents that a filter matches, in no particular order; no words, no vectors. */
   async list(request: Omit<SearchRequest, 'query' | 'reranker' | 'wide'>): Promise<Found<DocumentHit>> {
-    const { clock, indexOf, versions } = this.#options;
+    const { clock, indexOf, reader } = this.#options;
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const { collectionId } = request.collection;
     const started = clock.monotonic();
@@ -207,8 +207,8 @@ export class Search {
     const numbers = await askIndex(request.signal, () => index.list(request.filter, request.k));
     times.search = clock.monotonic() - started;
     const origin: HitOrigin = { lexical: 0, similarity: 0, fused: 0, rerank: null, words: [] };
-    const hits = versions
-      .getMany(collectionId, [...numbers])
+    const hits = reader
+      .records(collectionId, [...numbers])
       .flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
     return { hits, shards: [], times };
   }
@@ -239,7 +239,7 @@ export class Search {
   #read({ request, times }: Run, candidates: readonly Candidate[]): Passage[] {
     const { clock } = this.#options;
     const started = clock.monotonic();
-    const passages = readPassages(this.#options, request.collection.collectionId, candidates);
+    const passages = readPassages(this.#options.reader, request.collection.collectionId, candidates);
     times.read += clock.monotonic() - started;
     return passages;
   }
@@ -284,9 +284,9 @@ export class Search {
 
   #documentHits(run: Run, ranked: readonly Ranked<Candidate>[]): DocumentHit[] {
     const { request, times } = run;
-    const { clock, versions } = this.#options;
+    const { clock, reader } = this.#options;
     const started = clock.monotonic();
-    const records = versions.getMany(
+    const records = reader.records(
       request.collection.collectionId,
       ranked.map(({ item }) => item.version),
     );
@@ -310,12 +310,12 @@ export class Search {
 
   #childHit(run: Run, entry: Ranked<Child>): SnippetHit {
     const { passage, index } = entry.item;
-    const { version, chunk, place } = passage;
+    const { version, chunk } = passage;
     const span = chunk.children[index]!;
     const text = chunk.text.slice(span.start, span.end);
     let [pageStart, pageEnd] = [chunk.pageStart, chunk.pageEnd];
     if (pageEnd - pageStart > 1) {
-      const starts = this.#options.contents.layout(place.documentId)?.pageStarts ?? new Uint32Array(1);
+      const starts = this.#options.reader.layout(version)?.pageStarts ?? new Uint32Array(1);
       pageStart = pageOf(starts, span.startCodePoint);
       pageEnd = pageOf(starts, span.endCodePoint - 1) + 1;
     }
@@ -328,7 +328,7 @@ export class Search {
   #pagesOf(run: Run, passage: Passage): { pageIndex: number; share: number }[] {
     const { pageStart, pageEnd, children } = passage.chunk;
     if (pageEnd - pageStart === 1) return [{ pageIndex: pageStart, share: 1 }];
-    const starts = this.#options.contents.layout(passage.place.documentId)?.pageStarts;
+    const starts = this.#options.reader.layout(passage.version)?.pageStarts;
     if (starts === undefined) return [];
     const best = new Map<number, number>();
     for (const { index, score } of scoreChildren([passage], run, this.#options)) {

@@ -20,8 +20,8 @@ import { parseFilter } from '../search/filter.ts';
 import type { SearchRequest } from '../search/query-request.ts';
 import type { Found, HitOrigin, PageHit, Search, SnippetHit } from '../search/search.ts';
 import type { Collections } from '../store/collections.ts';
-import type { Contents } from '../store/content.ts';
 import type { Counts } from '../store/counts.ts';
+import type { VersionReader } from '../store/version-reader.ts';
 import type { VersionRecord } from '../store/versions.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { Addresses } from './addresses.ts';
@@ -31,7 +31,7 @@ import { findCollection } from './collections.ts';
 export interface QueryServicesOptions {
   readonly search: Search;
   readonly collections: Collections;
-  readonly contents: Contents;
+  readonly reader: VersionReader;
   readonly counts: Counts;
   readonly addresses: Addresses;
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
@@ -82,12 +82,12 @@ export class QueryServices {
   }
 
   async topPages(call: QueryCall, request: TopPagesRequest): Promise<TopPagesResponse> {
-    const { addresses, contents } = this.#options;
+    const { addresses, reader } = this.#options;
     const search = this.#understand(call, request, limits.topPagesMax);
     const found = await this.#options.search.pages(search);
     this.#record(call, search, 'pages', found);
     const content = ({ version, pageIndex }: PageHit) =>
-      request.include_content ? (contents.readPage(version.documentId, pageIndex) ?? null) : null;
+      request.include_content ? (reader.page(version, pageIndex) ?? null) : null;
     return {
       results: found.hits.map((hit) => ({
         path: hit.version.path,

@@ -273,16 +273,13 @@ export class Contents {
   /** Code points [start, end) of the text, cut to its length; undefined until the document is chunked. */
   readSlice(documentId: string, start: number, end: number): string | undefined {
     const layout = this.layout(documentId);
-    return layout === undefined ? undefined : this.#slice(documentId, layout, start, end);
+    return layout === undefined ? undefined : sliceText(layout, { start, end }, this.#reader(documentId));
   }
 
   /** One page without its separator; undefined when there is no such page or the document is not chunked. */
   readPage(documentId: string, page: number): string | undefined {
     const layout = this.layout(documentId);
-    const start = layout?.pageStarts[page];
-    const length = layout?.pageLengths[page];
-    if (layout === undefined || start === undefined || length === undefined) return undefined;
-    return this.#slice(documentId, layout, start, start + length);
+    return layout === undefined ? undefined : pageText(layout, page, this.#reader(documentId));
   }
 
   // deleting
@@ -296,23 +293,8 @@ export class Contents {
     return operations;
   }
 
-  #slice(documentId: string, layout: Layout, start: number, end: number): string {
-    const to = Math.min(end, layout.length);
-    if (start >= to) return '';
-    const places: ChunkPlace[] = [];
-    for (let chunk = chunkAt(layout.chunkStarts, start); chunk < layout.chunkStarts.length; chunk += 1) {
-      if ((layout.chunkStarts[chunk] as number) >= to) break;
-      places.push({ documentId, chunk });
-    }
-    const texts = this.chunks(places).map((found) => {
-      const chunk = present(found, 'a chunked document has all its chunks');
-      const span = {
-        start: Math.max(start, chunk.start) - chunk.start,
-        end: Math.min(to, chunk.end) - chunk.start,
-      };
-      return sliceCodePoints(chunk.text, span, chunk.end - chunk.start);
-    });
-    return texts.join('');
+  #reader(documentId: string): ReadChunks {
+    return (numbers) => this.chunks(numbers.map((chunk) => ({ documentId, chunk })));
   }
 
   #get(documentId: string, part: number, index: number): Uint8Array | undefined {
@@ -322,6 +304,35 @@ export class Contents {
   #getMany(places: readonly ChunkPlace[], part: number): (Uint8Array | undefined)[] {
     return this.#store.getMany(places.map(({ documentId, chunk }) => content.keyOf(documentId, part, chunk)));
   }
+}
+
+/** Reads chunks of one document by their numbers. */
+type ReadChunks = (numbers: readonly number[]) => (StoredChunk | undefined)[];
+
+/** One page without its separator; undefined when there is no such page. */
+export function pageText(layout: Layout, page: number, read: ReadChunks): string | undefined {
+  const start = layout.pageStarts[page];
+  const length = layout.pageLengths[page];
+  if (start === undefined || length === undefined) return undefined;
+  return sliceText(layout, { start, end: start + length }, read);
+}
+
+function sliceText(layout: Layout, span: { start: number; end: number }, read: ReadChunks): string {
+  const { start } = span;
+  const end = Math.min(span.end, layout.length);
+  if (start >= end) return '';
+  const numbers: number[] = [];
+  for (let chunk = chunkAt(layout.chunkStarts, start); chunk < layout.chunkStarts.length; chunk += 1) {
+    if ((layout.chunkStarts[chunk] as number) >= end) break;
+    numbers.push(chunk);
+  }
+  const texts = read(numbers).map((found) => {
+    const chunk = present(found, 'a chunked document has all its chunks');
+    const part = { start: Math.max(start, chunk.start), end: Math.min(end, chunk.end) };
+    const inChunk = { start: part.start - chunk.start, end: part.end - chunk.start };
+    return sliceCodePoints(chunk.text, inChunk, chunk.end - chunk.start);
+  });
+  return texts.join('');
 }
 
 /** Index of the last chunk that starts at or before an offset. */

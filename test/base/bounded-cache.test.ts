@@ -21,7 +21,7 @@ t.test('a value that grows pushes others out, and itself when it outgrows the bo
   cache.set('b', 'B', 2);
   cache.grow('b', 5);
   t.same([kept(cache), cache.cost], [['a', 'b'], 9]);
-  cache.grow('b', 2);
+  cache.grow('b', 4);
   t.same([kept(cache), cache.cost], [['a'], 2], 'outgrown');
   cache.grow('b', 100);
   t.equal(cache.cost, 2, 'what is gone does not grow');

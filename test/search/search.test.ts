@@ -159,3 +159,25 @@ t.test('a filter without words lists every match once, and an empty collection h
   const { hits } = await first.search.list(request(first, { k: 10 }));
   t.same(hits.map((hit) => hit.version.path).sort(), ['a.txt', 'b.txt', 'empty.txt']);
 });
+
+t.test('what was deleted or replaced leaves the memory of queries at once', async (t) => {
+  const first = await rooms(t);
+  const { reader, writer, papers } = first;
+  const snippets = async () => (await first.search.snippets(request(first, {}))).hits;
+  await add(first, { 'a.txt': ['one herring'], 'b.txt': ['another herring'] });
+  t.equal((await snippets()).length, 2);
+  const both = reader.bytes;
+  await writer.remove(papers, ['a.txt']);
+  t.ok(reader.bytes > 0 && reader.bytes < both, 'the deleted one is gone');
+  t.same(
+    (await snippets()).map((hit) => hit.version.path),
+    ['b.txt'],
+  );
+  await writer.updateMetadata(papers, 'b.txt', { year: '1887' });
+  const { version } = first.documents.get(papers.collectionId, 'b.txt')!;
+  await first.ingest.settled(version, AbortSignal.timeout(20_000));
+  t.equal(reader.bytes, 0, 'the replaced one is gone');
+  t.match(await snippets(), [{ version: { path: 'b.txt', metadata: { year: '1887' } } }]);
+  await first.deleteCollection(papers);
+  t.equal(reader.bytes, 0, 'and so is the whole collection');
+});

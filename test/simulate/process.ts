@@ -25,6 +25,7 @@ import { collectGarbage } from '../../src/store/garbage.ts';
 import { Sequence } from '../../src/store/sequence.ts';
 import type { Store } from '../../src/store/store.ts';
 import { sweepCollections } from '../../src/store/sweep.ts';
+import { VersionReader } from '../../src/store/version-reader.ts';
 import { Versions } from '../../src/store/versions.ts';
 import { analyseChunks } from '../../src/text/terms.ts';
 
@@ -41,15 +42,16 @@ export interface ProcessOptions {
 
 /** The rooms of the server, without a door and with simple models, as one process of many on the same data. */
 export async function openProcess({ store, folder, clock, chance, parse }: ProcessOptions) {
+  const reads = { versions: new Versions(store), contents: new Contents(store) };
   const parts = {
     store,
+    ...reads,
+    reader: new VersionReader({ ...reads, bytesMax: 100_000 }),
     sequence: await Sequence.open(store),
     changes: new ChangeLog(store),
     live: new LiveVersions(store),
     collections: new Collections(store),
     documents: new Documents(store),
-    versions: new Versions(store),
-    contents: new Contents(store),
     counts: new Counts(store),
   };
   const indexFolder = join(folder, 'index');

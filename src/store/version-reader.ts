@@ -1,0 +1,229 @@
+import { BoundedCache } from '../base/bounded-cache.ts';
+import { type Contents, type Layout, pageText, type StoredChunk } from './content.ts';
+import type { VersionRecord, Versions } from './versions.ts';
+
+/** One row of the index, as search names it. */
+export interface RowPlace {
+  readonly version: number;
+  /** Number among the indexed rows of the version's document. */
+  readonly row: number;
+}
+
+/** A chunk whose text is there as the JSON of a reply, too. */
+export interface KeptChunk extends StoredChunk {
+  /** `text` as JSON in UTF-8, quotes included. Nobody changes it. */
+  readonly textJson: Uint8Array;
+}
+
+/** What an indexed row stands for. */
+export interface RowContent {
+  readonly version: VersionRecord;
+  /** Number of the chunk in its document. */
+  readonly number: number;
+  readonly chunk: KeptChunk;
+}
+
+export interface VersionReaderOptions {
+  readonly versions: Versions;
+  readonly contents: Contents;
+  /** Memory that it may keep. */
+  readonly bytesMax: number;
+}
+
+/** What was read of one version so far. */
+interface Reading {
+  readonly key: string;
+  readonly record: VersionRecord;
+  /** Chunk of each row. */
+  chunkOfRow: Uint32Array | undefined;
+  layout: Layout | undefined;
+  readonly chunks: Map<number, KeptChunk>;
+  readonly codes: Map<number, Uint8Array>;
+}
+
+/** Memory of objects beside their texts and arrays, as measured with a heap full of them. */
+const recordBytes = 1_000;
+const chunkBytes = 700;
+const childBytes = 80;
+const arrayBytes = 200;
+
+/**
+ * What search reads of the versions that it found, kept in memory within a bound. Search finds only live versions,
+ * and of a live version nothing ever changes: a new text or new metadata make a new version. So nothing here becomes
+ * wrong; `forget` lets the memory of what was deleted or replaced go at once.
+ *
+ * Everything is kept under the collection that the caller names, who was cleared for it: what one collection has is
+ * never found under another.
+ */
+export class VersionReader {
+  readonly #versions: Versions;
+  readonly #contents: Contents;
+  readonly #kept: BoundedCache<Reading>;
+
+  constructor({ versions, contents, bytesMax }: VersionReaderOptions) {
+    this.#versions = versions;
+    this.#contents = contents;
+    this.#kept = new BoundedCache(bytesMax);
+  }
+
+  /** Estimated memory of what is kept. */
+  get bytes(): number {
+    return this.#kept.cost;
+  }
+
+  /** Records in the order asked; undefined for one that is gone. */
+  records(collectionId: string, versions: readonly number[]): (VersionRecord | undefined)[] {
+    return this.#readings(collectionId, versions).map((reading) => reading?.record);
+  }
+
+  /** What rows stand for, in the order asked; undefined for one whose document is gone. */
+  rows(collectionId: string, places: readonly RowPlace[]): (RowContent | undefined)[] {
+    const readings = this.#readings(
+      collectionId,
+      places.map(({ version }) => version),
+    );
+    this.#readChunkNumbers(readings);
+    const numbers = readings.map((reading, i) => reading?.chunkOfRow?.[places[i]!.row]);
+    this.#readChunks(readings, numbers);
+    return readings.map((reading, i) => {
+      const number = numbers[i];
+      const chunk = number === undefined ? undefined : reading?.chunks.get(number);
+      return chunk === undefined ? undefined : { version: reading!.record, number: number!, chunk };
+    });
+  }
+
+  /** Codes of the precise chunks of each chunk; undefined where there are none. */
+  codes(places: readonly { readonly version: VersionRecord; readonly number: number }[]) {
+    const readings = places.map(({ version }) => this.#readingOf(version));
+    const missing = places.flatMap(({ number }, i) => (readings[i]!.codes.has(number) ? [] : [i]));
+    const found = this.#contents.codes(
+      missing.map((i) => ({ documentId: places[i]!.version.documentId, chunk: places[i]!.number })),
+    );
+    missing.forEach((i, at) => {
+      const codes = found[at];
+      const reading = readings[i]!;
+      const { number } = places[i]!;
+      if (codes === undefined || reading.codes.has(number)) return;
+      reading.codes.set(number, codes);
+      this.#kept.grow(reading.key, codes.byteLength + arrayBytes);
+    });
+    return places.map(({ number }, i) => readings[i]!.codes.get(number));
+  }
+
+  /** Where the pages and chunks of a version lie; undefined when it is gone. */
+  layout(version: VersionRecord): Layout | undefined {
+    const reading = this.#readingOf(version);
+    if (reading.layout !== undefined) return reading.layout;
+    reading.layout = this.#contents.layout(version.documentId);
+    if (reading.layout === undefined) return undefined;
+    const { pageStarts, pageLengths, chunkStarts } = reading.layout;
+    const elements = pageStarts.length + pageLengths.length + chunkStarts.length;
+    this.#kept.grow(reading.key, elements * Uint32Array.BYTES_PER_ELEMENT + arrayBytes);
+    return reading.layout;
+  }
+
+  /** One page without its separator; undefined when there is no such page or the version is gone. */
+  page(version: VersionRecord, page: number): string | undefined {
+    const layout = this.layout(version);
+    if (layout === undefined) return undefined;
+    const reading = this.#readingOf(version);
+    return pageText(layout, page, (numbers) => {
+      this.#readChunks(
+        numbers.map(() => reading),
+        numbers,
+      );
+      return numbers.map((number) => reading.chunks.get(number));
+    });
+  }
+
+  /** Search will not find this version again. */
+  forget(collectionId: string, version: number): void {
+    this.#kept.delete(keyOf(collectionId, version));
+  }
+
+  forgetCollection(collectionId: string): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(collectionId)) this.#kept.delete(key);
+  }
+
+  #readings(collectionId: string, versions: readonly number[]): (Reading | undefined)[] {
+    const found = versions.map((version) => this.#kept.get(keyOf(collectionId, version)));
+    if (!found.includes(undefined)) return found;
+    const missing = [...new Set(versions.filter((_, i) => found[i] === undefined))];
+    const read = new Map<number, Reading>();
+    this.#versions.getMany(collectionId, missing).forEach((record, i) => {
+      if (record !== undefined) read.set(missing[i]!, this.#keep(record));
+    });
+    return found.map((reading, i) => reading ?? read.get(versions[i]!));
+  }
+
+  #readingOf(record: VersionRecord): Reading {
+    return this.#kept.get(keyOf(record.collectionId, record.version)) ?? this.#keep(record);
+  }
+
+  #keep(record: VersionRecord): Reading {
+    const reading: Reading = {
+      key: keyOf(record.collectionId, record.version),
+      record,
+      chunkOfRow: undefined,
+      layout: undefined,
+      chunks: new Map(),
+      codes: new Map(),
+    };
+    const texts = record.path.length + JSON.stringify(record.metadata).length;
+    this.#kept.set(reading.key, reading, recordBytes + 2 * texts);
+    return reading;
+  }
+
+  #readChunkNumbers(readings: readonly (Reading | undefined)[]): void {
+    const missing = new Set<Reading>();
+    for (const reading of readings) if (reading?.chunkOfRow === undefined && reading) missing.add(reading);
+    if (missing.size === 0) return;
+    const unread = [...missing];
+    const found = this.#contents.chunksOfRows(unread.map(({ record }) => record.documentId));
+    unread.forEach((reading, i) => {
+      reading.chunkOfRow = found[i];
+      this.#kept.grow(reading.key, (found[i]?.byteLength ?? 0) + arrayBytes);
+    });
+  }
+
+  /** Reads the chunk with `numbers[i]` of each reading that has not read it yet. */
+  #readChunks(readings: readonly (Reading | undefined)[], numbers: readonly (number | undefined)[]): void {
+    const unread: { reading: Reading; number: number }[] = [];
+    readings.forEach((reading, i) => {
+      const number = numbers[i];
+      if (reading === undefined || number === undefined || reading.chunks.has(number)) return;
+      unread.push({ reading, number });
+    });
+    if (unread.length === 0) return;
+    const found = this.#contents.chunks(
+      unread.map(({ reading, number }) => ({ documentId: reading.record.documentId, chunk: number })),
+    );
+    unread.forEach(({ reading, number }, i) => {
+      const chunk = found[i];
+      if (chunk === undefined || reading.chunks.has(number)) return;
+      reading.chunks.set(number, withJson(chunk));
+      this.#kept.grow(reading.key, memoryOf(chunk));
+    });
+  }
+}
+
+function keyOf(collectionId: string, version: number): string {
+  return `${collectionId} ${version}`;
+}
+
+/** Most chunks are never shown whole: their JSON is made when it is. */
+function withJson(chunk: StoredChunk): KeptChunk {
+  let json: Uint8Array | undefined;
+  return {
+    ...chunk,
+    get textJson() {
+      json ??= new TextEncoder().encode(JSON.stringify(chunk.text));
+      return json;
+    },
+  };
+}
+
+/** The text, its JSON, and what stands around them. */
+function memoryOf({ text, prefix, children }: StoredChunk): number {
+  return chunkBytes + 2 * Buffer.byteLength(text) + 2 * prefix.length + childBytes * children.length;
+}

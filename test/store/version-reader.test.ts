@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { Contents, type StoredChunk } from '../../src/store/content.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { VersionReader } from '../../src/store/version-reader.ts';
+import { type VersionRecord, Versions } from '../../src/store/versions.ts';
+import { version } from './records.ts';
+
+const chunkCount = 4;
+
+function chunkOf(words: string, number: number): StoredChunk {
+  const text = `${words} "${number}" \\ é 中 \n`;
+  const length = [...text].length;
+  const start = number * length;
+  const end = start + length;
+  const child = { start: 0, end: text.length, startCodePoint: start, endCodePoint: end };
+  const rest = { prefix: 'T', blank: false, language: 'en', children: [child] };
+  return { text, start, end, pageStart: number, pageEnd: number + 1, ...rest };
+}
+
+/** A store with versions of four chunks and as many pages each; row 0 is chunk 1, row 1 chunk 3. */
+async function place(bytesMax: number) {
+  const store = new MemoryStore();
+  const parts = { versions: new Versions(store), contents: new Contents(store) };
+  let reads = 0;
+  const counting = {
+    ...{ revision: 0, range: store.range, write: store.write, statistics: store.statistics },
+    close: () => store.close(),
+    get: (key: Uint8Array) => counting.getMany([key])[0],
+    getMany(keys: readonly Uint8Array[]) {
+      reads += keys.length;
+      return store.getMany(keys);
+    },
+  };
+  const seen = { versions: new Versions(counting), contents: new Contents(counting) };
+  const reader = new VersionReader({ ...seen, bytesMax });
+  const add = async (words: string, fields: Partial<VersionRecord> = {}) => {
+    const record = version({ path: `${words}.txt`, ...fields });
+    const { contents, versions } = parts;
+    const { documentId } = record;
+    const chunks = Array.from({ length: chunkCount }, (_, number) => chunkOf(words, number));
+    const starts = Uint32Array.from(chunks, ({ start }) => start);
+    const layout = {
+      length: chunks.at(-1)!.end,
+      textBytes: 0,
+      unordered: false,
+      title: null,
+      language: null,
+      pageStarts: starts,
+      pageLengths: Uint32Array.from(chunks, ({ start, end }) => end - start),
+      chunkStarts: starts,
+    };
+    const vectors = new Float32Array(2);
+    const block = { rowCount: 2, dimensions: 1, model: 'm', vectors, terms: new Uint8Array(0) };
+    await store.write([
+      versions.put(record),
+      contents.putLayout(documentId, layout),
+      ...chunks.map((chunk, number) => contents.putChunk(documentId, number, chunk)),
+      ...chunks.map((_, number) => contents.putCodes(documentId, number, Uint8Array.of(number))),
+      ...contents.putIndexBlock(documentId, { ...block, chunkOfRow: Uint32Array.of(1, 3) }),
+    ]);
+    return { record, chunks };
+  };
+  return { store, ...parts, reader, add, reads: () => reads };
+}
+
+t.test('rows, records, codes and pages are what the store holds, kept or not', async (t) => {
+  for (const bytesMax of [0, 4_000, 1_000_000]) {
+    const { reader, add, contents } = await place(bytesMax);
+    const one = await add('one');
+    const two = await add('two', { collectionId: one.record.collectionId, version: 2 });
+    const { collectionId } = one.record;
+    for (let round = 0; round < 3; round += 1) {
+      t.same(reader.records(collectionId, [2, 9, 1]), [two.record, undefined, one.record]);
+      const places = [
+        { version: 2, row: 1 },
+        { version: 1, row: 0 },
+        { version: 2, row: 2 },
+        { version: 7, row: 0 },
+        { version: 2, row: 1 },
+      ];
+      const rows = reader.rows(collectionId, places);
+      t.same(
+        rows.map((row) => row && [row.version.version, row.number, row.chunk.text]),
+        [
+          [2, 3, two.chunks[3]!.text],
+          [1, 1, one.chunks[1]!.text],
+          undefined,
+          undefined,
+          [2, 3, two.chunks[3]!.text],
+        ],
+        `${bytesMax} bytes`,
+      );
+      t.same(
+        reader
+          .codes([
+            { version: one.record, number: 2 },
+            { version: two.record, number: 9 },
+          ])
+          .map((codes) => codes?.[0]),
+        [2, undefined],
+      );
+      for (let page = 0; page <= chunkCount; page += 1)
+        t.equal(reader.page(two.record, page), contents.readPage(two.record.documentId, page));
+      t.ok(reader.bytes <= bytesMax, `${reader.bytes} bytes are kept`);
+    }
+  }
+});
+
+t.test('the JSON of a kept text is the JSON of the text', async (t) => {
+  const { reader, add } = await place(1_000_000);
+  const surrogate = String.fromCharCode(0xd800);
+  const { record } = await add(`"quoted" \\ \u0000\u001f \u2028 ${surrogate} 😀`);
+  const [row] = reader.rows(record.collectionId, [{ version: 1, row: 0 }]);
+  t.equal(Buffer.from(row!.chunk.textJson).toString(), JSON.stringify(row!.chunk.text));
+});
+
+t.test('what was read once is not read again', async (t) => {
+  const { reader, add, reads } = await place(1_000_000);
+  const { record } = await add('one');
+  const all = () => {
+    reader.rows(record.collectionId, [{ version: 1, row: 0 }]);
+    reader.codes([{ version: record, number: 1 }]);
+    reader.page(record, 2);
+  };
+  all();
+  const once = reads();
+  t.ok(once >= 5, `${once} reads`);
+  all();
+  t.equal(reads(), once);
+});
+
+t.test('one collection never finds what another has, whatever was read before', async (t) => {
+  const { reader, add } = await place(1_000_000);
+  const mine = await add('mine', { version: 1 });
+  const theirs = randomUUID();
+  t.equal(reader.records(mine.record.collectionId, [1])[0]?.path, 'mine.txt');
+  t.same(reader.records(theirs, [1]), [undefined]);
+  t.same(reader.rows(theirs, [{ version: 1, row: 0 }]), [undefined]);
+  const same = await add('theirs', { collectionId: theirs, version: 1 });
+  t.equal(reader.rows(theirs, [{ version: 1, row: 0 }])[0]?.chunk.text, same.chunks[1]!.text);
+  t.equal(
+    reader.rows(mine.record.collectionId, [{ version: 1, row: 0 }])[0]?.chunk.text,
+    mine.chunks[1]!.text,
+  );
+});
+
+t.test('its memory is bounded, and what is forgotten gives its share back', async (t) => {
+  const bytesMax = 20_000;
+  const { reader, add } = await place(bytesMax);
+  const { record } = await add('first');
+  const { collectionId } = record;
+  for (let number = 2; number < 40; number += 1) {
+    await add(`number ${number}`, { collectionId, version: number });
+    reader.rows(collectionId, [{ version: number, row: 0 }]);
+    t.ok(reader.bytes > 0 && reader.bytes <= bytesMax);
+  }
+  reader.forgetCollection(collectionId);
+  t.equal(reader.bytes, 0);
+  reader.rows(collectionId, [{ version: 1, row: 0 }]);
+  t.ok(reader.bytes > 0);
+  reader.forget(randomUUID(), 1);
+  t.ok(reader.bytes > 0, 'another collection has another version 1');
+  reader.forget(collectionId, 1);
+  t.equal(reader.bytes, 0);
+});
