@@ -21,10 +21,12 @@ import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
 import { dotWithCodes, quantise } from './models/codes.ts';
 import { toDimensions } from './models/dimensions.ts';
+import type { Embedder } from './models/model.ts';
 import {
   defaultEmbeddingModel,
   embeddingModel,
   offeredDimensions,
+  openEmbedder,
   rerankModel,
   rerankModels,
 } from './models/registry.ts';
@@ -45,7 +47,7 @@ import { registerPipelineMetrics } from './pipeline/metrics.ts';
 import { ModelRunner } from './pipeline/model-runner.ts';
 import { PageImages } from './pipeline/page-images.ts';
 import { Pool } from './pipeline/pools.ts';
-import { QueryBatcher } from './pipeline/query-batcher.ts';
+import { QueryEmbedder } from './pipeline/query-embedder.ts';
 import { Switchboard } from './pipeline/switchboard.ts';
 import { Search } from './search/search.ts';
 import { Addresses } from './services/addresses.ts';
@@ -102,13 +104,19 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** The memory of queries is mostly for texts; a vector is small beside those that it finds. */
+function cacheBytes({ queryCacheBytes }: Settings): { readonly texts: number; readonly vectors: number } {
+  const vectors = Math.floor(queryCacheBytes / 8);
+  return { texts: queryCacheBytes - vectors, vectors };
+}
+
 /** Everything that reads or writes one data directory. */
 async function buildStorage(settings: Settings, data: DataDirectory, logger: Logger) {
   const { store } = data;
   const reads = { versions: new Versions(store), contents: new Contents(store) };
   const parts = {
     ...reads,
-    reader: new VersionReader({ ...reads, bytesMax: settings.queryCacheBytes }),
+    reader: new VersionReader({ ...reads, bytesMax: cacheBytes(settings).texts }),
     sequence: await Sequence.open(store),
     changes: new ChangeLog(store),
     live: new LiveVersions(store),
@@ -149,9 +157,24 @@ function buildPools(settings: Settings, processes: ParserProcesses) {
 }
 type Pools = ReturnType<typeof buildPools>;
 
-/** The way of a document from the door into the shards. */
-async function buildPipeline(settings: Settings, storage: Storage, pools: Pools, logger: Logger) {
+interface PipelineParts {
+  readonly storage: Storage;
+  readonly pools: Pools;
+  /** For short queries, in this thread. */
+  readonly embedder: Embedder;
+  readonly logger: Logger;
+}
+
+/** What happens to documents and queries between the door and the shards. */
+async function buildPipeline(settings: Settings, parts: PipelineParts) {
+  const { storage, pools, embedder, logger } = parts;
   const models = new ModelRunner(pools, defaultEmbeddingModel);
+  const queryEmbedder = new QueryEmbedder({
+    inline: embedder,
+    inlineUnitsMax: embeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
+    pooled: (texts) => models.embed(texts, 'query', { priority: 'query' }),
+    bytesMax: cacheBytes(settings).vectors,
+  });
   const parseLimits = {
     fileBytesMax: settings.uploadBytesMax,
     totalMsMax: settings.parseSecondsMax * 1_000,
@@ -196,7 +219,7 @@ async function buildPipeline(settings: Settings, storage: Storage, pools: Pools,
     residentBytes: () => process.memoryUsage.rss(),
     memoryBytesMax: settings.memoryBytesMax,
   });
-  return { models, parseLimits, ingest, writer, admission };
+  return { models, queryEmbedder, parseLimits, ingest, writer, admission };
 }
 type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;
 
@@ -211,16 +234,14 @@ function documentFact({ preciseChunks, ...event }: DocumentEvent) {
   };
 }
 
-function buildSearch(storage: Storage, models: ModelRunner): Search {
-  const batcher = new QueryBatcher((texts) => models.embed(texts, 'query', { priority: 'query' }));
+function buildSearch(storage: Storage, { models, queryEmbedder }: Pipeline): Search {
   return new Search({
     ...storage,
     clock,
     similarities: dotWithCodes,
     indexOf: (collectionId) => storage.indexes.get(collectionId),
     models: {
-      embed: async (query, shared) =>
-        shared ? batcher.embed(query) : (await models.embed([query], 'query', { priority: 'query' })).vectors,
+      embed: (query) => queryEmbedder.embed(query),
       rerank: async (model, query, texts) =>
         (await models.rerank(model, query, texts, { priority: 'query' })).scores,
     },
@@ -264,7 +285,7 @@ function buildServices(parts: ServiceParts): Services {
   });
   const queries = new QueryServices({
     ...storage,
-    search: buildSearch(storage, pipeline.models),
+    search: buildSearch(storage, pipeline),
     addresses,
     clock,
     rerankModels: rerankIds,
@@ -502,7 +523,9 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger)
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
     processes.killAll();
   });
-  const pipeline = await buildPipeline(settings, storage, pools, logger);
+  const embedder = await openEmbedder(defaultEmbeddingModel);
+  opened.add(() => embedder.close());
+  const pipeline = await buildPipeline(settings, { storage, pools, embedder, logger });
   opened.add(() => pipeline.ingest.close());
   const images = await PageImages.open({
     pool: pools.parse,

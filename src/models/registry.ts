@@ -14,6 +14,8 @@ export interface EmbeddingModel {
   readonly dimensions: number;
   /** What a caller may ask for, longest first; above `dimensions` the vector is padded with zeros. */
   readonly offered: readonly number[];
+  /** Longest query, in UTF-16 units, that takes microseconds and may run in the thread that asks. */
+  readonly inlineQueryUnitsMax: number;
 }
 
 export const embeddingModels: readonly EmbeddingModel[] = [
@@ -22,6 +24,7 @@ export const embeddingModels: readonly EmbeddingModel[] = [
     folder: join(projectRoot, 'models', 'zembed-1'),
     dimensions: 320,
     offered: [2560, 1280, 640, 320, 160, 80, 40],
+    inlineQueryUnitsMax: 256,
   },
 ];
 

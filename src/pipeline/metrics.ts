@@ -8,6 +8,7 @@ import type { VersionReader } from '../store/version-reader.ts';
 import type { Indexes } from './indexes.ts';
 import type { Ingest } from './ingest.ts';
 import type { Pool } from './pools.ts';
+import type { QueryEmbedder } from './query-embedder.ts';
 
 export interface PipelineFigures {
   readonly metrics: Metrics;
@@ -18,6 +19,7 @@ export interface PipelineFigures {
   readonly collections: Collections;
   readonly counts: Counts;
   readonly reader: Pick<VersionReader, 'bytes'>;
+  readonly queryEmbedder: Pick<QueryEmbedder, 'bytes'>;
 }
 
 /** Figures of documents, queues, shards and memory. */
@@ -44,7 +46,7 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
       help: 'Memory kept for queries, at most queryCacheBytes.',
       label: 'part',
     },
-    () => ({ texts: figures.reader.bytes }),
+    () => ({ texts: figures.reader.bytes, vectors: figures.queryEmbedder.bytes }),
   );
   const simple: readonly [name: string, help: string, read: () => number][] = [
     ['quarry_collections', 'Collections that are loaded.', () => indexes.statistics().collections],

@@ -1,5 +1,3 @@
-/** How long a query may wait for company, and how many ride together. */
-const batchWaitMs = 8;
 const batchQueriesMax = 64;
 
 export interface EmbeddedBatch {
@@ -14,17 +12,33 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Collects the queries of `latency_mode: high` for a few milliseconds and embeds them in one model run: each waits
- * a little longer, and the server answers more of them.
- */
+/** Calls `flush` a little later, and answers how to call that off. */
+export type Wait = (flush: () => void) => () => void;
+
+/** Until everything is read that arrived together: nobody waits for company that is not there yet. */
+export const forThisTurn: Wait = (flush) => {
+  const immediate = setImmediate(flush);
+  return () => clearImmediate(immediate);
+};
+
+/** Each waits a little longer, and more of them ride together. */
+export const forMilliseconds =
+  (ms: number): Wait =>
+  (flush) => {
+    const timer = setTimeout(flush, ms);
+    return () => clearTimeout(timer);
+  };
+
+/** Collects queries for a moment and embeds them in one model run. */
 export class QueryBatcher {
   readonly #embed: (texts: readonly string[]) => Promise<EmbeddedBatch>;
+  readonly #wait: Wait;
   #waiting: Waiting[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  #callOff: (() => void) | null = null;
 
-  constructor(embed: (texts: readonly string[]) => Promise<EmbeddedBatch>) {
+  constructor(embed: (texts: readonly string[]) => Promise<EmbeddedBatch>, wait: Wait) {
     this.#embed = embed;
+    this.#wait = wait;
   }
 
   /** The vector of one query text. Rejects as the model run does. */
@@ -32,13 +46,13 @@ export class QueryBatcher {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ text, resolve, reject });
       if (this.#waiting.length >= batchQueriesMax) this.#flush();
-      else this.#timer ??= setTimeout(() => this.#flush(), batchWaitMs);
+      else this.#callOff ??= this.#wait(() => this.#flush());
     });
   }
 
   #flush(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#callOff?.();
+    this.#callOff = null;
     const batch = this.#waiting;
     this.#waiting = [];
     this.#embed(batch.map((entry) => entry.text)).then(

@@ -15,10 +15,14 @@ import { pageOf, splitByPage } from './page-of.ts';
 import { type Passage, passageText, readPassages } from './passages.ts';
 import type { SearchRequest, SearchTimes } from './query-request.ts';
 
-/** What the models do for a query; `pipeline/model-runner` and `pipeline/query-batcher` behind it. */
+/** What the models do for a query; `pipeline/query-embedder` and `pipeline/model-runner` behind it. */
 export interface QueryModels {
   /** Unit-length vector; `shared` lets the query wait a little and share a run with others. */
-  embed(query: string, shared: boolean): Promise<Float32Array>;
+  embed(query: {
+    readonly collectionId: string;
+    readonly text: string;
+    readonly shared: boolean;
+  }): Float32Array | Promise<Float32Array>;
   /** Scores in 0..1, one per text. */
   rerank(model: string, query: string, texts: readonly string[]): Promise<Float32Array>;
 }
@@ -217,7 +221,8 @@ export class Search {
     const { clock, models } = this.#options;
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const started = clock.monotonic();
-    const vector = await models.embed(request.query, request.wide);
+    const { collectionId } = request.collection;
+    const vector = await models.embed({ collectionId, text: request.query, shared: request.wide });
     times.embed = clock.monotonic() - started;
     const analysed = analyseQuery(request.query, request.collection.languages as readonly Language[]);
     return { request, vector, analysed, times };

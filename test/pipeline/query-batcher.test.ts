@@ -1,12 +1,12 @@
 import t from 'tap';
-import { QueryBatcher } from '../../src/pipeline/query-batcher.ts';
+import { forMilliseconds, forThisTurn, QueryBatcher } from '../../src/pipeline/query-batcher.ts';
 
 t.test('queries that come together ride together, at most 64, and each gets its own vector', async (t) => {
   const sizes: number[] = [];
   const batcher = new QueryBatcher(async (texts) => {
     sizes.push(texts.length);
     return { vectors: Float32Array.from(texts.flatMap((text) => [Number(text), -1])), dimensions: 2 };
-  });
+  }, forMilliseconds(8));
   const vectors = await Promise.all(Array.from({ length: 150 }, (_, i) => batcher.embed(String(i))));
   t.same(
     vectors.map((vector) => vector[0]),
@@ -21,8 +21,23 @@ t.test('a run that fails fails its own queries only', async (t) => {
     calls += 1;
     if (calls === 1) throw new Error('the model is away');
     return { vectors: new Float32Array(texts.length), dimensions: 1 };
-  });
+  }, forThisTurn);
   const failing = ['a', 'b'].map((text) => batcher.embed(text));
   for (const query of failing) await t.rejects(query, /the model is away/);
   t.equal((await batcher.embed('c')).length, 1);
 });
+
+t.test(
+  'a query that arrives alone waits for the end of its turn only, and those of one turn ride together',
+  async (t) => {
+    const runs: (readonly string[])[] = [];
+    const batcher = new QueryBatcher(async (texts) => {
+      runs.push(texts);
+      return { vectors: new Float32Array(texts.length), dimensions: 1 };
+    }, forThisTurn);
+    await batcher.embed('alone');
+    const together = [batcher.embed('a'), Promise.resolve().then(() => batcher.embed('b'))];
+    await Promise.all(together);
+    t.same(runs, [['alone'], ['a', 'b']]);
+  },
+);

@@ -135,7 +135,7 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     models: {
-      embed: async (query) => embed([query]).vectors,
+      embed: async ({ text }) => embed([text]).vectors,
       rerank: async (_model, _query, texts) => {
         read.push(...texts);
         return Float32Array.from(texts, (text) => (text.includes('note 7 ') ? 0.9 : 0.1));

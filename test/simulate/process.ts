@@ -105,7 +105,7 @@ export async function openProcess({ store, folder, clock, chance, parse }: Proce
     indexOf: (collectionId) => indexes.get(collectionId),
     similarities: dotWithCodes,
     models: {
-      embed: async (query) => embed([query]).vectors,
+      embed: async ({ text }) => embed([text]).vectors,
       rerank: async (_model, _query, texts) => new Float32Array(texts.length),
     },
   });

@@ -1,0 +1,109 @@
+import t from 'tap';
+import { openEmbedder } from '../../src/models/registry.ts';
+import { ModelRunner } from '../../src/pipeline/model-runner.ts';
+import { Pool } from '../../src/pipeline/pools.ts';
+import { QueryEmbedder } from '../../src/pipeline/query-embedder.ts';
+import { seeded } from '../store/seeded.ts';
+
+/** Vectors of one number: how long the text is. Each side notes what it ran. */
+function place(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
+  const runs = { inline: [] as string[][], pooled: [] as string[][] };
+  const vectorsOf = (texts: readonly string[]) => Float32Array.from(texts, (text) => text.length);
+  const embedder = new QueryEmbedder({
+    inline: {
+      dimensions: 1,
+      embed: async (texts) => {
+        runs.inline.push([...texts]);
+        if (texts.includes('broken')) throw new Error('the model is away');
+        return { vectors: vectorsOf(texts), tokens: 1 };
+      },
+    },
+    pooled: async (texts) => {
+      runs.pooled.push([...texts]);
+      return { vectors: vectorsOf(texts), dimensions: 1 };
+    },
+    inlineUnitsMax: 10,
+    bytesMax: 100_000,
+    ...fields,
+  });
+  const embed = async (text: string, collectionId = 'mine', shared = false) =>
+    (await embedder.embed({ collectionId, text, shared }))[0];
+  return { runs, embedder, embed };
+}
+
+t.test('short queries run here, those that come together in one run; long ones go to the pool', async (t) => {
+  const { runs, embed } = place();
+  const texts = ['a', 'bb', 'x'.repeat(11), 'ccc'];
+  t.same(await Promise.all(texts.map((text) => embed(text))), [1, 2, 11, 3]);
+  t.same(runs, { inline: [['a', 'bb', 'ccc']], pooled: [['x'.repeat(11)]] });
+});
+
+t.test('long queries that let others ride with them share a run of the pool', async (t) => {
+  const { runs, embed } = place();
+  const texts = ['x'.repeat(11), 'y'.repeat(12)];
+  t.same(await Promise.all(texts.map((text) => embed(text, 'mine', true))), [11, 12]);
+  t.same(runs, { inline: [], pooled: [texts] });
+});
+
+t.test('a vector is kept for the collection that asked for it, and for no other', async (t) => {
+  const { runs, embed } = place();
+  t.equal(await embed('question'), 8);
+  t.equal(await embed('question'), 8);
+  t.equal(runs.inline.length, 1);
+  t.equal(await embed('question', 'theirs'), 8);
+  t.equal(runs.inline.length, 2, 'how fast the answer comes tells nothing about others');
+});
+
+t.test('the kept vectors stay inside their memory, which may be none', async (t) => {
+  for (const bytesMax of [0, 2_000]) {
+    const { embedder, embed } = place({ bytesMax });
+    for (let i = 0; i < 50; i += 1) {
+      t.equal(await embed(`text ${i}`), `text ${i}`.length);
+      t.ok(embedder.bytes <= bytesMax);
+    }
+    t.equal(embedder.bytes > 0, bytesMax > 0);
+  }
+});
+
+t.test('a failure is told to those who wait and is not kept', async (t) => {
+  const { runs, embed } = place();
+  await t.rejects(embed('broken'), /the model is away/);
+  await t.rejects(embed('broken'), /the model is away/);
+  t.equal(runs.inline.length, 2);
+});
+
+t.test('a query has the same vector wherever it ran, alone or in company, bit for bit', async (t) => {
+  const chance = seeded();
+  const words = [
+    'refund',
+    'The',
+    'straße',
+    '東京',
+    'naïve',
+    '42',
+    '🐟',
+    'x-ray',
+    'unbelievable',
+    'zzqq',
+    '\ud800',
+  ];
+  const texts = Array.from({ length: 200 }, () =>
+    Array.from({ length: chance.below(12) }, () => words[chance.below(words.length)]).join(' '),
+  );
+  const pool = new Pool({ name: 'embed', threads: 1, queueTasksMax: 1_000 });
+  t.teardown(() => pool.close());
+  const models = new ModelRunner({ embed: pool, rerank: pool }, 'zembed-1');
+  const model = await openEmbedder('zembed-1');
+  t.teardown(() => model.close());
+  const pooled = (all: readonly string[]) => models.embed(all, 'query', { priority: 'query' });
+  const embedder = new QueryEmbedder({ inline: model, inlineUnitsMax: 1_000, pooled, bytesMax: 0 });
+  const inline = await Promise.all(
+    texts.map((text) => embedder.embed({ collectionId: 'mine', text, shared: false })),
+  );
+  for (const [i, text] of texts.entries()) {
+    const { vectors } = await pooled([text]);
+    if (Buffer.compare(Buffer.from(vectors.buffer), Buffer.from(inline[i]!.buffer)) !== 0)
+      t.fail(`the vectors of ${JSON.stringify(text)} differ (seed ${chance.seed})`);
+  }
+  t.equal(inline.length, texts.length);
+});
