@@ -9,6 +9,7 @@ import type { Metrics } from '../base/metrics.ts';
 import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
 import { compileValidator, type Validate } from '../schemas/validate.ts';
 import type { Call } from '../services/call.ts';
+import { Rendered } from '../services/rendered.ts';
 import { Deadline } from './deadline.ts';
 import { DoorMetrics } from './door-metrics.ts';
 import { bodySize, ClientGone, type Exchange, type Reply } from './exchange.ts';
@@ -300,7 +301,7 @@ export class Door {
     if (!validate) return;
     assert(route.successes.includes(answer.status), `${route.operation} answers a documented status`);
     try {
-      validate(answer.body);
+      validate(answer.body instanceof Rendered ? answer.body.parse() : answer.body);
     } catch (error) {
       throw new AssertionFailure(`${route.operation} answers its documented shape`, { cause: error });
     }

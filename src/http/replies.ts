@@ -1,4 +1,5 @@
 import type { AppError } from '../base/app-error.ts';
+import { Rendered } from '../services/rendered.ts';
 import type { Reply } from './exchange.ts';
 
 /** 499 stands in figures and logs for a client that left; it is never sent. */
@@ -9,7 +10,7 @@ export function jsonReply(status: number, body: unknown, headers: Reply['headers
   return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
-    body: Buffer.from(JSON.stringify(body)),
+    body: body instanceof Rendered ? body.json : Buffer.from(JSON.stringify(body)),
   };
 }
 

@@ -13,6 +13,7 @@ import * as status from '../schemas/status.ts';
 import * as usage from '../schemas/usage.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
+import type { Rendered } from '../services/rendered.ts';
 import type { AdministratorCall, Answer, OrganisationCall, Services } from './services.ts';
 
 /**
@@ -91,7 +92,11 @@ interface OperationWords<Q extends TSchema, R extends TSchema> {
 }
 
 type Served<Q extends TSchema, R extends TSchema, C> = OperationWords<Q, R> & {
-  readonly serve: (services: Services, call: C, request: Static<Q>) => Promise<Static<R>>;
+  readonly serve: (
+    services: Services,
+    call: C,
+    request: Static<Q>,
+  ) => Promise<Static<R> | Rendered<Static<R>>>;
 };
 type Answered<Q extends TSchema, R extends TSchema> = OperationWords<Q, R> & {
   readonly answer: (

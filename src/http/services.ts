@@ -9,6 +9,7 @@ import type * as status from '../schemas/status.ts';
 import type * as usage from '../schemas/usage.ts';
 import type { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
+import type { Rendered } from '../services/rendered.ts';
 
 export type OrganisationCall = Call<OrganisationPrincipal>;
 export type AdministratorCall = Call<Extract<Principal, { kind: 'administrator' }>>;
@@ -79,9 +80,9 @@ export interface Services {
   readonly getPageImage: (call: OpenCall, token: string) => Promise<ImageSource>;
 
   readonly getStatus: Serve<status.StatusRequest, status.StatusResponse>;
-  readonly topDocuments: Serve<queries.TopDocumentsRequest, queries.TopDocumentsResponse>;
-  readonly topPages: Serve<queries.TopPagesRequest, queries.TopPagesResponse>;
-  readonly topSnippets: Serve<queries.TopSnippetsRequest, queries.TopSnippetsResponse>;
+  readonly topDocuments: Serve<queries.TopDocumentsRequest, Rendered<queries.TopDocumentsResponse>>;
+  readonly topPages: Serve<queries.TopPagesRequest, Rendered<queries.TopPagesResponse>>;
+  readonly topSnippets: Serve<queries.TopSnippetsRequest, Rendered<queries.TopSnippetsResponse>>;
   readonly parseDocument: Serve<parsers.ParseDocumentRequest, parsers.ParseDocumentResponse>;
 
   readonly embed: Serve<models.EmbedRequest, models.EmbedResponse>;

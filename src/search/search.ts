@@ -55,6 +55,8 @@ interface Hit {
 
 export interface SnippetHit extends Hit {
   readonly text: string;
+  /** `text` as JSON in UTF-8, where it is kept. */
+  readonly textJson: Uint8Array | null;
   /** Code points in the document's text, half-open. */
   readonly start: number;
   readonly end: number;
@@ -123,9 +125,9 @@ export class Search {
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const hits = ranked.slice(0, request.k).map((entry) => {
       const { version, chunk, candidate } = entry.item;
-      const { text, start, end, pageStart, pageEnd } = chunk;
+      const { text, textJson, start, end, pageStart, pageEnd } = chunk;
       const origin = this.#origin(run, entry, candidate, chunk);
-      return { version, score: entry.score, origin, text, start, end, pageStart, pageEnd };
+      return { version, score: entry.score, origin, text, textJson, start, end, pageStart, pageEnd };
     });
     return { hits, shards, times: run.times };
   }
@@ -326,7 +328,7 @@ export class Search {
     }
     const origin = this.#origin(run, entry, entry.item, { text, language: chunk.language });
     const { startCodePoint: start, endCodePoint: end } = span;
-    return { version, score: entry.score, origin, text, start, end, pageStart, pageEnd };
+    return { version, score: entry.score, origin, text, textJson: null, start, end, pageStart, pageEnd };
   }
 
   /** The pages a passage lies on, and how much of its score each deserves. */

@@ -4,9 +4,6 @@ import { limits } from '../base/limits.ts';
 import { checkK, checkQuery } from '../schemas/checks.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import type {
-  DocumentRetrievalResponse,
-  QueryExplanation,
-  ResultExplanation,
   TopDocumentsRequest,
   TopDocumentsResponse,
   TopPagesRequest,
@@ -15,18 +12,18 @@ import type {
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
 import type { QueryEnum } from '../schemas/usage.ts';
-import type { DocumentMetadataJson } from '../schemas/wire.ts';
 import { parseFilter } from '../search/filter.ts';
 import type { SearchRequest } from '../search/query-request.ts';
-import type { Found, HitOrigin, PageHit, Search, SnippetHit } from '../search/search.ts';
+import type { DocumentHit, Found, Search } from '../search/search.ts';
 import type { Collections } from '../store/collections.ts';
 import type { Counts } from '../store/counts.ts';
 import type { VersionReader } from '../store/version-reader.ts';
-import type { VersionRecord } from '../store/versions.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { Addresses } from './addresses.ts';
 import type { Call } from './call.ts';
 import { findCollection } from './collections.ts';
+import { QueryReplies, type Showing } from './query-replies.ts';
+import type { Rendered } from './rendered.ts';
 
 export interface QueryServicesOptions {
   readonly search: Search;
@@ -50,69 +47,54 @@ type AnyRequest = Pick<
 > & {
   readonly query: string | null;
 };
-interface AnyHit {
-  readonly version: VersionRecord;
-  readonly score: number;
-  readonly origin: HitOrigin;
-}
-
 /** Questions: the best documents, pages or snippets of a collection. */
 export class QueryServices {
   readonly #options: QueryServicesOptions;
+  readonly #replies = new QueryReplies();
 
   constructor(options: QueryServicesOptions) {
     this.#options = options;
   }
 
-  async topDocuments(call: QueryCall, request: TopDocumentsRequest): Promise<TopDocumentsResponse> {
+  async topDocuments(call: QueryCall, request: TopDocumentsRequest): Promise<Rendered<TopDocumentsResponse>> {
     const search = this.#understand(call, request, limits.topDocumentsMax);
     const listing = request.query === null;
     const found = await (listing
       ? this.#options.search.list(search)
       : this.#options.search.documents(search));
     this.#record(call, search, 'documents', found);
-    const withMetadata = request.include_metadata ?? false;
-    return {
-      results: found.hits.map((hit) => ({
-        ...this.#document(call, hit, withMetadata),
-        ...explained(search, hit),
-      })),
-      ...explanation(search, found),
-    };
+    return this.#replies.documents(found, this.#showing(call, search, request.include_metadata));
   }
 
-  async topPages(call: QueryCall, request: TopPagesRequest): Promise<TopPagesResponse> {
+  async topPages(call: QueryCall, request: TopPagesRequest): Promise<Rendered<TopPagesResponse>> {
     const { addresses, reader } = this.#options;
     const search = this.#understand(call, request, limits.topPagesMax);
     const found = await this.#options.search.pages(search);
     this.#record(call, search, 'pages', found);
-    const content = ({ version, pageIndex }: PageHit) =>
-      request.include_content ? (reader.page(version, pageIndex) ?? null) : null;
-    return {
-      results: found.hits.map((hit) => ({
-        path: hit.version.path,
-        page_index: hit.pageIndex,
-        score: hit.score,
-        content: content(hit),
-        image_url: addresses.pageImage(call.baseUrl, hit.version, hit.pageIndex),
-        ...explained(search, hit),
-      })),
-      document_results: this.#documentsOf(call, found.hits, request.include_metadata ?? false),
-      ...explanation(search, found),
-    };
+    return this.#replies.pages(found, {
+      ...this.#showing(call, search, request.include_metadata),
+      content: ({ version, pageIndex }) =>
+        request.include_content ? (reader.page(version, pageIndex) ?? null) : null,
+      imageUrl: ({ version, pageIndex }) => addresses.pageImage(call.baseUrl, version, pageIndex),
+    });
   }
 
-  async topSnippets(call: QueryCall, request: TopSnippetsRequest): Promise<TopSnippetsResponse> {
+  async topSnippets(call: QueryCall, request: TopSnippetsRequest): Promise<Rendered<TopSnippetsResponse>> {
     const search = this.#understand(call, request, limits.topSnippetsMax);
     const precise = request.precise_responses ?? false;
     const found = await (precise
       ? this.#options.search.preciseSnippets(search)
       : this.#options.search.snippets(search));
     this.#record(call, search, precise ? 'fine' : 'coarse', found);
+    return this.#replies.snippets(found, this.#showing(call, search, request.include_document_metadata));
+  }
+
+  #showing({ baseUrl }: QueryCall, { explain }: SearchRequest, metadata: boolean | undefined): Showing {
+    const { addresses } = this.#options;
     return {
-      results: found.hits.map((hit) => ({ ...snippet(hit), ...explained(search, hit) })),
-      document_results: this.#documentsOf(call, found.hits, request.include_document_metadata ?? false),
-      ...explanation(search, found),
+      metadata: metadata ?? false,
+      explain,
+      fileUrl: (documentId) => addresses.file(baseUrl, documentId),
     };
   }
 
@@ -143,23 +125,12 @@ export class QueryServices {
     };
   }
 
-  #document(call: QueryCall, { version, score }: AnyHit, withMetadata: boolean): DocumentRetrievalResponse {
-    return {
-      path: version.path,
-      score,
-      metadata: withMetadata ? (version.metadata as DocumentMetadataJson) : null,
-      file_url: this.#options.addresses.file(call.baseUrl, version.documentId),
-    };
-  }
-
-  /** Each document that a hit comes from, once, with the score of its best hit. */
-  #documentsOf(call: QueryCall, hits: readonly AnyHit[], withMetadata: boolean): DocumentRetrievalResponse[] {
-    const best = new Map<number, AnyHit>();
-    for (const hit of hits) if (!best.has(hit.version.version)) best.set(hit.version.version, hit);
-    return [...best.values()].map((hit) => this.#document(call, hit, withMetadata));
-  }
-
-  #record(call: QueryCall, search: SearchRequest, type: QueryEnum, { hits, times }: Found<AnyHit>): void {
+  #record(
+    call: QueryCall,
+    search: SearchRequest,
+    type: QueryEnum,
+    { hits, times }: Found<DocumentHit>,
+  ): void {
     const { meter, counts, clock, embedModel } = this.#options;
     const { organizationId } = call.principal;
     const { collectionId } = search.collection;
@@ -189,34 +160,4 @@ export class QueryServices {
       inferenceMs: times.rerank,
     });
   }
-}
-
-function snippet(hit: SnippetHit): TopSnippetsResponse['results'][number] {
-  return {
-    path: hit.version.path,
-    start_index: hit.start,
-    end_index: hit.end,
-    page_span: [hit.pageStart, hit.pageEnd],
-    content: hit.text,
-    score: hit.score,
-  };
-}
-
-function explained({ explain }: SearchRequest, { origin }: AnyHit): { explain?: ResultExplanation } {
-  if (!explain) return {};
-  return {
-    explain: {
-      lexical: { score: origin.lexical, terms: [...origin.words] },
-      vector: { similarity: origin.similarity },
-      fused: origin.fused,
-      rerank: origin.rerank,
-    },
-  };
-}
-
-function explanation(
-  { explain }: SearchRequest,
-  { shards, times }: Found<AnyHit>,
-): { explain?: QueryExplanation } {
-  return explain ? { explain: { shards, ms: { ...times } } } : {};
 }

@@ -12,6 +12,7 @@ import type { Services } from '../../src/http/services.ts';
 import { decodeBase64 } from '../../src/schemas/checks.ts';
 import type { DocumentResponse } from '../../src/schemas/documents.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
+import { Rendered } from '../../src/services/rendered.ts';
 
 /** Services that answer every operation with a small reply of the documented shape, and the door in front of them. */
 
@@ -69,11 +70,10 @@ export const fakeServices: Services = {
     num_failed_documents: 0,
     num_indexed_bytes: 0,
   }),
-  topDocuments: async () => ({
-    results: [{ path: 'p', score: 1, metadata: null, file_url: document.file_url }],
-  }),
-  topPages: async () => ({ results: [], document_results: [] }),
-  topSnippets: async () => ({ results: [], document_results: [] }),
+  topDocuments: async () =>
+    Rendered.of({ results: [{ path: 'p', score: 1, metadata: null, file_url: document.file_url }] }),
+  topPages: async () => Rendered.of({ results: [], document_results: [] }),
+  topSnippets: async () => Rendered.of({ results: [], document_results: [] }),
   parseDocument: async (_call, { base64_data }) => ({ pages: [decodeBase64(base64_data).toString()] }),
   embed: async () => ({ results: [{ embedding: [1, 0] }], usage: { total_bytes: 1, total_tokens: 1 } }),
   rerank: async () => ({

@@ -41,7 +41,7 @@ t.test('a deleted collection frees its name at once, and nothing of it shows in 
   await addText(parts, 'new.txt', 'new herring');
   const found = await queries.topDocuments(callOf(), { ...none, query: 'herring', k: 10 });
   t.same(
-    found.results.map((result) => result.path),
+    found.parse().results.map((result) => result.path),
     ['new.txt'],
   );
 });

@@ -1,11 +1,25 @@
 import t from 'tap';
-import { addText, callOf, tokenOf, useCases } from './use-cases.ts';
+import type { QueryServices } from '../../src/services/queries.ts';
+import { addText, callOf, tokenOf, type UseCases, useCases } from './use-cases.ts';
+
+/** The services, with replies as a client reads them. */
+function asked({ queries }: UseCases) {
+  return {
+    topDocuments: async (...request: Parameters<QueryServices['topDocuments']>) =>
+      (await queries.topDocuments(...request)).parse(),
+    topPages: async (...request: Parameters<QueryServices['topPages']>) =>
+      (await queries.topPages(...request)).parse(),
+    topSnippets: async (...request: Parameters<QueryServices['topSnippets']>) =>
+      (await queries.topSnippets(...request)).parse(),
+  };
+}
 
 const ask = { collection_name: 'papers', query: 'herring', k: 5 };
 
 t.test('every result names its document, its place and an address that works', async (t) => {
   const parts = await useCases(t);
-  const { queries, files } = parts;
+  const { files } = parts;
+  const queries = asked(parts);
   const pages = ['about the weather '.repeat(90), 'salted herring 🐟 in barrels '.repeat(90)];
   const content = { type: 'text-pages', pages };
   await addText(parts, 'log.txt', '', { content, metadata: { year: '1887' } });
@@ -49,10 +63,10 @@ t.test('each request is bounded, and what is wrong with it is said', async (t) =
 t.test('explanations come when asked for, and name the words that were found', async (t) => {
   const parts = await useCases(t);
   await addText(parts, 'a.txt', 'a note about one Herring');
-  const plain = await parts.queries.topDocuments(callOf(), ask);
+  const plain = await asked(parts).topDocuments(callOf(), ask);
   t.notOk('explain' in plain || 'explain' in plain.results[0]!);
   for (const query of ['topDocuments', 'topPages', 'topSnippets'] as const) {
-    const told = await parts.queries[query](callOf(), { ...ask, query: 'the herring', explain: true });
+    const told = await asked(parts)[query](callOf(), { ...ask, query: 'the herring', explain: true });
     t.match(
       told.results[0]!.explain,
       { lexical: { score: Number, terms: ['herring'] }, rerank: null },
@@ -67,8 +81,8 @@ t.test('a query without words lists what its filter matches', async (t) => {
   await addText(parts, 'a.txt', 'one', { metadata: { year: '1887' } });
   await addText(parts, 'b.txt', '', { metadata: { year: '1888' } });
   const list = async (filter: object | null) => {
-    const request = { ...ask, query: null, filter } as Parameters<typeof parts.queries.topDocuments>[1];
-    const { results } = await parts.queries.topDocuments(callOf(), request);
+    const request = { ...ask, query: null, filter } as Parameters<QueryServices['topDocuments']>[1];
+    const { results } = await asked(parts).topDocuments(callOf(), request);
     return results.map((result) => result.path).sort();
   };
   t.same(await list(null), ['a.txt', 'b.txt']);
@@ -78,10 +92,10 @@ t.test('a query without words lists what its filter matches', async (t) => {
 t.test('each query is counted with its kind, its bytes and its results', async (t) => {
   const parts = await useCases(t);
   await addText(parts, 'a.txt', 'a herring');
-  await parts.queries.topDocuments(callOf(), ask);
-  await parts.queries.topPages(callOf(), ask);
-  await parts.queries.topSnippets(callOf(), ask);
-  await parts.queries.topSnippets(callOf(), { ...ask, precise_responses: true });
+  await asked(parts).topDocuments(callOf(), ask);
+  await asked(parts).topPages(callOf(), ask);
+  await asked(parts).topSnippets(callOf(), ask);
+  await asked(parts).topSnippets(callOf(), { ...ask, precise_responses: true });
   t.match(
     parts.recorded,
     ['documents', 'pages', 'coarse', 'fine'].map((type) => ({
