@@ -1,55 +1,140 @@
+import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AssertionFailure } from '../src/base/assert.ts';
 import { projectRoot } from '../src/base/root.ts';
+import { canaryCase } from './cases/canary.ts';
+import { engineCase } from './cases/engine.ts';
 import { shardsCase } from './cases/shards.ts';
+import { engineKinds } from './engines/catalogue.ts';
 import type { BenchCase } from './harness/bench-case.ts';
 import { machineFacts, oneMinuteLoad } from './harness/machine.ts';
-import { type BenchOptions, helpText, readCommandLine, UsageFailure } from './harness/options.ts';
+import {
+  type BenchOptions,
+  type CommandLine,
+  helpText,
+  readCommandLine,
+  UsageFailure,
+} from './harness/options.ts';
 import { Progress } from './harness/progress.ts';
-import { writeReport } from './report/write-report.ts';
+import { installPeers } from './peers/install.ts';
+import { comparisonTable } from './report/blocks.ts';
+import { compareReports, regressions } from './report/compare.ts';
+import type { Report } from './report/findings.ts';
+import type { Section } from './report/html.ts';
+import { table } from './report/markdown.ts';
+import { writeAll, writeReport } from './report/write-report.ts';
 
 /** The bench: `npm run bench -- <case> [flags]`. */
 
-const cases: readonly BenchCase[] = [shardsCase];
+const cases: readonly BenchCase[] = [engineCase, shardsCase, canaryCase];
 
-const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+const exitCodes = { done: 0, failed: 1, usage: 2, regressed: 4, interrupted: 130 } as const;
 
 async function bench(words: readonly string[], signal: AbortSignal): Promise<number> {
-  const { name, options } = readCommandLine(words);
-  if (name === null) {
-    process.stdout.write(`${helpText(cases)}\n`);
+  const line = readCommandLine(words);
+  const [name, ...more] = line.words;
+  if (line.help || name === undefined) {
+    say(helpText(cases));
     return exitCodes.done;
   }
-  const chosen = cases.find((one) => one.name === name);
-  if (chosen === undefined) {
-    throw new UsageFailure(`There is no case "${name}". Cases: ${cases.map((one) => one.name).join(', ')}.`);
+  if (name === 'peers') return peers(more);
+  if (name === 'compare') return compare(more);
+  if (more.length > 0)
+    throw new UsageFailure(`One case at a time; "${more.join(' ')}" is one word too many.`);
+  const chosen = name === 'all' ? cases : cases.filter((one) => one.name === name);
+  if (chosen.length === 0) {
+    throw new UsageFailure(
+      `There is no case "${name}". Cases: ${cases.map((one) => one.name).join(', ')}, all.`,
+    );
   }
+  const sections: Section[] = [];
+  for (const one of chosen) sections.push(await runCase(one, { line, words, signal }));
+  if (name === 'all') {
+    const folder = resultsFolder(line.optionsFor(''), 'all', sections[0]!.report);
+    tell(await writeAll(sections, folder));
+  }
+  const worse = sections.flatMap(({ comparison }) => (comparison === null ? [] : regressions(comparison)));
+  return worse.length === 0 ? exitCodes.done : exitCodes.regressed;
+}
+
+interface Run {
+  readonly line: CommandLine;
+  readonly words: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+async function runCase(chosen: BenchCase, { line, words, signal }: Run): Promise<Section> {
+  const options = line.optionsFor(chosen.presets[line.size]);
+  // Read first: a run of minutes must not end at a file that is not there.
+  const earlier = options.compare === null ? null : await readReport(options.compare);
   const machine = machineFacts();
   const startedAt = new Date().toISOString();
   const progress = new Progress();
   const findings = await chosen.run({ options, progress, signal });
-  const report = {
-    format: 1 as const,
+  const report: Report = {
+    format: 2,
     case: chosen.name,
     startedAt,
     command: `npm run bench -- ${words.join(' ')}`,
-    options,
+    options: { ...options },
     machine: { ...machine, loadAfter: oneMinuteLoad() },
     ...findings,
   };
-  const folder = resultsFolder(
-    options,
-    `${startedAt.slice(0, 10)}-${chosen.name}-${machine.commit ?? machine.quarry}`,
-  );
-  const files = await writeReport(report, folder);
-  progress.note('done');
-  process.stdout.write(`${files.map((file) => relative(process.cwd(), file)).join('\n')}\n`);
+  const comparison = earlier === null ? null : compareReports(earlier, report);
+  const section = { report, comparison };
+  tell(await writeReport(section, resultsFolder(options, chosen.name, report)));
+  if (comparison !== null) say([...comparison.warnings, ...table(comparisonTable(comparison))].join('\n'));
+  progress.note(`${chosen.name}: done`);
+  return section;
+}
+
+function peers([command, ...more]: readonly string[]): number {
+  if (more.length > 0 || (command !== undefined && command !== 'install')) {
+    throw new UsageFailure('It is "peers" (which are there?) or "peers install".');
+  }
+  if (command === 'install') return installPeers(say) === 0 ? exitCodes.done : exitCodes.failed;
+  for (const kind of engineKinds) say(`${kind.name.padEnd(18)} ${versionOf(kind)}`);
   return exitCodes.done;
 }
 
-function resultsFolder({ out, keep }: BenchOptions, keptName: string): string {
+function versionOf(kind: (typeof engineKinds)[number]): string {
+  try {
+    return kind.version();
+  } catch (error) {
+    return `not available: ${(error as Error).message}`;
+  }
+}
+
+async function compare(files: readonly string[]): Promise<number> {
+  const [before, after, ...more] = files;
+  if (before === undefined || after === undefined || more.length > 0) {
+    throw new UsageFailure('compare takes two files: an old report and a new one.');
+  }
+  const comparison = compareReports(await readReport(before), await readReport(after));
+  say([...comparison.warnings, ...table(comparisonTable(comparison))].join('\n'));
+  return regressions(comparison).length === 0 ? exitCodes.done : exitCodes.regressed;
+}
+
+async function readReport(path: string): Promise<Report> {
+  const report = JSON.parse(await readFile(path, 'utf8')) as Partial<Report>;
+  if (report.format !== 2 || !Array.isArray(report.figures)) {
+    throw new UsageFailure(`${path} is no report of this bench (format 2).`);
+  }
+  return report as Report;
+}
+
+function resultsFolder({ out, keep }: BenchOptions, name: string, { startedAt, machine }: Report): string {
   if (out !== null) return out;
-  return join(projectRoot, 'bench', 'results', keep ? keptName : 'latest');
+  const kept = `${startedAt.slice(0, 10)}-${name}-${machine.commit ?? machine.quarry}`;
+  return join(projectRoot, 'bench', 'results', keep ? kept : 'latest');
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function tell(files: readonly string[]): void {
+  for (const file of files) say(relative(process.cwd(), file));
 }
 
 const interrupt = new AbortController();

@@ -6,6 +6,12 @@ import { measureSearches } from '../harness/search-measurement.ts';
 export const shardsCase: BenchCase = {
   name: 'shards',
   summary: 'queries per second and latency over HTTP against the shard count of the collection',
+  presets: {
+    smoke:
+      '--documents 40 --words 60 --questions 20 --seconds 0.3 --warm-up 0.1 --rounds 2 --connections 2 --shards 1,8',
+    usual: '',
+    full: '--documents 10000 --seconds 20 --rounds 5',
+  },
   async run(context) {
     const { shards } = context.options;
     const measurement = await measureSearches(

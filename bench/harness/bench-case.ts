@@ -1,5 +1,5 @@
 import type { Findings } from '../report/findings.ts';
-import type { BenchOptions } from './options.ts';
+import type { BenchOptions, Size } from './options.ts';
 import type { Progress } from './progress.ts';
 
 /** What a case is handed when it runs. */
@@ -15,6 +15,8 @@ export interface BenchCase {
   readonly name: string;
   /** One line for the help. */
   readonly summary: string;
+  /** Flags that the case sets by itself, in words of the command line, for each size. */
+  readonly presets: Readonly<Record<Size, string>>;
   /** Rejects when a measurement would not mean what it says. */
   run(context: BenchContext): Promise<Findings>;
 }

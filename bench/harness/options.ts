@@ -1,21 +1,39 @@
 import { parseArgs } from 'node:util';
+import { type Difficulty, difficulties } from '../vectors/clustered-vectors.ts';
 import { type HttpKind, httpKinds } from './quarry-server.ts';
+
+export const sizes = ['smoke', 'usual', 'full'] as const;
+export type Size = (typeof sizes)[number];
 
 /** Everything a person can say to a bench run. */
 export interface BenchOptions {
+  readonly size: Size;
   readonly documents: number;
   readonly wordsPerDocument: number;
+  readonly vectors: number;
+  readonly dimensions: number;
+  readonly difficulty: Difficulty;
+  readonly vectorsFile: string | null;
+  readonly questionsFile: string | null;
+  readonly engines: readonly string[] | null;
+  readonly pgvectorUrl: string | null;
   readonly questions: number;
   readonly seed: number;
   readonly shards: readonly number[];
   readonly results: number;
-  readonly connections: number;
-  /** Null: closed loop. */
-  readonly ratePerSecond: number | null;
+  readonly connections: readonly number[];
+  /** Requests per second, open loop; empty: closed loop. */
+  readonly rates: readonly number[];
   readonly seconds: number;
   readonly warmUpSeconds: number;
   readonly rounds: number;
   readonly http: HttpKind;
+  /** Judged collections in BEIR layout; null: generated ones. */
+  readonly judged: string | null;
+  /** The canary does so many times its usual work. */
+  readonly handicap: number;
+  /** A JSON report of an earlier run. */
+  readonly compare: string | null;
   /** Folder for the results; null: below bench/results. */
   readonly out: string | null;
   readonly keep: boolean;
@@ -36,8 +54,27 @@ const shardCounts = [1, 8, 16, 32, 64];
 
 /** One line per flag: the parser and the help are made from it. */
 const flags = {
-  documents: whole(1, 1_000_000, 2_000, 'documents of the generated corpus'),
+  full: mark('the long form: larger collections, more rounds'),
+  smoke: mark('every case in a second or two; the figures mean nothing'),
+  documents: whole(1, 10_000_000, 2_000, 'documents of the generated corpus'),
   words: whole(5, 20_000, 300, 'words per document, on average'),
+  vectors: whole(
+    100,
+    100_000_000,
+    20_000,
+    'vectors of the generated set, or the first ones of --vectors-file',
+  ),
+  dimensions: whole(4, 8_192, 384, 'dimensions of the generated vectors'),
+  difficulty: oneOf(difficulties, 'easy', 'how the generated vectors lie'),
+  'vectors-file': text('file', 'vectors of your own (.npy, .fvecs) instead of generated ones'),
+  'questions-file': text('file', 'questions to them (default: the last of the vectors are held out)'),
+  engines: {
+    placeholder: 'list',
+    preset: null,
+    meaning: 'engines to measure, by name (default: all that are installed)',
+    read: (words: string | null) => (words === null ? null : words.split(',').map((word) => word.trim())),
+  },
+  pgvector: text('url', 'a PostgreSQL server with the extension pgvector, to be measured too'),
   questions: whole(1, 1_000_000, 10_000, 'different questions, asked in turn'),
   seed: whole(0, 2 ** 31, 1, 'the corpus, the questions and the order of the rounds follow from it'),
   shards: {
@@ -46,77 +83,87 @@ const flags = {
     meaning: 'shard counts to compare; the first is the peer of the others',
     read: readShards,
   },
-  results: whole(1, 128, 10, 'snippets per question'),
-  connections: whole(1, 1_024, 8, 'connections of the load generator'),
-  rate: {
-    placeholder: 'n',
-    preset: null,
-    meaning: 'open loop: requests per second, sent whatever the server does (default: closed loop)',
-    read: (text: string | null, flag: string) =>
-      text === null ? null : readNumber(text, flag, { least: 0.1, most: 1_000_000 }),
-  },
-  seconds: real(0.1, 3_600, 5, 'measured seconds per configuration and round'),
-  'warm-up': real(0, 600, 1, 'seconds of load before each measurement'),
+  results: whole(1, 100, 10, 'results per question'),
+  connections: list(
+    { least: 1, most: 1_024 },
+    '8',
+    'connections of the load generator; of several, each is measured',
+  ),
+  rate: list(
+    { least: 0.1, most: 1_000_000 },
+    null,
+    'open loop: requests per second, sent whatever the server does; several are measured each',
+  ),
+  seconds: real({ least: 0.02, most: 3_600 }, 5, 'measured seconds per configuration and round'),
+  'warm-up': real({ least: 0, most: 600 }, 1, 'seconds of load before each measurement'),
   rounds: whole(1, 100, 3, 'rounds; each measures every configuration once, in another order'),
-  http: {
-    placeholder: 'kind',
-    preset: 'auto',
-    meaning: `HTTP server: ${httpKinds.join(', ')}`,
-    read: readHttp,
-  },
-  out: {
-    placeholder: 'folder',
-    preset: null,
-    meaning: 'where to write (default: bench/results/latest, overwritten each time)',
-    read: (text: string | null) => text,
-  },
-  keep: {
-    placeholder: null,
-    preset: null,
-    meaning: 'write to a new folder of bench/results that git does not ignore',
-    read: (text: string | null) => text !== null,
-  },
+  http: oneOf(httpKinds, 'auto', 'HTTP server'),
+  judged: text('folder', 'judged collections in BEIR layout, for the case "relevance"'),
+  handicap: real({ least: 1, most: 100 }, 1, 'the canary does so many times its usual work'),
+  compare: text('file', 'JSON of an earlier run: marks what got worse beyond noise, and then exits with 4'),
+  out: text('folder', 'where to write (default: bench/results/latest, overwritten each time)'),
+  keep: mark('write to a new folder of bench/results that git does not ignore'),
 } satisfies Record<string, Flag<unknown>>;
 
 type FlagName = keyof typeof flags;
 
 export interface CommandLine {
-  /** Name of the case; null when only help was asked for. */
-  readonly name: string | null;
-  readonly options: BenchOptions;
+  /** The words that are no flags: name of the case, or a command. */
+  readonly words: readonly string[];
+  readonly size: Size;
+  readonly help: boolean;
+  /** The options of a case with these presets, in words of the command line; what a person typed goes first. */
+  optionsFor(presets: string): BenchOptions;
 }
 
 /** Reads the words after `npm run bench --`. Throws a UsageFailure that names the word and what is allowed. */
 export function readCommandLine(words: readonly string[]): CommandLine {
   const { values, positionals } = parsed(words);
+  if (values.out !== undefined && values.keep === true)
+    throw new UsageFailure('--out and --keep exclude each other.');
+  if (values.smoke === true && values.full === true)
+    throw new UsageFailure('--smoke and --full exclude each other.');
+  const size = values.smoke === true ? 'smoke' : values.full === true ? 'full' : 'usual';
+  const optionsFor = (presets: string) =>
+    readOptions(parsed([...presets.split(' ').filter(Boolean), ...words]).values, size);
+  optionsFor('');
+  return { words: positionals, size, help: values.help === true, optionsFor };
+}
+
+type Values = ReturnType<typeof parsed>['values'];
+
+function readOptions(values: Values, size: Size): BenchOptions {
   const value = <Name extends FlagName>(name: Name) => {
     const given = values[name];
     const text = given === undefined ? flags[name].preset : String(given);
     return flags[name].read(text, `--${name}`) as ReturnType<(typeof flags)[Name]['read']>;
   };
-  const [name, ...more] = positionals;
-  if (more.length > 0)
-    throw new UsageFailure(`One case at a time; "${more.join(' ')}" is one word too many.`);
-  if (values.out !== undefined && values.keep === true)
-    throw new UsageFailure('--out and --keep exclude each other.');
   return {
-    name: values.help === true || name === undefined ? null : name,
-    options: {
-      documents: value('documents'),
-      wordsPerDocument: value('words'),
-      questions: value('questions'),
-      seed: value('seed'),
-      shards: value('shards'),
-      results: value('results'),
-      connections: value('connections'),
-      ratePerSecond: value('rate'),
-      seconds: value('seconds'),
-      warmUpSeconds: value('warm-up'),
-      rounds: value('rounds'),
-      http: value('http'),
-      out: value('out'),
-      keep: value('keep'),
-    },
+    size,
+    documents: value('documents'),
+    wordsPerDocument: value('words'),
+    vectors: value('vectors'),
+    dimensions: value('dimensions'),
+    difficulty: value('difficulty'),
+    vectorsFile: value('vectors-file'),
+    questionsFile: value('questions-file'),
+    engines: value('engines'),
+    pgvectorUrl: value('pgvector'),
+    questions: value('questions'),
+    seed: value('seed'),
+    shards: value('shards'),
+    results: value('results'),
+    connections: value('connections'),
+    rates: value('rate'),
+    seconds: value('seconds'),
+    warmUpSeconds: value('warm-up'),
+    rounds: value('rounds'),
+    http: value('http'),
+    judged: value('judged'),
+    handicap: value('handicap'),
+    compare: value('compare'),
+    out: value('out'),
+    keep: value('keep'),
   };
 }
 
@@ -145,11 +192,13 @@ export function helpText(cases: readonly { readonly name: string; readonly summa
   });
   return [
     'Usage: npm run bench -- <case> [flags]',
+    '       npm run bench -- peers [install]',
+    '       npm run bench -- compare <old.json> <new.json>',
     '',
     'Cases:',
-    ...aligned(cases.map(({ name, summary }) => [name, summary])),
+    ...aligned([...cases.map(({ name, summary }) => [name, summary]), ['all', 'each of them, and one page']]),
     '',
-    'Flags:',
+    'Flags (a case may preset them differently; bench/README.md):',
     ...aligned(rows),
     '',
     'Example: npm run bench -- shards --documents 2000 --seconds 5 --connections 8',
@@ -159,6 +208,19 @@ export function helpText(cases: readonly { readonly name: string; readonly summa
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const width = Math.max(...rows.map(([left = '']) => left.length));
   return rows.map(([left = '', right = '']) => `  ${left.padEnd(width)}  ${right}`);
+}
+
+interface Bounds {
+  readonly least: number;
+  readonly most: number;
+}
+
+function mark(meaning: string): Flag<boolean> {
+  return { placeholder: null, preset: null, meaning, read: (text) => text !== null };
+}
+
+function text(placeholder: string, meaning: string): Flag<string | null> {
+  return { placeholder, preset: null, meaning, read: (words) => words };
 }
 
 function whole(least: number, most: number, preset: number, meaning: string): Flag<number> {
@@ -174,20 +236,38 @@ function whole(least: number, most: number, preset: number, meaning: string): Fl
   };
 }
 
-function real(least: number, most: number, preset: number, meaning: string): Flag<number> {
+function real(bounds: Bounds, preset: number, meaning: string): Flag<number> {
   return {
     placeholder: 'n',
     preset: String(preset),
     meaning,
-    read: (text, flag) => readNumber(text, flag, { least, most }),
+    read: (text, flag) => readNumber(text, flag, bounds),
   };
 }
 
-function readNumber(
-  text: string | null,
-  flag: string,
-  { least, most }: { least: number; most: number },
-): number {
+function list(bounds: Bounds, preset: string | null, meaning: string): Flag<number[]> {
+  return {
+    placeholder: 'list',
+    preset,
+    meaning,
+    read: (text, flag) => (text === null ? [] : text.split(',').map((one) => readNumber(one, flag, bounds))),
+  };
+}
+
+function oneOf<Name extends string>(names: readonly Name[], preset: Name, meaning: string): Flag<Name> {
+  return {
+    placeholder: 'kind',
+    preset,
+    meaning: `${meaning}: ${names.join(', ')}`,
+    read: (text, flag) => {
+      const known = names.find((name) => name === text);
+      if (known === undefined) throw new UsageFailure(`${flag} is ${text}; allowed is ${names.join(', ')}.`);
+      return known;
+    },
+  };
+}
+
+function readNumber(text: string | null, flag: string, { least, most }: Bounds): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
   throw new UsageFailure(`${flag} is ${text}; allowed is a number from ${least} to ${most}.`);
@@ -199,10 +279,4 @@ function readShards(text: string | null, flag: string): number[] {
   if (wrong)
     throw new UsageFailure(`${flag} is ${text}; allowed are different ones of ${shardCounts.join(',')}.`);
   return counts;
-}
-
-function readHttp(text: string | null, flag: string): HttpKind {
-  const kind = httpKinds.find((name) => name === text);
-  if (kind === undefined) throw new UsageFailure(`${flag} is ${text}; allowed is ${httpKinds.join(', ')}.`);
-  return kind;
 }

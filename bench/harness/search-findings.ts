@@ -1,5 +1,5 @@
 import { figure } from '../report/figures.ts';
-import type { Column, Findings, Row, Series } from '../report/findings.ts';
+import type { Column, Figure, Findings, Row, Series } from '../report/findings.ts';
 import type { BenchOptions } from './options.ts';
 import type { LoadFigures, MeasuredConfiguration, SearchMeasurement } from './search-measurement.ts';
 import { ratioOf, spreadOf } from './statistics.ts';
@@ -28,43 +28,83 @@ export function searchFindings({ title, axis, measurement, options }: SearchFind
   return {
     title,
     method: methodOf(measurement, options),
-    columns: columnsOf(axis),
-    rows: configurations.map((measured, i) => ({
-      axis: axis.values[i] ?? null,
-      ...rowOf(measured, peer),
-      agreement: 100 * (measurement.agreement[i] ?? 0),
-    })),
+    tables: [
+      {
+        title: 'Queries',
+        columns: columnsOf(axis),
+        rows: configurations.map((measured, i) => ({
+          axis: axis.values[i] ?? null,
+          ...rowOf(measured, peer),
+          agreement: 100 * (measurement.agreement[i] ?? 0),
+        })),
+      },
+    ],
     charts: [
       {
+        kind: 'lines',
         title: 'Throughput over HTTP: median of the rounds, bar from least to most',
-        xLabel: axis.label,
-        x: axis.values,
-        yLabel: 'queries per second',
-        series: [throughputSeries(configurations)],
+        x: xOf(axis),
+        y: { label: 'queries per second', scale: 'linear' },
+        series: [throughputSeries(axis, configurations)],
       },
       {
+        kind: 'lines',
         title: `Latency over HTTP, ${loopWords(options)}`,
-        xLabel: axis.label,
-        x: axis.values,
-        yLabel: 'latency [ms]',
+        x: xOf(axis),
+        y: { label: 'latency [ms]', scale: 'linear' },
         series: [
-          { name: 'p50', values: configurations.map(({ joined }) => joined.p50Ms) },
-          { name: 'p99', values: configurations.map(({ joined }) => joined.p99Ms) },
+          { name: 'p50', points: pointsOf(axis, configurations, ({ p50Ms }) => p50Ms) },
+          { name: 'p99', points: pointsOf(axis, configurations, ({ p99Ms }) => p99Ms) },
         ],
       },
     ],
+    figures: configurations.flatMap(figuresOf),
     notes: notesOf(measurement, options),
     measured: measurement,
   };
 }
 
-function throughputSeries(configurations: readonly MeasuredConfiguration[]): Series {
-  const spreads = configurations.map(({ rounds }) => spreadOf(rounds.map((round) => round.queriesPerSecond)));
+function xOf({ label, values }: Axis) {
+  const ticks = values.map((at) => ({ at, label: String(at) }));
+  return { label, scale: 'logarithmic', ticks } as const;
+}
+
+function pointsOf(
+  axis: Axis,
+  configurations: readonly MeasuredConfiguration[],
+  of: (figures: LoadFigures) => number | null,
+) {
+  return configurations.map(({ joined }, i) => ({ x: axis.values[i] ?? 1, y: of(joined) }));
+}
+
+function throughputSeries(axis: Axis, configurations: readonly MeasuredConfiguration[]): Series {
   return {
     name: 'queries per second',
-    values: spreads.map((spread) => spread?.median ?? null),
-    spread: spreads,
+    points: configurations.map(({ rounds }, i) => {
+      const spread = spreadOf(rounds.map((round) => round.queriesPerSecond));
+      return { x: axis.values[i] ?? 1, y: spread?.median ?? null, spread };
+    }),
   };
+}
+
+function figuresOf({ configuration, rounds }: MeasuredConfiguration): Figure[] {
+  const figure = (
+    what: string,
+    unit: string,
+    better: Figure['better'],
+    of: (figures: LoadFigures) => number | null,
+  ): Figure[] => {
+    const values = rounds.map(of).filter((value) => value !== null);
+    return values.length < rounds.length
+      ? []
+      : [{ name: `${configuration.name}: ${what}`, unit, better, values }];
+  };
+  return [
+    ...figure('throughput', 'queries/s', 'more', (round) => round.queriesPerSecond),
+    ...figure('p50', 'ms', 'less', ({ p50Ms }) => p50Ms),
+    ...figure('p99', 'ms', 'less', ({ p99Ms }) => p99Ms),
+    ...figure('server CPU', 'us/query', 'less', ({ serverCpuUs }) => serverCpuUs),
+  ];
 }
 
 function columnsOf(axis: Axis): Column[] {
@@ -114,8 +154,8 @@ function rowOf({ rounds, joined }: MeasuredConfiguration, peer: readonly LoadFig
   };
 }
 
-function loopWords({ connections, ratePerSecond }: BenchOptions): string {
-  if (ratePerSecond === null) return `closed loop on ${connections} connections`;
+function loopWords({ connections, rates: [ratePerSecond] }: BenchOptions): string {
+  if (ratePerSecond === undefined) return `closed loop on ${connections} connections`;
   return `open loop at ${figure(ratePerSecond, 0)} requests/s on ${connections} connections`;
 }
 
@@ -138,7 +178,7 @@ function notesOf(
   const abandoned = configurations.reduce((sum, { joined }) => sum + joined.abandoned, 0);
   return [
     'Throughput is the median of the rounds. "x peer" compares with the first row in the same round, and is the median of those ratios; quantiles are of all rounds together.',
-    options.ratePerSecond === null
+    options.rates.length === 0
       ? 'Closed loop: each connection asks again when it is answered, so throughput is what the server can do with so many clients, and the latency of a waiting crowd is not in the quantiles. Use --rate for that.'
       : `Open loop: a latency counts from the moment its request was due, waiting for a free connection included. Throughput is at most the rate that was asked for. The generator itself looked at its clock up to ${figure(Math.max(...configurations.map(({ joined }) => joined.latenessP99Ms ?? 0)), 2)} ms late (p99); that is part of the latencies.`,
     'A quantile is n/a when there were too few latencies for one of them to lie beyond it; it is off by at most 0.1 %, upwards. The maximum is exact.',

@@ -257,11 +257,11 @@ async function measureRounds(
   const turns = interleaved(Object.keys(targets), options.rounds, options.seed);
   const generator = new LoadGenerator(targets);
   const jobFor = (name: string): Omit<LoadJob, 'from'> => ({
-    connections: options.connections,
+    connections: present(options.connections[0], 'there is a number of connections'),
     warmUpMs: options.warmUpSeconds * 1_000,
     measureMs: options.seconds * 1_000,
     // What the generator can do at most shows in a closed loop only.
-    ratePerSecond: name === ceilingName ? null : options.ratePerSecond,
+    ratePerSecond: name === ceilingName ? null : (options.rates[0] ?? null),
     serverPid: name === ceilingName ? trivialPid : server.pid,
   });
   try {

@@ -1,20 +1,20 @@
-import { figure } from './figures.ts';
-import type { Report } from './findings.ts';
+import { cellsOf, comparisonTable, headingsOf, isWords, whereOf } from './blocks.ts';
+import type { Comparison } from './compare.ts';
+import type { Report, Table } from './findings.ts';
 
 /** The report as a page of Markdown; `chartFile` is the picture that lies beside it. */
-export function markdownReport(report: Report, chartFile: string): string {
-  const { columns, machine } = report;
-  const heading = columns.map(({ heading, unit }) => cell(unit === null ? heading : `${heading} [${unit}]`));
-  const rows = report.rows.map((row) => columns.map(({ key, digits }) => figure(row[key] ?? null, digits)));
+export function markdownReport(report: Report, chartFile: string, comparison: Comparison | null): string {
+  const picture = report.charts.length === 0 ? [] : [`![${report.title}](${chartFile})`, ''];
+  const compared =
+    comparison === null
+      ? []
+      : [...comparison.warnings.map((warning) => `**${warning}**\n`), ...table(comparisonTable(comparison))];
   return [
     `# ${report.title}`,
     '',
-    `![${report.title}](${chartFile})`,
-    '',
-    line(heading),
-    line(columns.map(() => '---:')),
-    ...rows.map(line),
-    '',
+    ...picture,
+    ...compared,
+    ...report.tables.flatMap(table),
     '## How it was measured',
     '',
     ...report.method.map((sentence) => `- ${sentence}`),
@@ -25,18 +25,23 @@ export function markdownReport(report: Report, chartFile: string): string {
     '',
     '## Where',
     '',
-    `- ${machine.processor}, ${machine.cores} cores, ${figure(machine.memoryBytes / 1e9, 1)} GB, ${machine.system}`,
-    `- Node.js ${machine.node}, Quarry ${machine.quarry}${machine.commit === null ? '' : `, commit ${machine.commit}`}`,
-    `- load of the machine: ${figure(machine.loadBefore, 1)} before, ${figure(machine.loadAfter, 1)} after (the bench included)`,
-    `- ${report.startedAt}: \`${report.command}\``,
+    ...whereOf(report).map((fact) => `- ${fact}`),
     '',
   ].join('\n');
 }
 
-function line(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
+/** A table with its heading, line by line. */
+export function table(content: Table): string[] {
+  return [
+    `## ${content.title}`,
+    '',
+    line(headingsOf(content)),
+    line(content.columns.map((_, i) => (isWords(content, i) ? ':---' : '---:'))),
+    ...content.rows.map((row) => line(cellsOf(content, row))),
+    '',
+  ];
 }
 
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|');
+function line(cells: readonly string[]): string {
+  return `| ${cells.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
 }

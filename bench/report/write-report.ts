@@ -1,18 +1,28 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Report } from './findings.ts';
+import { htmlReport, type Section } from './html.ts';
 import { markdownReport } from './markdown.ts';
 import { svgCharts } from './svg.ts';
 
-/** Writes the report as JSON, Markdown and SVG into `folder`; resolves with the three paths. */
-export async function writeReport(report: Report, folder: string): Promise<string[]> {
-  await mkdir(folder, { recursive: true });
+/** Writes one case's report as JSON, Markdown, SVG and HTML into `folder`; resolves with the paths. */
+export async function writeReport(section: Section, folder: string): Promise<string[]> {
+  const { report, comparison } = section;
   const file = (ending: string) => `${report.case}.${ending}`;
-  const contents = {
-    [file('json')]: `${JSON.stringify(report, null, 2)}\n`,
-    [file('md')]: markdownReport(report, file('svg')),
-    [file('svg')]: svgCharts(report.title, report.charts),
-  };
+  return writeFiles(folder, {
+    [file('json')]: `${JSON.stringify(report, null, 1)}\n`,
+    [file('md')]: markdownReport(report, file('svg'), comparison),
+    ...(report.charts.length === 0 ? {} : { [file('svg')]: svgCharts(report.title, report.charts) }),
+    [file('html')]: htmlReport(report.title, [section]),
+  });
+}
+
+/** Writes the reports of several cases as one page. */
+export async function writeAll(sections: readonly Section[], folder: string): Promise<string[]> {
+  return writeFiles(folder, { 'bench.html': htmlReport('Quarry bench', sections) });
+}
+
+async function writeFiles(folder: string, contents: Readonly<Record<string, string>>): Promise<string[]> {
+  await mkdir(folder, { recursive: true });
   for (const [name, content] of Object.entries(contents)) await writeFile(join(folder, name), content);
   return Object.keys(contents).map((name) => join(folder, name));
 }

@@ -4,10 +4,12 @@ import { helpText, readCommandLine, UsageFailure } from '../../bench/harness/opt
 const words = (line: string) => line.split(' ');
 
 t.test('a case without flags runs with the defaults that the help shows', async (t) => {
-  const { name, options } = readCommandLine(['shards']);
-  t.equal(name, 'shards');
+  const { words: named, size, optionsFor } = readCommandLine(['shards']);
+  const options = optionsFor('');
+  t.same(named, ['shards']);
+  t.equal(size, 'usual');
   t.same(options.shards, [1, 8, 16, 32, 64]);
-  t.equal(options.ratePerSecond, null);
+  t.same(options.rates, []);
   t.equal(options.keep, false);
   t.equal(options.out, null);
   const help = helpText([{ name: 'shards', summary: 'what it measures' }]);
@@ -17,30 +19,42 @@ t.test('a case without flags runs with the defaults that the help shows', async 
 });
 
 t.test('no case, or --help, asks for help', async (t) => {
-  t.equal(readCommandLine([]).name, null);
-  t.equal(readCommandLine(['--help']).name, null);
-  t.equal(readCommandLine(['shards', '-h']).name, null);
+  t.same(readCommandLine([]).words, []);
+  t.equal(readCommandLine(['--help']).help, true);
+  t.equal(readCommandLine(['shards', '-h']).help, true);
+});
+
+t.test('what a person types goes before what the case presets, and that before the defaults', async (t) => {
+  const { optionsFor, size } = readCommandLine(words('shards --documents 40 --full'));
+  t.equal(size, 'full');
+  const { documents, rounds, seed } = optionsFor('--documents 7 --rounds 9');
+  t.same({ documents, rounds, seed }, { documents: 40, rounds: 9, seed: 1 });
 });
 
 t.test('flags are read as they are meant', async (t) => {
   const line =
-    'shards --documents 40 --words 50 --questions 7 --seed 3 --shards 8,64 --results 5 --connections 2';
-  const { options } = readCommandLine(
-    words(`${line} --rate 12.5 --seconds 0.5 --warm-up 0 --rounds 1 --http node --keep`),
+    'shards --documents 40 --words 50 --questions 7 --seed 3 --shards 8,64 --results 5 --connections 2,16';
+  const { optionsFor } = readCommandLine(
+    words(
+      `${line} --rate 12.5 --seconds 0.5 --warm-up 0 --rounds 1 --http node --keep --engines quarry,usearch --compare old.json`,
+    ),
   );
-  t.same(options, {
+  t.match(optionsFor(''), {
+    size: 'usual',
     documents: 40,
     wordsPerDocument: 50,
     questions: 7,
     seed: 3,
     shards: [8, 64],
     results: 5,
-    connections: 2,
-    ratePerSecond: 12.5,
+    connections: [2, 16],
+    rates: [12.5],
     seconds: 0.5,
     warmUpSeconds: 0,
     rounds: 1,
     http: 'node',
+    engines: ['quarry', 'usearch'],
+    compare: 'old.json',
     out: null,
     keep: true,
   });
@@ -55,7 +69,8 @@ const wrongLines: readonly (readonly [line: string, sentence: RegExp])[] = [
   ['shards --shards 8,8', /different ones/],
   ['shards --http nginx', /--http is nginx; allowed is auto, uws, node/],
   ['shards --speed 3', /--speed/],
-  ['shards servers', /one word too many/],
+  ['shards --connections 1,none', /--connections is none/],
+  ['shards --smoke --full', /exclude each other/],
   ['shards --keep --out here', /exclude each other/],
 ];
 

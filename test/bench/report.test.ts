@@ -1,27 +1,44 @@
 import { Parser } from 'htmlparser2';
 import t from 'tap';
+import { compareReports } from '../../bench/report/compare.ts';
 import type { Chart, Report } from '../../bench/report/findings.ts';
+import { htmlReport } from '../../bench/report/html.ts';
 import { markdownReport } from '../../bench/report/markdown.ts';
-import { axisTicks, svgCharts } from '../../bench/report/svg.ts';
+import { linearTicks, scaleOf } from '../../bench/report/scales.ts';
+import { svgCharts } from '../../bench/report/svg.ts';
 
+const shards = { label: 'shards', scale: 'logarithmic' } as const;
+const at = (x: number, y: number | null) => ({ x, y });
 const charts: readonly Chart[] = [
   {
+    kind: 'lines',
     title: 'Throughput <of> "A & B"',
-    xLabel: 'shards',
-    x: [1, 8, 64],
-    yLabel: 'queries per second',
+    x: { ...shards, ticks: [1, 8, 64].map((tick) => ({ at: tick, label: String(tick) })) },
+    y: { label: 'queries per second', scale: 'linear' },
     series: [
-      { name: 'q/s', values: [2_000, null, 1_000], spread: [{ least: 1_900, most: 2_300 }, null, null] },
+      {
+        name: 'q/s',
+        points: [{ ...at(1, 2_000), spread: { least: 1_900, most: 2_300 } }, at(8, null), at(64, 1_000)],
+      },
     ],
   },
   {
+    kind: 'lines',
     title: 'Latency',
-    xLabel: 'shards',
-    x: [1, 8, 64],
-    yLabel: 'latency [ms]',
+    x: shards,
+    y: { label: 'latency [ms]', scale: 'logarithmic' },
     series: [
-      { name: 'p50', values: [0.5, 0.7, 3] },
-      { name: 'p99', values: [null, null, null] },
+      { name: 'p50', points: [at(1, 0.5), at(8, 0.7), at(64, 300)] },
+      { name: 'p99', points: [at(1, null), at(8, null), at(64, null)] },
+    ],
+  },
+  {
+    kind: 'bars',
+    title: 'Memory',
+    yLabel: 'bytes',
+    bars: [
+      { name: 'ours', value: 520 },
+      { name: 'theirs', value: null },
     ],
   },
 ];
@@ -77,7 +94,7 @@ t.test('titles, axes with their units, series and values can be read, in light a
   const { words } = parseXml(svg);
   const wanted = [
     ...['Title & more', 'Throughput <of> "A & B"', 'Latency', 'shards', 'queries per second', 'latency [ms]'],
-    ...['p50', 'p99', '2,000', '64'],
+    ...['p50', 'p99', '2,000', '64', 'ours', '520', 'n/a', '0.5', '500'],
   ];
   for (const word of wanted) t.ok(words.includes(word), word);
   t.match(svg, /prefers-color-scheme: dark/);
@@ -100,13 +117,13 @@ t.test('a gap stays a gap', async (t) => {
   );
 });
 
-t.test('ticks are round, start at 0 and reach the largest value', async (t) => {
-  t.same(axisTicks(0), [0, 1]);
-  t.same(axisTicks(10), [0, 2, 4, 6, 8, 10]);
-  t.same(axisTicks(0.31), [0, 0.1, 0.2, 0.3, 0.4]);
-  t.same(axisTicks(2_300), [0, 500, 1_000, 1_500, 2_000, 2_500]);
+t.test('linear ticks are round and reach from the least value to the largest', async (t) => {
+  t.same(linearTicks(0, 0), [0, 1]);
+  t.same(linearTicks(0, 10), [0, 2, 4, 6, 8, 10]);
+  t.same(linearTicks(0, 0.31), [0, 0.1, 0.2, 0.3, 0.4]);
+  t.same(linearTicks(0.9, 1), [0.9, 0.92, 0.94, 0.96, 0.98, 1]);
   for (const most of [1e-4, 0.07, 1, 3.3, 49, 51, 99_999, 1.2e7]) {
-    const ticks = axisTicks(most);
+    const ticks = linearTicks(0, most);
     t.ok(
       ticks[0] === 0 && (ticks.at(-1) ?? 0) >= most * 0.999999 && ticks.length <= 7,
       `${most}: ${ticks.join(' ')}`,
@@ -114,8 +131,19 @@ t.test('ticks are round, start at 0 and reach the largest value', async (t) => {
   }
 });
 
+t.test('a logarithmic axis keeps distances of ratios and has its ticks around the values', async (t) => {
+  const { ticks, share } = scaleOf({ label: '', scale: 'logarithmic' }, [300, 60_000], true);
+  t.same(
+    ticks.map(({ label }) => label),
+    ['200', '500', '1,000', '2,000', '5,000', '10,000', '20,000', '50,000', '100,000'],
+  );
+  t.equal(share(200), 0);
+  t.equal(share(100_000), 1);
+  t.ok(Math.abs(share(2_000) - share(200) - (share(20_000) - share(2_000))) < 1e-9);
+});
+
 const report: Report = {
-  format: 1,
+  format: 2,
   case: 'shards',
   title: 'Title',
   startedAt: '2026-01-02T03:04:05.678Z',
@@ -133,31 +161,65 @@ const report: Report = {
     loadAfter: 1.25,
   },
   method: ['How.'],
-  columns: [
-    { key: 'axis', heading: 'a|b', unit: null, digits: 0 },
-    { key: 'rate', heading: 'throughput', unit: 'queries/s', digits: 1 },
-  ],
-  rows: [
-    { axis: 1, rate: 12_345.67 },
-    { axis: 8, rate: null },
+  tables: [
+    {
+      title: 'Figures',
+      columns: [
+        { key: 'axis', heading: 'a|b', unit: null, digits: 0 },
+        { key: 'rate', heading: 'throughput', unit: 'queries/s', digits: 1 },
+        { key: 'who', heading: 'who', unit: null, digits: 0 },
+      ],
+      rows: [
+        { axis: 1, rate: 12_345.67, who: 'A <b>' },
+        { axis: 8, rate: null, who: 'C' },
+      ],
+    },
   ],
   charts,
   notes: ['Note.'],
+  figures: [],
   measured: null,
 };
 
 t.test(
   'the table has a cell for every column, units in the heading, and n/a for what is not known',
   async (t) => {
-    const page = markdownReport(report, 'shards.svg');
+    const page = markdownReport(report, 'shards.svg', null);
     const lines = page.split('\n').filter((line) => line.startsWith('|'));
     t.same(lines, [
-      '| a\\|b | throughput [queries/s] |',
-      '| ---: | ---: |',
-      '| 1 | 12,345.7 |',
-      '| 8 | n/a |',
+      '| a\\|b | throughput [queries/s] | who |',
+      '| ---: | ---: | :--- |',
+      '| 1 | 12,345.7 | A <b> |',
+      '| 8 | n/a | C |',
     ]);
     for (const word of ['![Title](shards.svg)', 'How.', 'Note.', 'A processor', 'npm run bench -- shards']) {
+      t.ok(page.includes(word), word);
+    }
+  },
+);
+
+t.test(
+  'the page holds everything itself: tables, charts and the comparison, and loads nothing',
+  async (t) => {
+    const before = {
+      ...report,
+      figures: [{ name: 'speed', unit: 'q/s', better: 'more' as const, values: [10, 11] }],
+    };
+    const after = {
+      ...report,
+      figures: [{ name: 'speed', unit: 'q/s', better: 'more' as const, values: [5, 6] }],
+    };
+    const page = htmlReport('Page', [{ report: after, comparison: compareReports(before, after) }]);
+    t.notMatch(page, /<script|<link|<img|url\(|https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
+    for (const word of [
+      '<svg ',
+      'A &lt;b&gt;',
+      'REGRESSION',
+      'speed',
+      'Note.',
+      '12,345.7',
+      '<code>npm run bench',
+    ]) {
       t.ok(page.includes(word), word);
     }
   },

@@ -1,0 +1,17 @@
+import type { BenchCase } from '../harness/bench-case.ts';
+import { engineFindings } from '../harness/engine-findings.ts';
+import { measureEngines } from '../harness/engine-measurement.ts';
+
+/** How fast and how exactly does the engine find vectors, against the other engines one could have used? */
+export const engineCase: BenchCase = {
+  name: 'engine',
+  summary:
+    'vector search in one process: build, searches at equal recall, filters, churn, memory; with peers',
+  presets: {
+    smoke:
+      '--vectors 1000 --dimensions 32 --questions 30 --seconds 0.02 --rounds 2 --engines quarry,hnswlib-node',
+    usual: '--vectors 20000 --questions 300 --seconds 0.3 --rounds 3',
+    full: '--vectors 100000 --questions 1000 --seconds 2 --rounds 5',
+  },
+  run: async (context) => engineFindings(await measureEngines(context), context.options),
+};

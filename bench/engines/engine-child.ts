@@ -1,0 +1,39 @@
+import { assert } from '../../src/base/assert.ts';
+import type { EngineCall, EngineReply } from './engine-process.ts';
+import { EngineWork } from './engine-work.ts';
+
+/** The process of one engine. It ends when the bench does, however that ends. */
+let work: EngineWork | null = null;
+
+async function answer({ what, task }: EngineCall): Promise<unknown> {
+  if (what === 'open') {
+    assert(work === null, 'an engine is opened once');
+    const { work: opened, ...rest } = await EngineWork.open(task as Parameters<typeof EngineWork.open>[0]);
+    work = opened;
+    return rest.opened;
+  }
+  assert(work !== null, 'an engine is opened first');
+  switch (what) {
+    case 'build':
+      return work.build();
+    case 'recall':
+      return work.recall(task as Parameters<EngineWork['recall']>[0]);
+    case 'measure':
+      return work.measure(task as Parameters<EngineWork['measure']>[0]);
+    case 'churn':
+      return work.churn(task as Parameters<EngineWork['churn']>[0]);
+    case 'save':
+      return work.save();
+    case 'close':
+      return work.close();
+  }
+}
+
+process.on('message', (call: EngineCall) => {
+  answer(call).then(
+    (value) => process.send?.({ number: call.number, value } satisfies EngineReply),
+    (error: Error) =>
+      process.send?.({ number: call.number, failure: error.stack ?? error.message } satisfies EngineReply),
+  );
+});
+process.once('disconnect', () => process.exit(0));

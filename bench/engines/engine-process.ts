@@ -1,0 +1,87 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { EngineWork } from './engine-work.ts';
+
+/** What can be asked, with what it takes and gives. */
+interface Calls {
+  readonly open: {
+    readonly task: Parameters<typeof EngineWork.open>[0];
+    readonly value: Awaited<ReturnType<typeof EngineWork.open>>['opened'];
+  };
+  readonly build: Call<'build'>;
+  readonly recall: Call<'recall'>;
+  readonly measure: Call<'measure'>;
+  readonly churn: Call<'churn'>;
+  readonly save: Call<'save'>;
+  readonly close: Call<'close'>;
+}
+interface Call<Name extends keyof EngineWork> {
+  readonly task: Parameters<EngineWork[Name]>[0];
+  readonly value: Awaited<ReturnType<EngineWork[Name]>>;
+}
+
+export interface EngineCall {
+  readonly number: number;
+  readonly what: keyof Calls;
+  readonly task: unknown;
+}
+export type EngineReply =
+  | { readonly number: number; readonly value: unknown }
+  | { readonly number: number; readonly failure: string };
+
+const heldCharactersMax = 16 * 1_024;
+const closeMsMax = 20_000;
+
+/** One engine in a process of its own, asked one thing at a time. */
+export class EngineProcess {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<never>;
+  #number = 0;
+  #stderr = '';
+
+  constructor() {
+    const child = fileURLToPath(new URL('./engine-child.js', import.meta.url));
+    this.#child = fork(child, {
+      serialization: 'advanced',
+      execArgv: ['--expose-gc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (part: string) => {
+      this.#stderr = (this.#stderr + part).slice(-heldCharactersMax);
+    });
+    this.#ended = new Promise((_, reject) => {
+      this.#child.once('error', reject);
+      this.#child.once('exit', (code, signal) =>
+        reject(new Error(`The process of the engine ended (${signal ?? code}). ${this.#stderr}`.trimEnd())),
+      );
+    });
+    this.#ended.catch(() => {});
+  }
+
+  async call<What extends keyof Calls>(
+    what: What,
+    ...[task]: undefined extends Calls[What]['task'] ? [] : [Calls[What]['task']]
+  ): Promise<Calls[What]['value']> {
+    const number = ++this.#number;
+    const answered = new Promise<Calls[What]['value']>((resolve, reject) => {
+      const listener = (reply: EngineReply) => {
+        if (reply.number !== number) return;
+        this.#child.off('message', listener);
+        if ('failure' in reply) reject(new Error(reply.failure));
+        else resolve(reply.value as Calls[What]['value']);
+      };
+      this.#child.on('message', listener);
+    });
+    if (this.#child.connected) this.#child.send({ number, what, task } satisfies EngineCall);
+    return Promise.race([answered, this.#ended]);
+  }
+
+  /** Ends the process; harmless twice. */
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), closeMsMax);
+    if (this.#child.connected) this.#child.disconnect();
+    await this.#ended.catch(() => {});
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,240 @@
+import { assert } from '../../src/base/assert.ts';
+import { below, chanceOf, shuffled } from '../harness/chance.ts';
+import { cpuMsOf, ownCpuMs } from '../harness/cpu-time.ts';
+import { type HistogramCounts, LatencyHistogram } from '../harness/histogram.ts';
+import { memoryOf, type ProcessMemory } from '../harness/process-memory.ts';
+import { filters } from '../vectors/tags.ts';
+import { openVectorFile } from '../vectors/vector-file.ts';
+import { exactAnswer, type LoadedSet, loadVectorSet, type VectorSet } from '../vectors/vector-set.ts';
+import { engineKinds } from './catalogue.ts';
+import type { EngineKind, EngineSearch, Question, VectorEngine } from './vector-engine.ts';
+
+/** What an engine's process can be asked to do; one at a time, in a sensible order. */
+
+export interface OpenTask {
+  readonly engine: string;
+  readonly set: VectorSet;
+  readonly directory: string;
+  readonly load: boolean;
+  readonly url: string | null;
+  readonly seed: number;
+}
+export interface Opened extends Spent {
+  readonly version: string;
+  /** What it can do besides searching. */
+  readonly can: { readonly replace: boolean; readonly save: boolean };
+}
+export interface Asking {
+  readonly effort: number;
+  /** Number of the filter in `filters`; null: none. */
+  readonly filter: number | null;
+  readonly count: number;
+}
+export interface MeasureTask extends Asking {
+  readonly ms: number;
+  readonly searchesLeast: number;
+  readonly inFlight: number;
+  /** Replaces random rows meanwhile, one after the other. */
+  readonly replacing: boolean;
+}
+export interface Spent {
+  readonly wallMs: number;
+  /** User and system, all threads of the process that does the work. */
+  readonly cpuMs: number;
+}
+export interface Measured extends Spent {
+  readonly searches: number;
+  readonly latencies: HistogramCounts;
+  readonly replaced: number;
+}
+export interface Built extends Spent {
+  readonly before: ProcessMemory | null;
+  readonly after: ProcessMemory | null;
+  readonly bytesByPart: Record<string, number> | null;
+}
+
+/** Replaced rows come on top of the first ones where an engine does not take their place. */
+const rowsMaxFactor = 4;
+const blockRows = 1_024;
+const recallMsMax = 4_000;
+const recallQuestionsLeast = 50;
+const streams = { churn: 31, mixed: 32 } as const;
+
+export class EngineWork {
+  readonly #engine: VectorEngine;
+  readonly #set: LoadedSet;
+  readonly #questions: readonly Question[];
+  readonly #seed: number;
+  #asked = 0;
+
+  static async open(task: OpenTask): Promise<{ work: EngineWork; opened: Opened }> {
+    const kind = engineKinds.find(({ name }) => name === task.engine);
+    assert(kind !== undefined, `there is an engine ${task.engine}`);
+    const version = kind.version();
+    const set = await loadVectorSet(task.set);
+    const clock = startClock(null);
+    const engine = await kind.open(engineOptions(task, kind));
+    const work = new EngineWork(engine, set, task.seed);
+    // An engine that loads late has loaded when it has answered.
+    if (task.load) await work.#search({ effort: 64, filter: null, count: 10 }, 0);
+    const can = { replace: engine.replace !== null, save: engine.save !== null };
+    return { work, opened: { ...clock(), version, can } };
+  }
+
+  private constructor(engine: VectorEngine, set: LoadedSet, seed: number) {
+    this.#engine = engine;
+    this.#set = set;
+    this.#seed = seed;
+    const { dimensions } = set;
+    this.#questions = Array.from({ length: set.questions }, (_, i) => {
+      const vector = set.questionRows.slice(i * dimensions, (i + 1) * dimensions);
+      return { vector, numbers: Array.from(vector) };
+    });
+  }
+
+  async build(): Promise<Built> {
+    const file = await openVectorFile(this.#set.vectorsPath);
+    const before = this.#memory();
+    let [wallMs, cpuMs] = [0, 0];
+    try {
+      for (let first = 0; first < this.#set.rows; first += blockRows) {
+        const count = Math.min(blockRows, this.#set.rows - first);
+        const block = await file.read(first, count);
+        const clock = startClock(this.#engine.serverPid);
+        await this.#engine.add(first, block, this.#set.tags.slice(first, first + count));
+        const spent = clock();
+        wallMs += spent.wallMs;
+        cpuMs += spent.cpuMs;
+      }
+    } finally {
+      await file.close();
+    }
+    const clock = startClock(this.#engine.serverPid);
+    await this.#engine.finish();
+    const rest = clock();
+    return {
+      wallMs: wallMs + rest.wallMs,
+      cpuMs: cpuMs + rest.cpuMs,
+      before,
+      after: this.#memory(),
+      bytesByPart: this.#engine.bytesByPart(),
+    };
+  }
+
+  /** Share of the exact answers that are found, over as many questions as a few seconds allow. */
+  async recall(asking: Asking): Promise<number> {
+    const until = performance.now() + recallMsMax;
+    let [found, wanted] = [0, 0];
+    for (let i = 0; i < this.#questions.length; i++) {
+      if (i >= recallQuestionsLeast && performance.now() > until) break;
+      const answer = new Set(Array.from(await this.#search(asking, i)));
+      const exact = exactAnswer(this.#set, filterOf(asking), i, asking.count);
+      wanted += exact.length;
+      for (const row of exact) if (answer.has(row)) found += 1;
+    }
+    return wanted === 0 ? 1 : found / wanted;
+  }
+
+  async measure(task: MeasureTask): Promise<Measured> {
+    const latencies = new LatencyHistogram();
+    let searches = 0;
+    let replaced = 0;
+    const clock = startClock(this.#engine.serverPid);
+    const until = performance.now() + task.ms;
+    const goesOn = () => performance.now() < until || searches < task.searchesLeast;
+    const lane = async () => {
+      while (goesOn()) {
+        const start = performance.now();
+        const answer = this.#search(task, this.#asked++);
+        if (answer instanceof Promise) await answer;
+        latencies.record(performance.now() - start);
+        searches += 1;
+      }
+    };
+    const replacing = async () => {
+      const chance = chanceOf(this.#seed, streams.mixed, this.#asked);
+      for (; goesOn(); replaced++) await this.#replace([below(chance, this.#set.rows)]);
+    };
+    await Promise.all([
+      ...Array.from({ length: task.inFlight }, lane),
+      ...(task.replacing ? [replacing()] : []),
+    ]);
+    return { ...clock(), searches, latencies: latencies.counts(), replaced };
+  }
+
+  /** Replaces a share of all rows, drawn by lot; `round` says which. */
+  async churn({ round, share }: { readonly round: number; readonly share: number }): Promise<Spent> {
+    const all = Array.from({ length: this.#set.rows }, (_, row) => row);
+    const rows = shuffled(all, chanceOf(this.#seed, streams.churn, round)).slice(0, all.length * share);
+    const clock = startClock(this.#engine.serverPid);
+    for (let first = 0; first < rows.length; first += blockRows) {
+      await this.#replace(rows.slice(first, first + blockRows));
+    }
+    await this.#engine.finish();
+    return clock();
+  }
+
+  async save(): Promise<Spent> {
+    const clock = startClock(this.#engine.serverPid);
+    await this.#engine.save?.();
+    return clock();
+  }
+
+  /** Of the engine: this process without its JavaScript heap, whose garbage is the harness's. */
+  #memory(): ProcessMemory | null {
+    const { serverPid } = this.#engine;
+    if (serverPid !== null) return memoryOf(serverPid);
+    collectGarbage();
+    const all = memoryOf(process.pid);
+    return all === null ? null : { ...all, ownBytes: all.ownBytes - process.memoryUsage().heapTotal };
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  #search(asking: Asking, index: number): ReturnType<VectorEngine['search']> {
+    const search: EngineSearch = {
+      question: this.#questions[index % this.#questions.length]!,
+      count: asking.count,
+      effort: asking.effort,
+      filter: filterOf(asking),
+    };
+    return this.#engine.search(search);
+  }
+
+  async #replace(rows: readonly number[]): Promise<void> {
+    const { replace } = this.#engine;
+    assert(replace !== null, 'only engines that can replace rows are asked to');
+    const { dimensions, vectorsPath, tags } = this.#set;
+    this.#file ??= await openVectorFile(vectorsPath);
+    const vectors = new Float32Array(rows.length * dimensions);
+    for (const [i, row] of rows.entries()) vectors.set(await this.#file.read(row, 1), i * dimensions);
+    await replace(
+      rows,
+      vectors,
+      Uint8Array.from(rows, (row) => tags[row]!),
+    );
+  }
+  #file: Awaited<ReturnType<typeof openVectorFile>> | null = null;
+}
+
+function engineOptions({ set, directory, load, url }: OpenTask, kind: EngineKind) {
+  assert(kind.efforts === null || kind.efforts.least > 0, 'an effort is positive');
+  return { dimensions: set.dimensions, rowsMax: set.rows * rowsMaxFactor, directory, load, url };
+}
+
+function filterOf({ filter }: Asking) {
+  return filter === null ? null : filters[filter]!;
+}
+
+/** Wall and CPU time from now on, of this process or of the server that works for it. */
+function startClock(serverPid: number | null): () => Spent {
+  const cpu = () => (serverPid === null ? ownCpuMs() : (cpuMsOf(serverPid) ?? Number.NaN));
+  const [wallStart, cpuStart] = [performance.now(), cpu()];
+  return () => ({ wallMs: performance.now() - wallStart, cpuMs: cpu() - cpuStart });
+}
+
+function collectGarbage(): void {
+  (globalThis as { gc?: () => void }).gc?.();
+}

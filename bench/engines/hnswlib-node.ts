@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { peerVersion, requirePeer } from '../peers/peer-packages.ts';
+import { LabelledRows } from './labelled-rows.ts';
+import {
+  type EngineKind,
+  type EngineOptions,
+  type EngineSearch,
+  graphParameters,
+  type VectorEngine,
+} from './vector-engine.ts';
+
+/** The part of hnswlib-node that is used. */
+interface HierarchicalGraph {
+  initIndex(options: {
+    maxElements: number;
+    m: number;
+    efConstruction: number;
+    allowReplaceDeleted: boolean;
+  }): void;
+  addPoint(point: readonly number[], label: number, replaceDeleted?: boolean): void;
+  markDelete(label: number): void;
+  setEf(ef: number): void;
+  searchKnn(
+    point: readonly number[],
+    count: number,
+    filter?: (label: number) => boolean,
+  ): { neighbors: number[] };
+  readIndexSync(path: string, allowReplaceDeleted: boolean): void;
+  writeIndexSync(path: string): void;
+}
+interface Hnswlib {
+  HierarchicalNSW: new (space: 'ip', dimensions: number) => HierarchicalGraph;
+}
+
+/** What a Node user would install today: synchronous, one thread, filters by a JavaScript callback. */
+export const hnswlibNode: EngineKind = {
+  name: 'hnswlib-node',
+  efforts: { least: 10, most: 4_096 },
+  filters: true,
+  synchronous: true,
+  version: () => peerVersion('hnswlib-node'),
+  open: async (options) => new HnswlibNode(options),
+};
+
+class HnswlibNode implements VectorEngine {
+  readonly serverPid = null;
+  readonly #graph: HierarchicalGraph;
+  readonly #labels = new LabelledRows();
+  /** By label. */
+  readonly #tags: number[] = [];
+  readonly #path: string;
+  readonly #dimensions: number;
+  #effort = 0;
+  /** From the first replaced row on, a new one takes the place of a deleted one. */
+  #replacing = false;
+
+  constructor({ dimensions, rowsMax, directory, load }: EngineOptions) {
+    const { HierarchicalNSW } = requirePeer('hnswlib-node') as Hnswlib;
+    this.#graph = new HierarchicalNSW('ip', dimensions);
+    this.#path = join(directory, 'graph.hnsw');
+    this.#dimensions = dimensions;
+    if (load) {
+      this.#graph.readIndexSync(this.#path, true);
+    } else {
+      this.#graph.initIndex({
+        maxElements: rowsMax,
+        m: graphParameters.connections,
+        efConstruction: graphParameters.buildEffort,
+        allowReplaceDeleted: true,
+      });
+    }
+  }
+
+  async add(first: number, vectors: Float32Array, tags: Uint8Array): Promise<void> {
+    this.#addAll(
+      Array.from(tags, (_, i) => first + i),
+      vectors,
+      tags,
+    );
+  }
+
+  async finish(): Promise<void> {}
+
+  search({ question, count, effort, filter }: EngineSearch): ArrayLike<number> {
+    if (effort !== this.#effort) this.#graph.setEf(effort);
+    this.#effort = effort;
+    const bit = filter === null ? 0 : 1 << filter.bit;
+    const accepts = (label: number) => (this.#tags[label]! & bit) !== 0;
+    const { neighbors } =
+      bit === 0
+        ? this.#graph.searchKnn(question.numbers, count)
+        : this.#graph.searchKnn(question.numbers, count, accepts);
+    return neighbors.map((label) => this.#labels.row(label));
+  }
+
+  readonly replace = async (
+    rows: readonly number[],
+    vectors: Float32Array,
+    tags: Uint8Array,
+  ): Promise<void> => {
+    for (const label of this.#labels.labelsOf(rows)) this.#graph.markDelete(label);
+    this.#replacing = true;
+    this.#addAll(rows, vectors, tags);
+  };
+
+  readonly save = async (): Promise<void> => this.#graph.writeIndexSync(this.#path);
+
+  bytesByPart(): null {
+    return null;
+  }
+
+  async close(): Promise<void> {}
+
+  #addAll(rows: readonly number[], vectors: Float32Array, tags: Uint8Array): void {
+    for (const [i, label] of this.#labels.label(rows).entries()) {
+      this.#tags[label] = tags[i]!;
+      const vector = vectors.subarray(i * this.#dimensions, (i + 1) * this.#dimensions);
+      this.#graph.addPoint(Array.from(vector), label, this.#replacing);
+    }
+  }
+}

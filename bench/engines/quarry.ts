@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from '../../src/base/root.ts';
+import { CollectionIndex, type FilterNode } from '../../src/engine/collection-index.ts';
+import { type Filter, filters } from '../vectors/tags.ts';
+import { LabelledRows } from './labelled-rows.ts';
+import type { EngineKind, EngineOptions, EngineSearch, VectorEngine } from './vector-engine.ts';
+
+const stagedAtOnce = 64;
+const searchMsMax = 60_000;
+const settleMsMax = 120_000;
+const collectionId = 'bench';
+
+/** A block of terms of one row without words; see src/text/term-block.ts. */
+const noTerms = Uint8Array.from([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+
+/** Our engine through its public door, one shard, every row a document of its own. */
+export const quarry: EngineKind = {
+  name: 'quarry',
+  efforts: { least: 10, most: 4_096 },
+  filters: true,
+  synchronous: false,
+  version: () => {
+    const text = readFileSync(join(projectRoot, 'package.json'), 'utf8');
+    return (JSON.parse(text) as { version: string }).version;
+  },
+  open: (options) => QuarryEngine.open(options),
+};
+
+class QuarryEngine implements VectorEngine {
+  readonly serverPid = null;
+  readonly #index: CollectionIndex;
+  readonly #dimensions: number;
+  /** A version is a label plus 1. */
+  readonly #labels = new LabelledRows();
+  readonly #attributesOf = new Map<number, Record<string, string>>();
+  #sequence = 0;
+
+  static async open({ dimensions, directory, load }: EngineOptions): Promise<QuarryEngine> {
+    const index = await CollectionIndex.open({ collectionId, dimensions, shards: 1, directory });
+    const [shard] = index.opened;
+    if (load && shard?.state !== 'loaded') throw new Error(`The shard was not loaded: ${shard?.reason}`);
+    return new QuarryEngine(index, dimensions);
+  }
+
+  private constructor(index: CollectionIndex, dimensions: number) {
+    this.#index = index;
+    this.#dimensions = dimensions;
+  }
+
+  async add(first: number, vectors: Float32Array, tags: Uint8Array): Promise<void> {
+    await this.#stageAll(
+      Array.from(tags, (_, i) => first + i),
+      vectors,
+      tags,
+    );
+  }
+
+  async finish(): Promise<void> {
+    const until = performance.now() + settleMsMax;
+    for (let dead = Number.NaN; performance.now() < until; ) {
+      const now = this.#index.statistics().deadRows;
+      if (now === dead) return;
+      dead = now;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  }
+
+  async search({ question, count, effort, filter }: EngineSearch): Promise<ArrayLike<number>> {
+    const hits = await this.#index.search({
+      vector: question.vector,
+      terms: [],
+      filter: filter === null ? null : filterNodes[filters.indexOf(filter)]!,
+      vectorCandidates: count,
+      lexicalCandidates: 0,
+      effort,
+      deadlineMs: searchMsMax,
+    });
+    return Array.from(hits.version, (version) => this.#labels.row(version - 1));
+  }
+
+  readonly replace = (rows: readonly number[], vectors: Float32Array, tags: Uint8Array): Promise<void> =>
+    this.#stageAll(rows, vectors, tags);
+
+  readonly save = async (): Promise<void> => {
+    await this.#index.snapshot();
+  };
+
+  bytesByPart(): Record<string, number> {
+    return this.#index.statistics().bytes;
+  }
+
+  close(): Promise<void> {
+    return this.#index.close();
+  }
+
+  async #stageAll(rows: readonly number[], vectors: Float32Array, tags: Uint8Array): Promise<void> {
+    let next = 0;
+    const lane = async () => {
+      for (let i = next++; i < rows.length; i = next++) {
+        await this.#stage(
+          rows[i]!,
+          vectors.slice(i * this.#dimensions, (i + 1) * this.#dimensions),
+          tags[i]!,
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: stagedAtOnce }, lane));
+  }
+
+  async #stage(row: number, vectors: Float32Array, tag: number): Promise<void> {
+    const replaced = this.#labels.labelOf(row);
+    const version = this.#labels.label([row])[0]! + 1;
+    await this.#index.stage({
+      shard: 0,
+      version,
+      vectors,
+      terms: noTerms,
+      attributes: this.#attributes(tag),
+    });
+    this.#index.commit({
+      sequence: ++this.#sequence,
+      shard: 0,
+      add: version,
+      ...(replaced === undefined ? {} : { remove: replaced + 1 }),
+    });
+  }
+
+  #attributes(tag: number): Record<string, string> {
+    let known = this.#attributesOf.get(tag);
+    if (known === undefined) {
+      const set = filters.filter(({ bit }) => (tag & (1 << bit)) !== 0);
+      known = Object.fromEntries(set.map((filter) => [attributeOf(filter), 'yes']));
+      this.#attributesOf.set(tag, known);
+    }
+    return known;
+  }
+}
+
+function attributeOf({ bit }: Filter): string {
+  return `tag${bit}`;
+}
+
+const filterNodes: readonly FilterNode[] = filters.map((filter) => ({
+  kind: 'compare',
+  attribute: attributeOf(filter),
+  operator: 'eq',
+  value: 'yes',
+}));

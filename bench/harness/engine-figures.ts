@@ -1,0 +1,39 @@
+import type { MeasuredEngine, MeasuredMode, ModeFigures } from './engine-measurement.ts';
+import { ratioOf, spreadOf } from './statistics.ts';
+
+/** Single figures of measured engines, as the tables, charts and promises of the case need them. */
+
+export function modeOf(engine: MeasuredEngine | undefined, name: string): MeasuredMode | undefined {
+  return engine?.modes.find((mode) => mode.name === name);
+}
+
+/** Median over the rounds; null when it was not measured. */
+export function medianOf(
+  mode: MeasuredMode | undefined,
+  of: (figures: ModeFigures) => number | null,
+): number | null {
+  return mode === undefined ? null : (spreadOf(mode.rounds.map(of))?.median ?? null);
+}
+
+export const perCpuSecond = ({ searchesPerCpuSecond }: ModeFigures) => searchesPerCpuSecond;
+
+/** How many times the first mode is the second, round by round. */
+export function timesOf(
+  own: MeasuredMode | undefined,
+  peer: MeasuredMode | undefined,
+  of: (figures: ModeFigures) => number | null = perCpuSecond,
+): number | null {
+  if (own === undefined || peer === undefined) return null;
+  return ratioOf(own.rounds.map(of), peer.rounds.map(of))?.median ?? null;
+}
+
+/** Bytes per vector that the process holds more after building than before. */
+export function ownBytesPerVector({ built }: MeasuredEngine, rows: number): number | null {
+  if (built.before === null || built.after === null) return null;
+  return (built.after.ownBytes - built.before.ownBytes) / rows;
+}
+
+/** Rows per second of CPU time. */
+export function buildRate({ built }: MeasuredEngine, rows: number): number {
+  return (rows * 1_000) / built.cpuMs;
+}

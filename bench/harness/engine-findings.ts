@@ -1,0 +1,244 @@
+import { figure } from '../report/figures.ts';
+import type { Chart, Column, Figure, Findings, Row, Table } from '../report/findings.ts';
+import { filters } from '../vectors/tags.ts';
+import { buildRate, medianOf, modeOf, ownBytesPerVector, perCpuSecond, timesOf } from './engine-figures.ts';
+import { type EngineMeasurement, type MeasuredEngine, recallTargets } from './engine-measurement.ts';
+import { promiseTable } from './engine-promises.ts';
+import type { BenchOptions } from './options.ts';
+
+export function engineFindings(measurement: EngineMeasurement, options: BenchOptions): Findings {
+  const { set, engines } = measurement;
+  return {
+    title: `Vector search over ${figure(set.rows, 0)} vectors of ${set.dimensions} dimensions (${options.difficulty})`,
+    method: methodOf(measurement, options),
+    tables: [
+      promiseTable(engines),
+      ...recallTargets.map((target) => recallTable(engines, target)),
+      filterTable(engines),
+      buildTable(engines, set.rows),
+      ...partsTables(engines, set.rows),
+    ],
+    charts: chartsOf(engines, set.rows),
+    notes: notesOf(measurement),
+    figures: engines.flatMap((engine) => figuresOf(engine, set.rows)),
+    measured: measurement,
+  };
+}
+
+const words = (key: string, heading: string): Column => ({ key, heading, unit: null, digits: 0 });
+const number = (key: string, heading: string, unit: string | null, digits: number): Column => ({
+  ...{ key, heading, unit, digits },
+});
+
+function recallTable(engines: readonly MeasuredEngine[], target: number): Table {
+  const own = modeOf(engines[0], `recall ${target}`);
+  return {
+    title: `Searches at recall ${target}`,
+    columns: [
+      words('engine', 'engine'),
+      number('effort', 'effort', null, 0),
+      number('recall', 'recall', null, 4),
+      number('perCpuSecond', 'per second of CPU', 'searches', 0),
+      number('times', `${engines[0]?.name} does so many times as many`, null, 2),
+      number('p50Ms', 'p50, one at a time', 'ms', 3),
+      number('p99Ms', 'p99', 'ms', 3),
+      number('perSecond', 'per second, all cores', 'searches', 0),
+    ],
+    rows: engines.map((engine): Row => {
+      const mode = modeOf(engine, `recall ${target}`);
+      const alone = engine.synchronous ? mode : modeOf(engine, `recall ${target}, one at a time`);
+      return {
+        engine: engine.name,
+        effort: mode?.effort ?? null,
+        recall: mode?.recall ?? null,
+        perCpuSecond: medianOf(mode, perCpuSecond),
+        times: timesOf(own, mode),
+        p50Ms: medianOf(alone, ({ p50Ms }) => p50Ms),
+        p99Ms: medianOf(alone, ({ p99Ms }) => p99Ms),
+        perSecond: engine.synchronous ? null : medianOf(mode, ({ searchesPerSecond }) => searchesPerSecond),
+      };
+    }),
+  };
+}
+
+function filterTable(engines: readonly MeasuredEngine[]): Table {
+  const filtering = engines.filter(({ modes }) => modes.some(({ filter }) => filter !== null));
+  return {
+    title: 'Searches with a filter, at recall .99 or the best that is reached',
+    columns: [
+      words('filter', 'filter'),
+      words('engine', 'engine'),
+      number('effort', 'effort', null, 0),
+      number('recall', 'recall', null, 4),
+      number('perCpuSecond', 'per second of CPU', 'searches', 0),
+      number('times', `${engines[0]?.name} does so many times as many`, null, 2),
+    ],
+    rows: filters.flatMap(({ name }) =>
+      filtering.map((engine): Row => {
+        const mode = modeOf(engine, `filter ${name}`);
+        return {
+          filter: name,
+          engine: engine.name,
+          effort: mode?.effort ?? null,
+          recall: mode?.recall ?? null,
+          perCpuSecond: medianOf(mode, perCpuSecond),
+          times: timesOf(modeOf(engines[0], `filter ${name}`), mode),
+        };
+      }),
+    ),
+  };
+}
+
+function buildTable(engines: readonly MeasuredEngine[], rows: number): Table {
+  return {
+    title: 'Building, memory, loading, replacing',
+    columns: [
+      words('engine', 'engine'),
+      number('seconds', 'build', 's', 2),
+      number('rate', 'per second of CPU', 'vectors', 0),
+      number('own', 'memory of its own', 'bytes/vector', 0),
+      number('mapped', 'mapped files', 'bytes/vector', 0),
+      number('saveMs', 'save', 'ms', 0),
+      number('loadMs', 'load and first search', 'ms', 0),
+      number('before', 'recall before replacing', null, 4),
+      number('after', 'and after', null, 4),
+      number('replaceRate', 'replaced per second of CPU', 'vectors', 0),
+    ],
+    rows: engines.map((engine): Row => {
+      const { built, churned, saved, loaded } = engine;
+      const mapped =
+        built.before === null || built.after === null
+          ? null
+          : built.after.mappedBytes - built.before.mappedBytes;
+      return {
+        engine: engine.name,
+        seconds: built.wallMs / 1_000,
+        rate: buildRate(engine, rows),
+        own: ownBytesPerVector(engine, rows),
+        mapped: mapped === null ? null : Math.max(0, mapped) / rows,
+        saveMs: saved?.wallMs ?? null,
+        loadMs: loaded?.wallMs ?? null,
+        before: churned?.recallBefore ?? null,
+        after: churned?.recallAfter ?? null,
+        replaceRate: churned === null ? null : (rows * 0.2 * churned.rounds * 1_000) / churned.cpuMs,
+      };
+    }),
+  };
+}
+
+/** What engines say about their own memory. */
+function partsTables(engines: readonly MeasuredEngine[], rows: number): Table[] {
+  return engines.flatMap(({ name, built }) =>
+    built.bytesByPart === null
+      ? []
+      : [
+          {
+            title: `Memory of ${name} by part, in its own words`,
+            columns: [words('part', 'part'), number('bytes', 'bytes per vector', null, 1)],
+            rows: Object.entries(built.bytesByPart).map(([part, bytes]) => ({ part, bytes: bytes / rows })),
+          },
+        ],
+  );
+}
+
+function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
+  const recalls = { label: 'recall at k', scale: 'linear' } as const;
+  const bars = (title: string, yLabel: string, value: (engine: MeasuredEngine) => number | null): Chart => ({
+    ...{ kind: 'bars', title, yLabel },
+    bars: engines.map((engine) => ({ name: engine.name, value: value(engine) })),
+  });
+  return [
+    {
+      kind: 'lines',
+      title: 'Searches per second of CPU time against recall (no filter)',
+      x: recalls,
+      y: { label: 'searches per second of CPU', scale: 'logarithmic' },
+      series: engines.map((engine) => ({
+        name: engine.name,
+        points: engine.modes
+          .filter(({ name }) => name.startsWith('effort '))
+          .toSorted((a, b) => a.recall - b.recall)
+          .map((mode) => ({ x: mode.recall, y: medianOf(mode, perCpuSecond) })),
+      })),
+    },
+    {
+      kind: 'lines',
+      title: 'Searches with independent filters, at recall .99 or the best reached',
+      x: {
+        label: 'share of the vectors that match [%]',
+        scale: 'logarithmic',
+        ticks: [0.1, 1, 10, 50].map((at) => ({ at, label: String(at) })),
+      },
+      y: { label: 'searches per second of CPU', scale: 'logarithmic' },
+      series: engines
+        .filter(({ modes }) => modes.some(({ filter }) => filter !== null))
+        .map((engine) => ({
+          name: engine.name,
+          points: filters
+            .filter(({ correlated }) => !correlated)
+            .map(({ name, share }) => ({
+              x: share * 100,
+              y: medianOf(modeOf(engine, `filter ${name}`), perCpuSecond),
+            })),
+        })),
+    },
+    bars('Vectors indexed per second of CPU time', 'vectors', (engine) => buildRate(engine, rows)),
+    bars('Memory of the process per vector', 'bytes', (engine) => ownBytesPerVector(engine, rows)),
+  ];
+}
+
+function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
+  const named = (what: string, unit: string, better: Figure['better'], values: (number | null)[]) => {
+    const known = values.filter((value) => value !== null);
+    return known.length < values.length
+      ? []
+      : [{ name: `${engine.name}: ${what}`, unit, better, values: known }];
+  };
+  const once = (what: string, unit: string, better: Figure['better'], value: number | null) =>
+    value === null ? [] : named(what, unit, better, [value]);
+  // Points of the curve lie at other recalls in every run; what is measured at a target recall can be compared.
+  const modes = engine.modes.filter(({ name }) => !name.startsWith('effort '));
+  return [
+    ...modes.flatMap((mode) =>
+      named(`searches per second of CPU, ${mode.name}`, 'searches/s', 'more', mode.rounds.map(perCpuSecond)),
+    ),
+    ...modes
+      .filter(({ inFlight, filter }) => inFlight === 1 && filter === null)
+      .flatMap((mode) =>
+        named(
+          `p99, ${mode.name}`,
+          'ms',
+          'less',
+          mode.rounds.map(({ p99Ms }) => p99Ms),
+        ),
+      ),
+    ...modes
+      .filter(({ filter }) => filter !== null)
+      .flatMap((mode) => once(`recall, ${mode.name}`, 'share', 'more', mode.recall)),
+    ...once('vectors built per second of CPU', 'vectors/s', 'more', buildRate(engine, rows)),
+    ...once('memory per vector', 'bytes', 'less', ownBytesPerVector(engine, rows)),
+    ...once('load', 'ms', 'less', engine.loaded?.wallMs ?? null),
+    ...once('recall after replacing', 'share', 'more', engine.churned?.recallAfter ?? null),
+  ];
+}
+
+function methodOf({ set, engines }: EngineMeasurement, options: BenchOptions): string[] {
+  return [
+    `Vectors: \`${set.name}\`, ${figure(set.rows, 0)} rows and ${figure(set.questions, 0)} questions that are no rows, all of length 1; similarity is the inner product. Exact answers come from a plain loop in double precision that shares no code with any engine.`,
+    `Every engine lives in a process of its own: ${engines.map(({ name, version }) => `${name} (${version})`).join('; ')}. Graphs have 16 links and are built with effort 200.`,
+    `Equal recall: for each engine the least effort (ef, expansion, probes) that finds the wanted share of the exact ${options.results} best, over all questions, is searched by halving; then it is measured at that effort.`,
+    `Rounds: ${options.rounds}. Each measures every engine in every mode once for ${options.seconds} s, in a random order of its own.`,
+    `"Per second of CPU": searches divided by the CPU time, user and system, of all threads of the process that does the work. It is what one core can do, whether an engine answers on the calling thread or hands work to others. Asynchronous engines have 16 searches under way meanwhile; "one at a time" is measured apart.`,
+    `Filters: independent ones pick vectors by lot; correlated ones pick those furthest in a random direction, so that for most questions all matching vectors are far away. Replacing: 20 % of the vectors, drawn by lot, again and again, as new entries with the same values, so that the exact answers stay what they were.`,
+    'Memory: anonymous and shared pages of the process after building, without its JavaScript heap, less those before the first vector; mapped files are apart, because the system can drop them. Below 20,000 vectors the process itself weighs more than its vectors.',
+  ];
+}
+
+function notesOf({ missing, set }: EngineMeasurement): string[] {
+  return [
+    'A ratio is the median of the ratios within each round. Its two sides were measured within seconds of each other.',
+    'hnswlib-node, hnswlib and usearch work on the calling thread; filters of hnswlib-node are JavaScript callbacks, because that is how it offers them. Client libraries of servers and databases are part of their figures, as they are for their users; the CPU time is that of the server process where there is one.',
+    `Vectors that lie differently give other figures: repeat with --difficulty hard, or with --vectors-file. ${figure(set.rows, 0)} vectors say little about a hundred times as many.`,
+    ...missing.map(({ name, reason }) => `NOT MEASURED: ${name}. ${reason}`),
+  ];
+}

@@ -1,0 +1,271 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { present } from '../../src/base/assert.ts';
+import { engineKinds } from '../engines/catalogue.ts';
+import { EngineProcess } from '../engines/engine-process.ts';
+import type { Built, Measured, Opened, Spent } from '../engines/engine-work.ts';
+import type { EngineKind } from '../engines/vector-engine.ts';
+import { PeerMissing } from '../peers/peer-packages.ts';
+import { filters } from '../vectors/tags.ts';
+import { prepareVectorSet, type VectorSet } from '../vectors/vector-set.ts';
+import type { BenchContext } from './bench-case.ts';
+import { effortFor, recallCurve, type Tuned } from './effort.ts';
+import { LatencyHistogram } from './histogram.ts';
+import { UsageFailure } from './options.ts';
+import { interleaved } from './rounds.ts';
+
+/** The recalls at which engines are compared. */
+export const recallTargets = [0.95, 0.99] as const;
+/** With a filter an engine has to find so much, or as near to it as it comes. */
+const filteredRecall = 0.99;
+const busySearches = 16;
+const searchesLeast = 30;
+const churnShare = 0.2;
+
+/** What is measured in every round: an effort, with or without a filter, with one search under way or several. */
+export interface Mode {
+  readonly name: string;
+  readonly effort: number;
+  readonly recall: number;
+  readonly filter: number | null;
+  readonly inFlight: number;
+  readonly replacing: boolean;
+}
+
+/** One round of a mode, in the figures that tables show. */
+export interface ModeFigures {
+  readonly searchesPerSecond: number;
+  /** Searches per second of CPU time, all threads together: what one core can do. */
+  readonly searchesPerCpuSecond: number;
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly replacedPerSecond: number;
+}
+
+export interface MeasuredMode extends Mode {
+  readonly rounds: readonly ModeFigures[];
+}
+
+export interface Churned extends Spent {
+  readonly recallBefore: number;
+  readonly recallAfter: number;
+  readonly rounds: number;
+}
+
+export interface MeasuredEngine {
+  readonly name: string;
+  readonly version: string;
+  readonly synchronous: boolean;
+  readonly built: Built;
+  readonly curve: readonly Tuned[];
+  readonly modes: readonly MeasuredMode[];
+  readonly churned: Churned | null;
+  readonly saved: Spent | null;
+  readonly loaded: Spent | null;
+}
+
+export interface EngineMeasurement {
+  readonly set: VectorSet;
+  readonly engines: readonly MeasuredEngine[];
+  /** Engines that could not be measured, and why. */
+  readonly missing: readonly { readonly name: string; readonly reason: string }[];
+}
+
+interface Running {
+  readonly kind: EngineKind;
+  readonly process: EngineProcess;
+  readonly directory: string;
+  readonly opened: Opened;
+  readonly built: Built;
+  curve: readonly Tuned[];
+  modes: readonly Mode[];
+}
+
+/** Builds every engine over the same vectors, each in its own process, and measures them in interleaved rounds. */
+export async function measureEngines(context: BenchContext): Promise<EngineMeasurement> {
+  const { options } = context;
+  const set = await prepareVectorSet({ ...options, rows: options.vectors }, context);
+  const root = await mkdtemp(join(tmpdir(), 'quarry-bench-engines-'));
+  const running: Running[] = [];
+  const missing: { name: string; reason: string }[] = [];
+  try {
+    for (const kind of chosenKinds(options.engines)) {
+      context.signal.throwIfAborted();
+      try {
+        kind.version();
+      } catch (error) {
+        if (!(error instanceof PeerMissing)) throw error;
+        missing.push({ name: kind.name, reason: error.message });
+        continue;
+      }
+      running.push(await start(kind, set, join(root, String(running.length)), context));
+    }
+    for (const engine of running) await tune(engine, context);
+    const rounds = await measureRounds(running, context);
+    const engines: MeasuredEngine[] = [];
+    for (const engine of running) {
+      engines.push({ ...(await finishEngine(engine, set, context)), modes: rounds.get(engine) ?? [] });
+    }
+    return { set, engines, missing };
+  } finally {
+    await Promise.all(running.map(({ process }) => process.end()));
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+function chosenKinds(names: readonly string[] | null): readonly EngineKind[] {
+  if (names === null) return engineKinds;
+  return names.map((wanted) => {
+    const kind = engineKinds.find(({ name }) => name === wanted);
+    if (kind !== undefined) return kind;
+    const known = engineKinds.map(({ name }) => name).join(', ');
+    throw new UsageFailure(`There is no engine "${wanted}". Engines: ${known}.`);
+  });
+}
+
+async function start(
+  kind: EngineKind,
+  set: VectorSet,
+  directory: string,
+  { options, progress }: BenchContext,
+): Promise<Running> {
+  await mkdir(directory);
+  const process = new EngineProcess();
+  const task = { engine: kind.name, set, directory, url: options.pgvectorUrl, seed: options.seed };
+  try {
+    const opened = await process.call('open', { ...task, load: false });
+    progress.note(`${kind.name}: building over ${set.rows} vectors (${opened.version})`);
+    const built = await process.call('build');
+    return { kind, process, directory, opened, built, curve: [], modes: [] };
+  } catch (error) {
+    await process.end();
+    throw error;
+  }
+}
+
+/** Finds the efforts that reach the recalls, and with them what the rounds have to measure. */
+async function tune(engine: Running, { options, progress, signal }: BenchContext): Promise<void> {
+  const { kind, process } = engine;
+  const recallOf = (filter: number | null) => (effort: number) => {
+    signal.throwIfAborted();
+    return process.call('recall', { effort, filter, count: options.results });
+  };
+  progress.note(`${kind.name}: finding the efforts that reach each recall`);
+  const busy = kind.synchronous ? 1 : busySearches;
+  const curve = await recallCurve(kind.efforts, recallOf(null));
+  const modes: Mode[] = curve.map((tuned) => ({
+    ...tuned,
+    name: `effort ${tuned.effort}`,
+    filter: null,
+    inFlight: busy,
+    replacing: false,
+  }));
+  for (const target of recallTargets) {
+    const tuned = await effortFor(target, curve, kind.efforts, recallOf(null));
+    if (tuned === null) continue;
+    const mode = { ...tuned, name: `recall ${target}`, filter: null, replacing: false };
+    modes.push({ ...mode, inFlight: busy });
+    if (kind.synchronous) continue;
+    modes.push({ ...mode, name: `${mode.name}, one at a time`, inFlight: 1 });
+    if (!engine.opened.can.replace || target !== recallTargets[0]) continue;
+    modes.push({ ...mode, name: `${mode.name}, while inserting`, inFlight: 1, replacing: true });
+  }
+  for (const [filter, { name }] of kind.filters ? filters.entries() : []) {
+    const filtered = await recallCurve(kind.efforts, recallOf(filter), filteredRecall);
+    const tuned =
+      (await effortFor(filteredRecall, filtered, kind.efforts, recallOf(filter))) ??
+      present(filtered.toSorted((a, b) => b.recall - a.recall)[0], 'a curve has points');
+    modes.push({ ...tuned, name: `filter ${name}`, filter, inFlight: busy, replacing: false });
+  }
+  engine.curve = curve;
+  engine.modes = modes;
+}
+
+async function measureRounds(
+  running: readonly Running[],
+  { options, progress, signal }: BenchContext,
+): Promise<Map<Running, MeasuredMode[]>> {
+  const configurations = running.flatMap((engine) => engine.modes.map((mode) => ({ engine, mode })));
+  const found = new Map(configurations.map((configuration) => [configuration, [] as ModeFigures[]]));
+  // Replacing leaves its mark on the index, so the rounds that do it come last.
+  const turns = [false, true].flatMap((replacing) =>
+    interleaved(
+      configurations.filter(({ mode }) => mode.replacing === replacing),
+      options.rounds,
+      options.seed,
+    ),
+  );
+  for (const [done, { configuration }] of turns.entries()) {
+    signal.throwIfAborted();
+    const { engine, mode } = configuration;
+    progress.update('measuring', done, turns.length, `${engine.kind.name}: ${mode.name}`);
+    const { effort, filter, inFlight, replacing } = mode;
+    const measured = await engine.process.call('measure', {
+      ...{ effort, filter, inFlight, replacing, searchesLeast },
+      count: options.results,
+      ms: options.seconds * 1_000,
+    });
+    found.get(configuration)?.push(figuresOf(measured));
+  }
+  const byEngine = new Map<Running, MeasuredMode[]>(running.map((engine) => [engine, []]));
+  for (const [{ engine, mode }, rounds] of found) byEngine.get(engine)?.push({ ...mode, rounds });
+  return byEngine;
+}
+
+function figuresOf({ searches, wallMs, cpuMs, latencies, replaced }: Measured): ModeFigures {
+  const histogram = new LatencyHistogram();
+  histogram.add(latencies);
+  return {
+    searchesPerSecond: (searches * 1_000) / wallMs,
+    searchesPerCpuSecond: (searches * 1_000) / cpuMs,
+    p50Ms: histogram.quantileMs(0.5),
+    p99Ms: histogram.quantileMs(0.99),
+    replacedPerSecond: (replaced * 1_000) / wallMs,
+  };
+}
+
+/** What is measured once: saving and loading in a fresh process, then replacing a share of the rows again and again. */
+async function finishEngine(
+  engine: Running,
+  set: VectorSet,
+  { options, progress, signal }: BenchContext,
+): Promise<Omit<MeasuredEngine, 'modes'>> {
+  const { kind, process, opened, built, curve, directory } = engine;
+  signal.throwIfAborted();
+  progress.note(`${kind.name}: saving, loading, replacing`);
+  const churned = opened.can.replace
+    ? await churn(engine, options.size === 'full' ? 10 : 3, options.results)
+    : null;
+  const saved = opened.can.save ? await process.call('save') : null;
+  await process.call('close');
+  await process.end();
+  let loaded: Spent | null = null;
+  if (saved !== null) {
+    const fresh = new EngineProcess();
+    try {
+      const task = { engine: kind.name, set, directory, url: null, seed: options.seed, load: true };
+      loaded = await fresh.call('open', task);
+      await fresh.call('close');
+    } finally {
+      await fresh.end();
+    }
+  }
+  const { version } = opened;
+  return { name: kind.name, version, synchronous: kind.synchronous, built, curve, churned, saved, loaded };
+}
+
+async function churn({ process, modes }: Running, rounds: number, count: number): Promise<Churned | null> {
+  const mode = modes.find(({ name }) => name === `recall ${recallTargets[0]}`);
+  if (mode === undefined) return null;
+  const asking = { effort: mode.effort, filter: null, count };
+  const recallBefore = await process.call('recall', asking);
+  const spent = { wallMs: 0, cpuMs: 0 };
+  for (let round = 0; round < rounds; round++) {
+    const { wallMs, cpuMs } = await process.call('churn', { round, share: churnShare });
+    spent.wallMs += wallMs;
+    spent.cpuMs += cpuMs;
+  }
+  const recallAfter = await process.call('recall', asking);
+  return { ...spent, recallBefore, recallAfter, rounds };
+}

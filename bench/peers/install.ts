@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compileHnswlibNative } from './hnswlib-native.ts';
+import { type PeerPackage, peerPackages, peersFolder } from './peer-packages.ts';
+
+/** Packages that compile or fetch something of their own when they are installed. */
+const scripted: readonly PeerPackage[] = ['hnswlib-node', 'usearch', 'better-sqlite3'];
+const outputBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Installs the other engines into the bench's own folder, one by one, so that one that cannot be installed does not
+ * take the others with it. Tells `say` how each went; resolves with the number of failures.
+ */
+export function installPeers(say: (line: string) => void): number {
+  mkdirSync(peersFolder, { recursive: true });
+  const manifest = {
+    name: 'quarry-bench-peers',
+    private: true,
+    allowScripts: Object.fromEntries(scripted.map((name) => [name, true])),
+  };
+  writeFileSync(join(peersFolder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  const steps: readonly (readonly [what: string, step: () => void])[] = [
+    ...Object.entries(peerPackages).map(
+      ([name, version]) => [`${name}@${version}`, () => npmInstall(`${name}@${version}`)] as const,
+    ),
+    ['hnswlib compiled for this machine', compileHnswlibNative],
+  ];
+  let failures = 0;
+  for (const [what, step] of steps) {
+    try {
+      step();
+      say(`installed  ${what}`);
+    } catch (error) {
+      failures += 1;
+      say(`FAILED     ${what}: ${firstLines(error)}`);
+    }
+  }
+  return failures;
+}
+
+function npmInstall(what: string): void {
+  const npm = process.env.npm_execpath;
+  const [program, first] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
+  const flags = ['install', '--no-audit', '--no-fund', '--save-exact', '--prefix', peersFolder];
+  execFileSync(program, [...first, ...flags, what], {
+    cwd: peersFolder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    encoding: 'utf8',
+    maxBuffer: outputBytesMax,
+  });
+}
+
+function firstLines(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message: string };
+  return (stderr?.trim() || message).split('\n').slice(-6).join('\n           ');
+}

@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { projectRoot } from '../../src/base/root.ts';
+
+/** Where `npm run bench -- peers install` puts the other engines; git ignores it. */
+export const peersFolder = join(projectRoot, 'bench', '.peers');
+
+/** Packages of the other engines, exactly these versions. None is a dependency of the project. */
+export const peerPackages = {
+  'hnswlib-node': '3.0.0',
+  usearch: '2.25.3',
+  'sqlite-vec': '0.1.9',
+  'better-sqlite3': '12.6.2',
+  '@lancedb/lancedb': '0.26.2',
+  chromadb: '3.0.0',
+  pg: '8.16.3',
+} as const;
+
+export type PeerPackage = keyof typeof peerPackages;
+
+/** An engine that is not there, with a sentence that says how it comes. */
+export class PeerMissing extends Error {}
+
+/** Loads a package of the peers' folder; hnswlib-node is also there for the tests of the project. */
+export function requirePeer(name: PeerPackage): unknown {
+  return createRequire(join(peerFolder(name), 'package.json'))(name);
+}
+
+export function peerVersion(name: PeerPackage): string {
+  const text = readFileSync(join(peerFolder(name), 'package.json'), 'utf8');
+  return `${name} ${(JSON.parse(text) as { version: string }).version}`;
+}
+
+/** Where a package lies; throws when it is not installed. */
+export function peerFolder(name: PeerPackage): string {
+  for (const root of [peersFolder, projectRoot]) {
+    const folder = join(root, 'node_modules', ...name.split('/'));
+    if (existsSync(folder)) return folder;
+  }
+  throw new PeerMissing(`${name} is not installed; "npm run bench -- peers install" does it.`);
+}

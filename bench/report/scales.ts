@@ -1,0 +1,71 @@
+import { figure } from './figures.ts';
+import type { Axis } from './findings.ts';
+
+/** A tick of an axis, with its words. */
+export interface Tick {
+  readonly at: number;
+  readonly label: string;
+}
+
+export interface Scale {
+  readonly ticks: readonly Tick[];
+  /** 0 at the start of the axis, 1 at its end. */
+  share(value: number): number;
+}
+
+const ticksWanted = 5;
+const decadeSteps = [1, 2, 5];
+
+/** The scale on which all values can be seen; `fromZero` for linear axes that start at 0. */
+export function scaleOf(axis: Axis, values: readonly number[], fromZero: boolean): Scale {
+  if (axis.scale === 'logarithmic') return logarithmic(axis, values);
+  const least = fromZero ? 0 : Math.min(...values);
+  const most = Math.max(...values);
+  const ticks =
+    axis.ticks ??
+    linearTicks(least, most).map((at, _, all) => ({ at, label: figure(at, digitsOf(all[1]! - all[0]!)) }));
+  const [start, end] = [Math.min(least, ticks[0]!.at), Math.max(most, ticks.at(-1)!.at)];
+  return { ticks, share: (value) => (end === start ? 0.5 : (value - start) / (end - start)) };
+}
+
+function logarithmic(axis: Axis, values: readonly number[]): Scale {
+  const positive = values.filter((value) => value > 0);
+  const [least, most] = positive.length === 0 ? [1, 1] : [Math.min(...positive), Math.max(...positive)];
+  const ticks = axis.ticks ?? decades(least, most).map((at) => ({ at, label: tickWords(at) }));
+  const start = Math.log(Math.min(least, ticks[0]?.at ?? least));
+  const span = Math.log(Math.max(most, ticks.at(-1)?.at ?? most)) - start;
+  return { ticks, share: (value) => (span === 0 ? 0.5 : (Math.log(value) - start) / span) };
+}
+
+function tickWords(at: number): string {
+  return figure(at, digitsOf(at));
+}
+
+/** 1, 2 and 5 times powers of ten from at most `least` to at least `most`; only the powers when they are many. */
+function decades(least: number, most: number): number[] {
+  const from = Math.floor(Math.log10(least));
+  const to = Math.ceil(Math.log10(most) + 1e-9);
+  const steps = to - from > 3 ? [1] : decadeSteps;
+  const all = Array.from({ length: to - from + 1 }, (_, i) =>
+    steps.map((step) => Number((step * 10 ** (from + i)).toPrecision(3))),
+  ).flat();
+  const first = all.findLastIndex((at) => at <= least);
+  const last = all.findIndex((at) => at >= most);
+  return all.slice(Math.max(0, first), last < 0 ? all.length : last + 1);
+}
+
+/** Round values from at most `least` to at least `most`: steps of 1, 2, 2.5 or 5 times a power of ten. */
+export function linearTicks(least: number, most: number): number[] {
+  const span = most - least;
+  if (!(span > 0)) return [least, least + 1];
+  const power = 10 ** Math.floor(Math.log10(span / ticksWanted));
+  const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power * ticksWanted >= span) ?? 10);
+  const first = Math.floor(least / step + 1e-9);
+  const last = Math.ceil(most / step - 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+function digitsOf(step: number): number {
+  const digits = [0, 1, 2, 3, 4, 5].find((n) => Math.abs(Number(step.toFixed(n)) - step) < step * 1e-6);
+  return digits ?? 6;
+}

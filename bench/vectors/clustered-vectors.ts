@@ -1,0 +1,141 @@
+import { type Chance, chanceOf } from '../harness/chance.ts';
+
+/**
+ * Unit vectors as text embeddings lie: around topics, which lie around themes. `easy`: topics of equal size, well apart,
+ * noise alike in all dimensions. `hard`: topics of very unequal size (Zipf) that run into each other, a few dimensions
+ * with far more spread than the rest (as in real models; they hurt codes with one scale), and questions that lie
+ * further off their topic than its documents.
+ */
+export const difficulties = ['easy', 'hard'] as const;
+export type Difficulty = (typeof difficulties)[number];
+
+export interface ClusteredOptions {
+  readonly seed: number;
+  readonly rows: number;
+  readonly dimensions: number;
+  readonly difficulty: Difficulty;
+}
+
+const rowsPerTopic = 100;
+const topicsLeast = 16;
+const topicsPerTheme = 12;
+/** Length of a topic's own part against its theme's, and of the noise against the topic's, for whole vectors. */
+const shapes = {
+  easy: { topicSpread: 1.5, noise: 0.7, questionNoise: 0.7, spectrum: 0, zipf: 0 },
+  hard: { topicSpread: 0.7, noise: 0.9, questionNoise: 1.1, spectrum: 0.45, zipf: 0.8 },
+} as const;
+
+/** Purposes of streams of chance, apart from those of the corpus. */
+const streams = { theme: 11, topic: 12, row: 13, question: 14 } as const;
+
+export class ClusteredVectors {
+  readonly #options: ClusteredOptions;
+  readonly #topics: number;
+  readonly #scales: Float64Array;
+  /** Cumulative shares of the topics. */
+  readonly #shares: Float64Array;
+  readonly #centres: (Float64Array | undefined)[];
+
+  constructor(options: ClusteredOptions) {
+    const { spectrum, zipf } = shapes[options.difficulty];
+    this.#options = options;
+    this.#topics = Math.max(topicsLeast, Math.ceil(options.rows / rowsPerTopic));
+    this.#centres = new Array(this.#topics);
+    this.#scales = dimensionScales(options.dimensions, spectrum);
+    this.#shares = new Float64Array(this.#topics);
+    let sum = 0;
+    for (let topic = 0; topic < this.#topics; topic++) {
+      sum += (topic + 1) ** -zipf;
+      this.#shares[topic] = sum;
+    }
+    for (let topic = 0; topic < this.#topics; topic++) this.#shares[topic]! /= sum;
+  }
+
+  /** All rows, block by block. */
+  *rows(blockRows: number): Generator<Float32Array> {
+    const { rows, difficulty } = this.#options;
+    for (let first = 0; first < rows; first += blockRows) {
+      const count = Math.min(blockRows, rows - first);
+      yield this.#block(streams.row, first, count, shapes[difficulty].noise);
+    }
+  }
+
+  /** Questions about the same topics; none of them is a row. */
+  questions(count: number): Float32Array {
+    return this.#block(streams.question, 0, count, shapes[this.#options.difficulty].questionNoise);
+  }
+
+  #block(stream: number, first: number, count: number, noise: number): Float32Array {
+    const { seed, dimensions } = this.#options;
+    const block = new Float32Array(count * dimensions);
+    for (let i = 0; i < count; i++) {
+      const chance = chanceOf(seed, stream, first + i);
+      const centre = this.#centre(this.#topicOf(chance()));
+      const row = block.subarray(i * dimensions, (i + 1) * dimensions);
+      addNormals(row, centre, noise, this.#scales, chance);
+    }
+    return block;
+  }
+
+  #topicOf(draw: number): number {
+    let [low, high] = [0, this.#topics - 1];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#shares[middle]! > draw) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  #centre(topic: number): Float64Array {
+    const known = this.#centres[topic];
+    if (known !== undefined) return known;
+    const { seed, dimensions, difficulty } = this.#options;
+    const none = new Float64Array(dimensions);
+    const theme = new Float64Array(dimensions);
+    const chance = chanceOf(seed, streams.theme, Math.floor(topic / topicsPerTheme));
+    addNormals(theme, none, 1, this.#scales, chance);
+    const centre = new Float64Array(dimensions);
+    const own = chanceOf(seed, streams.topic, topic);
+    addNormals(centre, theme, shapes[difficulty].topicSpread, this.#scales, own);
+    this.#centres[topic] = centre;
+    return centre;
+  }
+}
+
+/** Root mean square 1; `spectrum` 0 makes all dimensions alike, more lets a few of them dominate. */
+function dimensionScales(dimensions: number, spectrum: number): Float64Array {
+  // The strong dimensions are strewn about by a step that is prime to any usual number of dimensions.
+  const scales = Float64Array.from(
+    { length: dimensions },
+    (_, i) => (1 + ((i * 7_919) % dimensions)) ** -spectrum,
+  );
+  const meanSquare = scales.reduce((sum, scale) => sum + scale * scale, 0) / dimensions;
+  return scales.map((scale) => scale / Math.sqrt(meanSquare));
+}
+
+/** `out` becomes `centre` plus normal noise whose length is about `spread`, scaled to length 1. */
+function addNormals(
+  out: Float32Array | Float64Array,
+  centre: Float64Array,
+  spread: number,
+  scales: Float64Array,
+  chance: Chance,
+): void {
+  const dimensions = out.length;
+  const deviation = spread / Math.sqrt(dimensions);
+  let squares = 0;
+  for (let i = 0; i < dimensions; i += 2) {
+    const radius = deviation * Math.sqrt(-2 * Math.log(1 - chance()));
+    const angle = 2 * Math.PI * chance();
+    const a = centre[i]! + radius * Math.cos(angle) * scales[i]!;
+    out[i] = a;
+    squares += a * a;
+    if (i + 1 === dimensions) break;
+    const b = centre[i + 1]! + radius * Math.sin(angle) * scales[i + 1]!;
+    out[i + 1] = b;
+    squares += b * b;
+  }
+  const scale = 1 / Math.sqrt(squares);
+  for (let i = 0; i < dimensions; i++) out[i]! *= scale;
+}

@@ -1,0 +1,117 @@
+import { assert } from '../../src/base/assert.ts';
+import { filters } from './tags.ts';
+import { openVectorFile } from './vector-file.ts';
+
+/** The best rows of one question so far, best first. */
+class BestRows {
+  readonly #scores: Float64Array;
+  readonly rows: Int32Array;
+  #worst = Number.NEGATIVE_INFINITY;
+
+  constructor(count: number) {
+    this.#scores = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
+    this.rows = new Int32Array(count).fill(-1);
+  }
+
+  offer(row: number, score: number): void {
+    if (score <= this.#worst) return;
+    let at = this.rows.length - 1;
+    for (; at > 0 && this.#scores[at - 1]! < score; at--) {
+      this.#scores[at] = this.#scores[at - 1]!;
+      this.rows[at] = this.rows[at - 1]!;
+    }
+    this.#scores[at] = score;
+    this.rows[at] = row;
+    this.#worst = this.#scores[this.rows.length - 1]!;
+  }
+}
+
+export interface ExactTask {
+  readonly vectorsPath: string;
+  readonly tags: Uint8Array;
+  /** Questions, one after the other. */
+  readonly questions: Float32Array;
+  readonly depth: number;
+  readonly blockRows: number;
+}
+
+/**
+ * The nearest rows of each question by inner product in double precision, computed without any of the code that is
+ * measured: first without a filter, then with each of `filters`. One array per case, `depth` rows per question, -1
+ * where fewer match. Of equal rows the first counts as nearer.
+ */
+export async function exactSearch(
+  { vectorsPath, tags, questions, depth, blockRows }: ExactTask,
+  onProgress: (rows: number) => void,
+): Promise<Int32Array[]> {
+  const file = await openVectorFile(vectorsPath);
+  try {
+    const { dimensions } = file;
+    assert(
+      tags.length <= file.rows && questions.length % dimensions === 0,
+      'tags and questions fit the rows',
+    );
+    const count = questions.length / dimensions;
+    const best = Array.from({ length: count }, () =>
+      Array.from({ length: 1 + filters.length }, () => new BestRows(depth)),
+    );
+    for (let first = 0; first < tags.length; first += blockRows) {
+      const rows = Math.min(blockRows, tags.length - first);
+      const block = await file.read(first, rows);
+      for (let question = 0; question < count; question++) {
+        const own = questions.subarray(question * dimensions, (question + 1) * dimensions);
+        offerBlock({ block, own, tags, first, rows }, best[question]!);
+      }
+      onProgress(rows);
+    }
+    return [-1, ...filters.keys()].map((_, which) => joined(best.map((lists) => lists[which]!.rows)));
+  } finally {
+    await file.close();
+  }
+}
+
+interface OneBlock {
+  readonly block: Float32Array;
+  readonly own: Float32Array;
+  readonly tags: Uint8Array;
+  readonly first: number;
+  readonly rows: number;
+}
+
+function offerBlock({ block, own, tags, first, rows }: OneBlock, best: readonly BestRows[]): void {
+  const all = best[0]!;
+  for (let i = 0; i < rows; i++) {
+    const score = product(block, i * own.length, own);
+    const row = first + i;
+    all.offer(row, score);
+    const tag = tags[row]!;
+    if (tag === 0) continue;
+    for (let which = 0; which < filters.length; which++) {
+      if ((tag & (1 << filters[which]!.bit)) !== 0) best[which + 1]!.offer(row, score);
+    }
+  }
+}
+
+function product(block: Float32Array, from: number, own: Float32Array): number {
+  const { length } = own;
+  let [a, b, c, d] = [0, 0, 0, 0];
+  let i = 0;
+  for (; i + 3 < length; i += 4) {
+    a += block[from + i]! * own[i]!;
+    b += block[from + i + 1]! * own[i + 1]!;
+    c += block[from + i + 2]! * own[i + 2]!;
+    d += block[from + i + 3]! * own[i + 3]!;
+  }
+  for (; i < length; i++) a += block[from + i]! * own[i]!;
+  return a + b + (c + d);
+}
+
+function joined(parts: readonly Int32Array[]): Int32Array {
+  const whole = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

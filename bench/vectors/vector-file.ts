@@ -1,0 +1,159 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { endianness } from 'node:os';
+import { assert } from '../../src/base/assert.ts';
+
+/**
+ * Rows of 32-bit floats on disk, read block by block: `.npy` (version 1 or 2, little-endian float32, two dimensions, C
+ * order) and `.fvecs` (each row preceded by its length). What the bench writes itself is `.npy`.
+ */
+export interface VectorFile {
+  readonly path: string;
+  readonly rows: number;
+  readonly dimensions: number;
+  /** `count` rows from `first` on, one after the other; both lie within the file. */
+  read(first: number, count: number): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+const npyMagic = '\x93NUMPY';
+const npyAlignment = 64;
+const floatBytes = 4;
+const dimensionsMax = 65_536;
+
+assert(endianness() === 'LE', 'vector files are read as they lie on disk, which is little-endian');
+
+/** Opens a file of vectors. Rejects with a sentence when it is neither of the formats. */
+export async function openVectorFile(path: string): Promise<VectorFile> {
+  const file = await open(path);
+  try {
+    return path.endsWith('.fvecs') ? await fvecsFile(path, file) : await npyFile(path, file);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** What `use` makes of the open file, which is closed afterwards. */
+export async function withVectorFile<T>(path: string, use: (file: VectorFile) => Promise<T>): Promise<T> {
+  const file = await openVectorFile(path);
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
+async function npyFile(path: string, file: FileHandle): Promise<VectorFile> {
+  const { size } = await file.stat();
+  const head = await readBytes(file, 0, Math.min(size, 4_096));
+  const long = head[6] === 2;
+  const start = long ? 12 : 10;
+  if (head.toString('latin1', 0, 6) !== npyMagic || size < start) throw refused(path, 'is no .npy file');
+  const headBytes = long ? head.readUInt32LE(8) : head.readUInt16LE(8);
+  const facts = head.toString('latin1', start, start + headBytes);
+  const shape = /'shape': \((\d+), (\d+),?\)/.exec(facts);
+  if (shape === null || !/'descr': '<f4'/.test(facts) || !/'fortran_order': False/.test(facts)) {
+    throw refused(path, `does not hold rows of little-endian 32-bit floats: ${facts.trim()}`);
+  }
+  const [rows, dimensions] = [Number(shape[1]), Number(shape[2])];
+  const from = start + headBytes;
+  checkSize(path, { rows, dimensions, wanted: from + rows * dimensions * floatBytes, size });
+  const rowBytes = dimensions * floatBytes;
+  return {
+    path,
+    rows,
+    dimensions,
+    async read(first, count) {
+      assert(first >= 0 && first + count <= rows, 'the rows lie within the file');
+      return floats(await readBytes(file, from + first * rowBytes, count * rowBytes));
+    },
+    close: () => file.close(),
+  };
+}
+
+async function fvecsFile(path: string, file: FileHandle): Promise<VectorFile> {
+  const { size } = await file.stat();
+  if (size < 4) throw refused(path, 'is empty');
+  const dimensions = (await readBytes(file, 0, 4)).readInt32LE(0);
+  const rowFloats = dimensions + 1;
+  const rows = Math.floor(size / (rowFloats * floatBytes));
+  checkSize(path, { rows, dimensions, wanted: rows * rowFloats * floatBytes, size });
+  return {
+    path,
+    rows,
+    dimensions,
+    async read(first, count) {
+      assert(first >= 0 && first + count <= rows, 'the rows lie within the file');
+      const bytes = await readBytes(file, first * rowFloats * floatBytes, count * rowFloats * floatBytes);
+      const raw = floats(bytes);
+      const values = new Float32Array(count * dimensions);
+      for (let row = 0; row < count; row++) {
+        if (bytes.readInt32LE(row * rowFloats * floatBytes) !== dimensions) {
+          throw refused(path, `holds rows of different lengths: row ${first + row}`);
+        }
+        values.set(raw.subarray(row * rowFloats + 1, (row + 1) * rowFloats), row * dimensions);
+      }
+      return values;
+    },
+    close: () => file.close(),
+  };
+}
+
+function checkSize(
+  path: string,
+  { rows, dimensions, wanted, size }: { rows: number; dimensions: number; wanted: number; size: number },
+): void {
+  if (dimensions < 1 || dimensions > dimensionsMax) throw refused(path, `has ${dimensions} dimensions`);
+  if (rows < 1) throw refused(path, 'holds no rows');
+  if (wanted !== size) throw refused(path, `has ${size} bytes where ${wanted} are due`);
+}
+
+function refused(path: string, what: string): Error {
+  return new Error(`${path} ${what}.`);
+}
+
+async function readBytes(file: FileHandle, from: number, count: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(count);
+  for (let done = 0; done < count; ) {
+    const { bytesRead } = await file.read(bytes, done, count - done, from + done);
+    if (bytesRead === 0) throw new Error(`A file of vectors ends ${count - done} bytes too early.`);
+    done += bytesRead;
+  }
+  return bytes;
+}
+
+function floats(bytes: Buffer): Float32Array {
+  return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / floatBytes);
+}
+
+/** The first bytes of an `.npy` file of 32-bit floats. */
+function npyHead(rows: number, dimensions: number): Buffer {
+  const facts = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimensions}), }`;
+  const bytes = Math.ceil((10 + facts.length + 1) / npyAlignment) * npyAlignment;
+  const head = Buffer.alloc(bytes, ' ');
+  head.write(`${npyMagic}\x01\x00`, 'latin1');
+  head.writeUInt16LE(bytes - 10, 8);
+  head.write(facts, 10, 'latin1');
+  head.write('\n', bytes - 1, 'latin1');
+  return head;
+}
+
+/** Writes an `.npy` file; `blocks` yields its rows in order, any number at a time. */
+export async function writeVectorFile(
+  path: string,
+  { rows, dimensions }: { readonly rows: number; readonly dimensions: number },
+  blocks: Iterable<Float32Array> | AsyncIterable<Float32Array>,
+): Promise<void> {
+  const file = await open(path, 'w');
+  try {
+    await file.writeFile(npyHead(rows, dimensions));
+    let written = 0;
+    for await (const block of blocks) {
+      await file.writeFile(Buffer.from(block.buffer, block.byteOffset, block.byteLength));
+      written += block.length;
+    }
+    assert(written === rows * dimensions, 'the blocks hold all rows');
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,77 @@
+import t from 'tap';
+import { compareReports, regressions } from '../../bench/report/compare.ts';
+import type { Figure, Report } from '../../bench/report/findings.ts';
+
+function report(figures: readonly Figure[], parts: Partial<Report> = {}): Report {
+  return {
+    format: 2,
+    case: 'canary',
+    title: '',
+    startedAt: '2026-01-02T03:04:05.678Z',
+    command: '',
+    options: { vectors: 100, out: 'a' },
+    machine: {
+      processor: 'A processor',
+      cores: 2,
+      memoryBytes: 8e9,
+      system: 'linux',
+      node: '20.0.0',
+      quarry: '0.1.0',
+      commit: 'abc',
+      loadBefore: 0,
+      loadAfter: 0,
+    },
+    method: [],
+    tables: [],
+    charts: [],
+    notes: [],
+    figures,
+    measured: null,
+    ...parts,
+  };
+}
+
+const speed = (values: readonly number[]): Figure => ({ name: 'speed', unit: 'q/s', better: 'more', values });
+const latency = (values: readonly number[]): Figure => ({ name: 'p99', unit: 'ms', better: 'less', values });
+
+const verdicts: readonly (readonly [what: string, before: Figure, after: Figure, verdict: string])[] = [
+  ['half the speed', speed([100, 104, 98]), speed([50, 52, 49]), 'worse'],
+  ['twice the speed', speed([50, 52, 49]), speed([100, 104, 98]), 'better'],
+  ['a longer wait', latency([1, 1.1, 1.2]), latency([2, 2.1, 2.2]), 'worse'],
+  ['a shorter wait', latency([2, 2.1, 2.2]), latency([1, 1.1, 1.2]), 'better'],
+  ['rounds that overlap', speed([100, 60, 110]), speed([70, 72, 65]), 'same'],
+  ['a difference of 3 %', speed([100, 100.1, 99.9]), speed([97, 97.1, 96.9]), 'same'],
+  ['one value each, 10 % apart', speed([100]), speed([90]), 'same'],
+  ['one value each, 20 % apart', speed([100]), speed([80]), 'worse'],
+];
+
+t.test('a figure is worse or better only beyond what its rounds show as noise', async (t) => {
+  for (const [what, before, after, verdict] of verdicts) {
+    t.equal(compareReports(report([before]), report([after])).changes[0]?.verdict, verdict, what);
+  }
+});
+
+t.test('figures that came or went are named and are no regressions', async (t) => {
+  const comparison = compareReports(report([speed([1, 1])]), report([latency([1, 1])]));
+  t.same(
+    comparison.changes.map(({ name, verdict }) => [name, verdict]),
+    [
+      ['speed', 'gone'],
+      ['p99', 'new'],
+    ],
+  );
+  t.same(regressions(comparison), []);
+});
+
+t.test('another machine or other settings are said; where the report was written is not', async (t) => {
+  const before = report([]);
+  const after = report([], {
+    options: { vectors: 200, out: 'b' },
+    machine: { ...before.machine, cores: 8 },
+  });
+  t.same(compareReports(before, after).warnings, [
+    'another machine: cores was 2 and is 8',
+    'another setting: vectors was 100 and is 200',
+  ]);
+  t.same(compareReports(before, before).warnings, []);
+});
