@@ -62,7 +62,7 @@ class QuarryEngine implements VectorEngine {
       const now = this.#index.statistics().deadRows;
       if (now === dead) return;
       dead = now;
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 

@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import type { Report } from '../../bench/report/findings.ts';
 
+// The machine may be busy with other tests.
+t.setTimeout(200_000);
+
 const bench = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
 
 function run(words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
