@@ -36,8 +36,8 @@
       'sources': ['native/engine/kernels_avx512.cc'],
       'conditions': [
         ['target_arch=="x64"', {
-          'cflags_cc': ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq', '-mfma'],
-          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq', '-mfma']},
+          'cflags_cc': ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq', '-mavx512vnni', '-mfma'],
+          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq', '-mavx512vnni', '-mfma']},
         }],
       ],
     },
@@ -48,6 +48,7 @@
       'sources': [
         'native/engine/attributes.cc',
         'native/engine/checksum.cc',
+        'native/engine/codes.cc',
         'native/engine/collection.cc',
         'native/engine/file.cc',
         'native/engine/filter.cc',
@@ -82,6 +83,7 @@
       'include_dirs': ['test/native'],
       'sources': [
         'test/native/attributes_test.cc',
+        'test/native/codes_test.cc',
         'test/native/collection_test.cc',
         'test/native/graph_test.cc',
         'test/native/kernels_test.cc',

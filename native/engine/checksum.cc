@@ -5,7 +5,7 @@
 namespace quarry {
 
 void Crc32c::Add(const void* bytes, size_t length) {
-  state_ = BestKernels().crc32c(state_, static_cast<const uint8_t*>(bytes), length);
+  state_ = ActiveKernels().crc32c(state_, static_cast<const uint8_t*>(bytes), length);
 }
 
 }  // namespace quarry

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <thread>
 
+#include "engine/mix.h"
+
 namespace quarry {
 namespace {
 
@@ -23,17 +25,9 @@ class SpinLock {
   std::atomic_flag* const flag_;
 };
 
-// Steele, Lea and Flood's splitmix64: a well-mixed number for every row, the same in every run.
-uint64_t Mix(uint64_t value) {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
-  value = (value ^ value >> 27) * 0x94d049bb133111eb;
-  return value ^ value >> 31;
-}
-
 // Nearest first; of copies the newest, whose lists of links still have room.
 bool NearerOrNewer(const Near& left, const Near& right) {
-  return left.similarity != right.similarity ? left.similarity > right.similarity : left.row > right.row;
+  return left.score != right.score ? left.score > right.score : left.row > right.row;
 }
 
 }  // namespace
@@ -42,9 +36,6 @@ class Graph::RowLock : public SpinLock {
  public:
   RowLock(const Graph& graph, uint32_t row) : SpinLock(&graph.locks_[row % kLocks]) {}
 };
-
-Graph::Graph(const BlockArray<float>& vectors, size_t stride)
-    : vectors_(vectors), stride_(stride), dot_(BestKernels().dot) {}
 
 void Graph::Reserve(uint32_t rows) {
   ground_.Reserve(rows);
@@ -70,89 +61,83 @@ void Graph::ReserveUpper(uint32_t row, uint32_t level) {
   levels_[row].store(static_cast<uint8_t>(level), std::memory_order_release);
 }
 
-Near Graph::Descend(const float* query, Near start, uint32_t from, uint32_t to) const {
+Near Graph::Descend(const CodeView& query, Near start, uint32_t from, uint32_t to) const {
   for (uint32_t level = from; level > to; level--) {
     for (bool moved = true; moved;) {
       moved = false;
-      const Link* links = LinksOf(start.row, level);
-      for (uint32_t i = 0; i < kLinksUpper; i++) {
-        const uint32_t link = links[i].load(std::memory_order_acquire);
+      const Link* const links = LinksOf(start.row, level);
+      uint32_t near[kLinksUpper];
+      uint32_t count = 0;
+      for (; count < kLinksUpper; count++) {
+        const uint32_t link = links[count].load(std::memory_order_acquire);
         if (link == 0) break;
-        const float similarity = Similarity(query, link - 1);
-        if (similarity > start.similarity) {
-          start = {similarity, link - 1};
-          moved = true;
-        }
+        near[count] = link - 1;
+        codes_.Prefetch(link - 1);
+      }
+      for (uint32_t i = 0; i < count; i++) {
+        const int32_t score = codes_.Score(query, near[i]);
+        if (score <= start.score) continue;
+        start = {score, near[i]};
+        moved = true;
       }
     }
   }
   return start;
 }
 
-std::vector<Near> Graph::SearchLevel(const float* query, uint32_t self, Near start, uint32_t level,
-                                     GraphScratch* scratch) const {
-  auto& frontier = scratch->frontier;
-  auto& results = scratch->results;
-  const uint32_t rows = rows_.load(std::memory_order_acquire);
-  scratch->visited.Reset(rows);
-  scratch->visited.Add(start.row);
-  scratch->visited.Add(self);
-  frontier.assign(1, start);
-  results.assign(1, start);
-  while (!frontier.empty()) {
-    std::pop_heap(frontier.begin(), frontier.end(), NearerOnTop);
-    const Near current = frontier.back();
-    frontier.pop_back();
-    if (results.size() >= kBuildEffort && current.similarity < results.front().similarity) break;
-    auto& unseen = scratch->unseen;
-    unseen.clear();
-    const Link* links = LinksOf(current.row, level);
-    for (uint32_t i = 0; i < LinksMax(level); i++) {
-      const uint32_t link = links[i].load(std::memory_order_acquire);
-      if (link == 0) break;
-      if (link - 1 < rows && !scratch->visited.TestAndAdd(link - 1)) {
-        unseen.push_back(link - 1);
-        Prefetch(link - 1);
-      }
-    }
-    for (const uint32_t row : unseen) {
-      const Near near{Similarity(query, row), row};
-      if (results.size() >= kBuildEffort && near.similarity <= results.front().similarity) continue;
-      frontier.push_back(near);
-      std::push_heap(frontier.begin(), frontier.end(), NearerOnTop);
-      results.push_back(near);
-      std::push_heap(results.begin(), results.end(), FartherOnTop);
-      if (results.size() > kBuildEffort) {
-        std::pop_heap(results.begin(), results.end(), FartherOnTop);
-        results.pop_back();
-      }
-    }
-  }
-  std::vector<Near> nearest = results;
-  std::sort(nearest.begin(), nearest.end(), NearerOrNewer);
-  return nearest;
+bool Graph::Enter(const Query& query, GraphScratch* scratch, Near* start) const {
+  const uint64_t entry = entry_.load(std::memory_order_acquire);
+  if (entry == kEmpty) return false;
+  const auto first = static_cast<uint32_t>(entry);
+  *start = Descend(query.view, {codes_.Score(query.view, first), first}, static_cast<uint32_t>(entry >> 32), 0);
+  // Loaded after the descent, so that it covers every row met so far; rows that appear later are skipped.
+  scratch->visited.Reset(rows_.load(std::memory_order_acquire));
+  scratch->visited.Add(start->row);
+  scratch->pool.Reset(query.effort);
+  return true;
 }
 
-void Graph::Diversify(std::vector<Near>* candidates, uint32_t count) const {
-  std::vector<Near> kept;
+void Graph::SearchLevel(const CodeView& query, uint32_t self, Near start, uint32_t level, GraphScratch* scratch) const {
+  GraphPool& pool = scratch->pool;
+  pool.Reset(kBuildEffort);
+  scratch->visited.Reset(rows_.load(std::memory_order_acquire));
+  scratch->visited.Add(start.row);
+  scratch->visited.Add(self);
+  pool.Add(start, true);
+  for (uint32_t row; pool.Next(&row);) {
+    CollectUnseen(row, level, scratch);
+    codes_.Compare(query, scratch->unseen, [&](Near near) {
+      if (pool.Wants(near.score)) pool.Add(near, true);
+    });
+  }
+  pool.CopyAccepted(&scratch->candidates);
+  std::sort(scratch->candidates.begin(), scratch->candidates.end(), NearerOrNewer);
+}
+
+void Graph::Diversify(uint32_t count, GraphScratch* scratch) const {
+  auto& candidates = scratch->candidates;
+  CodeView kept[kLinksGround];
   std::vector<Near> copies;
-  kept.reserve(count);
-  for (const Near& candidate : *candidates) {
-    if (kept.size() >= count) break;
-    const float* vector = vectors_.Row(candidate.row);
+  uint32_t size = 0;
+  for (size_t i = 0; i < candidates.size() && size < count; i++) {
+    const Near candidate = candidates[i];
     bool near = false;
     bool copy = false;
-    for (const Near& other : kept) {
-      const float similarity = Similarity(vector, other.row);
-      near = near || similarity > candidate.similarity;
-      copy = copy || similarity == candidate.similarity;
-      if (near) break;
+    for (uint32_t k = 0; k < size && !near; k++) {
+      const int32_t score = codes_.Score(kept[k], candidate.row);
+      near = score > candidate.score;
+      copy = copy || score == candidate.score;
     }
     if (near) continue;
-    (copy ? copies : kept).push_back(candidate);
+    if (copy) {
+      copies.push_back(candidate);
+      continue;
+    }
+    kept[size] = codes_.codec().Centre(codes_.Row(candidate.row), scratch->kept[size].As<int8_t>());
+    candidates[size++] = candidate;
   }
-  for (size_t i = 0; i < copies.size() && kept.size() < count; i++) kept.push_back(copies[i]);
-  *candidates = std::move(kept);
+  candidates.resize(size);
+  for (size_t i = 0; i < copies.size() && candidates.size() < count; i++) candidates.push_back(copies[i]);
 }
 
 void Graph::SetLinks(uint32_t row, uint32_t level, const std::vector<Near>& links) {
@@ -161,7 +146,7 @@ void Graph::SetLinks(uint32_t row, uint32_t level, const std::vector<Near>& link
   for (size_t i = 0; i < links.size(); i++) target[i].store(links[i].row + 1, std::memory_order_release);
 }
 
-void Graph::AddLink(uint32_t row, uint32_t level, uint32_t target) {
+void Graph::AddLink(uint32_t row, uint32_t level, uint32_t target, GraphScratch* scratch) {
   Link* const links = LinksOf(row, level);
   const uint32_t max = LinksMax(level);
   const RowLock lock(*this, row);
@@ -176,16 +161,15 @@ void Graph::AddLink(uint32_t row, uint32_t level, uint32_t target) {
     links[present].store(target + 1, std::memory_order_release);
     return;
   }
-  const float* vector = vectors_.Row(row);
-  std::vector<Near> candidates;
-  candidates.reserve(max + 1);
-  candidates.push_back({Similarity(vector, target), target});
+  const CodeView centre = codes_.codec().Centre(codes_.Row(row), scratch->centre.As<int8_t>());
+  auto& candidates = scratch->candidates;
+  candidates.assign(1, {codes_.Score(centre, target), target});
   for (uint32_t i = 0; i < max; i++) {
     const uint32_t other = links[i].load(std::memory_order_relaxed) - 1;
-    candidates.push_back({Similarity(vector, other), other});
+    candidates.push_back({codes_.Score(centre, other), other});
   }
   std::sort(candidates.begin(), candidates.end(), NearerOrNewer);
-  Diversify(&candidates, max);
+  Diversify(max, scratch);
   // A reader may meet a mixture of the old and the new list; each entry is a whole link, so it only sees both.
   for (uint32_t i = 0; i < max; i++) {
     links[i].store(i < candidates.size() ? candidates[i].row + 1 : 0, std::memory_order_release);
@@ -201,21 +185,25 @@ void Graph::Insert(uint32_t row, GraphScratch* scratch) {
     inserted_[row].store(1, std::memory_order_release);
     return;
   }
-  const float* vector = vectors_.Row(row);
+  scratch->inserted.Grow(codes_.codec().stride());
+  scratch->centre.Grow(codes_.codec().stride());
+  scratch->kept.resize(kLinksGround);
+  for (AlignedBytes& bytes : scratch->kept) bytes.Grow(codes_.codec().stride());
+  const CodeView query = codes_.codec().Centre(codes_.Row(row), scratch->inserted.As<int8_t>());
   const auto top = static_cast<uint32_t>(entry >> 32);
   const auto first = static_cast<uint32_t>(entry);
-  Near start = Descend(vector, {Similarity(vector, first), first}, top, std::min(level, top));
+  Near start = Descend(query, {codes_.Score(query, first), first}, top, std::min(level, top));
   std::vector<std::vector<Near>> neighbours(std::min(level, top) + 1);
   for (uint32_t at = std::min(level, top) + 1; at-- > 0;) {
-    std::vector<Near> nearest = SearchLevel(vector, row, start, at, scratch);
-    start = nearest.front();
-    Diversify(&nearest, kLinksUpper);
-    neighbours[at] = std::move(nearest);
+    SearchLevel(query, row, start, at, scratch);
+    start = scratch->candidates.front();
+    Diversify(kLinksUpper, scratch);
+    neighbours[at] = scratch->candidates;
   }
   // All forward links stand before the first link back makes the row reachable on any level.
   for (uint32_t at = 0; at < neighbours.size(); at++) SetLinks(row, at, neighbours[at]);
   for (uint32_t at = 0; at < neighbours.size(); at++) {
-    for (const Near& neighbour : neighbours[at]) AddLink(neighbour.row, at, row);
+    for (const Near& neighbour : neighbours[at]) AddLink(neighbour.row, at, row, scratch);
   }
   inserted_[row].store(1, std::memory_order_release);
   while (level > static_cast<uint32_t>(entry >> 32) &&

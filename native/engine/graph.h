@@ -8,26 +8,24 @@
 
 #include "engine/bitset.h"
 #include "engine/block_array.h"
-#include "engine/kernels.h"
+#include "engine/code_array.h"
+#include "engine/graph_pool.h"
 
 namespace quarry {
-
-// A row and how near it is: the dot product with the query, larger is nearer.
-struct Near {
-  float similarity;
-  uint32_t row;
-};
-// The order of results: nearer first, then the lower row.
-inline bool NearerThan(const Near& left, const Near& right) {
-  return left.similarity != right.similarity ? left.similarity > right.similarity : left.row < right.row;
-}
 
 // Working memory of one thread, used again for every search and insertion.
 struct GraphScratch {
   Bitset visited;
-  std::vector<Near> frontier;  // heap, nearest on top
-  std::vector<Near> results;   // heap, farthest on top
+  GraphPool pool;
   std::vector<uint32_t> unseen;
+  std::vector<uint32_t> passed;  // rows outside a filter, whose neighbours stand in for them
+  std::vector<Near> results;     // of a search: accepted rows, nearest first
+
+  // Of an insertion: rows to compare with, as signed codes.
+  std::vector<Near> candidates;
+  AlignedBytes inserted;
+  AlignedBytes centre;
+  std::vector<AlignedBytes> kept;
 };
 
 class Graph {
@@ -37,10 +35,10 @@ class Graph {
   static constexpr uint32_t kBuildEffort = 200;  // efConstruction
   static constexpr uint32_t kLevelMax = 15;
 
-  // `vectors` holds rows of `stride` floats; a row is written before it is inserted or its number becomes known.
-  Graph(const BlockArray<float>& vectors, size_t stride);
+  // A row of `codes` is written before it is inserted.
+  explicit Graph(const CodeArray& codes) : codes_(codes) {}
 
-  // Makes rows [0, rows) insertable. One caller at a time; their vectors may be written later, before Insert.
+  // Makes rows [0, rows) insertable. One caller at a time; their codes may be written later, before Insert.
   void Reserve(uint32_t rows);
 
   // Links `row` into the graph. Any threads may insert different rows at once, while others search.
@@ -48,15 +46,20 @@ class Graph {
 
   // What a search wants to be told and asked.
   struct Query {
-    const float* vector;  // `stride` floats
-    uint32_t effort;      // rows kept while searching (ef), at least the number wanted
+    CodeView view;
+    uint32_t effort;  // rows kept while searching (ef), at least the number wanted
     uint64_t distancesMax;
   };
   enum class Outcome { kDone, kBudget, kStopped };
-  // Leaves up to `effort` accepted rows, in no order, in scratch->results. `accept(row)` decides what may be a
-  // result; rows that may not are still passed through. `stop()` is asked every few dozen distances.
+  // Leaves up to `effort` accepted rows, nearest first, in scratch->results. `accept(row)` decides what may be a
+  // result; rows that may not are still passed through. `stop()` is asked every few hundred distances.
   template <class Accept, class Stop>
   Outcome Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const;
+  // The same for a filter, which may pass few rows and many in one region and costs less than a distance. How many of
+  // the rows nearest to the query pass decides: where many do, as above; where few do, rows that do not are never
+  // compared, their neighbours stand in for them; kBudget where next to none do, as no way leads to those that do.
+  template <class Accept, class Stop>
+  Outcome SearchMatching(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const;
 
   // For snapshots: a copy of the row's links at `level`, without those to rows at or above `rows`.
   uint32_t CopyLinks(uint32_t row, uint32_t level, uint32_t rows, uint32_t* links) const;
@@ -71,31 +74,43 @@ class Graph {
  private:
   using Link = std::atomic<uint32_t>;  // row + 1; zero ends the list
   static constexpr size_t kLocks = 4096;
+  // A filter is looked at through so many nearest rows of any kind. It is dense where one in kDenseShare passes.
+  static constexpr uint32_t kProbe = 32;
+  static constexpr uint32_t kDenseShare = 3;
+  static constexpr uint32_t kPassingMin = 2;
   // Highest level and the row it is entered by, in one word, so that nobody sees half a change: level << 32 | row.
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 
   class RowLock;
+  class Counter;
 
-  float Similarity(const float* query, uint32_t row) const { return dot_(query, vectors_.Row(row), stride_); }
   Link* LinksOf(uint32_t row, uint32_t level) const;
   static uint32_t LinksMax(uint32_t level) { return level == 0 ? kLinksGround : kLinksUpper; }
   static uint32_t LevelFor(uint32_t row);
   void ReserveUpper(uint32_t row, uint32_t level);
   // Walks greedily from `start` down the levels (from, to], and returns the nearest row found.
-  Near Descend(const float* query, Near start, uint32_t from, uint32_t to) const;
-  // The rows nearest to `query` at `level`, kBuildEffort at most, nearest first.
-  std::vector<Near> SearchLevel(const float* query, uint32_t self, Near start, uint32_t level,
-                                GraphScratch* scratch) const;
-  // Keeps at most `count` of the candidates, none nearer to a kept one than to the centre. Copies of a kept vector
-  // come last and fill what room is left: they keep each other findable without cutting the way out.
-  void Diversify(std::vector<Near>* candidates, uint32_t count) const;
+  Near Descend(const CodeView& query, Near start, uint32_t from, uint32_t to) const;
+  // Empties the pool and the visited rows and enters the ground level. False when the graph is empty.
+  bool Enter(const Query& query, GraphScratch* scratch, Near* start) const;
+  // Goes on from the rows in the pool: `collect(row)` leaves what to compare next in scratch->unseen.
+  template <class Collect, class Accept, class Stop>
+  Outcome Walk(const Query& query, GraphScratch* scratch, const Collect& collect, const Accept& accept,
+               const Stop& stop) const;
+  // Collects the neighbours of `row` that were not visited, and marks them.
+  void CollectUnseen(uint32_t row, uint32_t level, GraphScratch* scratch) const;
+  // The same, but only those that `accept` passes; behind one that does not, its neighbours that do.
+  template <class Accept>
+  void CollectMatching(uint32_t row, GraphScratch* scratch, const Accept& accept) const;
+  // The rows nearest to `query` at `level`, kBuildEffort at most, nearest first, in scratch->candidates.
+  void SearchLevel(const CodeView& query, uint32_t self, Near start, uint32_t level, GraphScratch* scratch) const;
+  // Keeps at most `count` of scratch->candidates, none nearer to a kept one than to the centre. Copies of a kept
+  // vector come last and fill what room is left: they keep each other findable without cutting the way out.
+  void Diversify(uint32_t count, GraphScratch* scratch) const;
   void SetLinks(uint32_t row, uint32_t level, const std::vector<Near>& links);
-  void AddLink(uint32_t row, uint32_t level, uint32_t target);
-  void Prefetch(uint32_t row) const;
+  void AddLink(uint32_t row, uint32_t level, uint32_t target, GraphScratch* scratch);
+  void PrefetchLinks(uint32_t row) const;
 
-  const BlockArray<float>& vectors_;
-  const size_t stride_;
-  float (*const dot_)(const float*, const float*, size_t);
+  const CodeArray& codes_;
   BlockArray<Link> ground_{kLinksGround};
   BlockArray<Link> upper_{kLinksUpper};
   BlockArray<std::atomic<uint32_t>> upperStart_;  // first row of upper_ that belongs to the row, for level 1

@@ -1,4 +1,4 @@
-// The search of graph.h, which is a template so that its questions cost no call.
+// The searches of graph.h, which are templates so that their questions cost no call.
 #pragma once
 
 #include <algorithm>
@@ -7,76 +7,134 @@
 
 namespace quarry {
 
-inline bool FartherOnTop(const Near& left, const Near& right) { return NearerThan(left, right); }
-inline bool NearerOnTop(const Near& left, const Near& right) { return NearerThan(right, left); }
+// Counts the distances of a search and says when it has to end.
+class Graph::Counter {
+ public:
+  explicit Counter(uint64_t max) : max_(max) {}
 
-inline void Graph::Prefetch(uint32_t row) const {
-  const auto* bytes = reinterpret_cast<const char*>(vectors_.Row(row));
-  for (size_t i = 0; i < stride_ * sizeof(float); i += 64) __builtin_prefetch(bytes + i);
-}
+  // True when the search has to end, for the reason in *outcome.
+  template <class Stop>
+  bool Spend(uint64_t distances, const Stop& stop, Outcome* outcome) {
+    spent_ += distances;
+    if (spent_ < nextLook_) return false;
+    nextLook_ = spent_ + kStopEvery;
+    *outcome = stop() ? Outcome::kStopped : spent_ > max_ ? Outcome::kBudget : Outcome::kDone;
+    return *outcome != Outcome::kDone;
+  }
+
+ private:
+  static constexpr uint64_t kStopEvery = 128;
+
+  const uint64_t max_;
+  uint64_t spent_ = 0;
+  uint64_t nextLook_ = kStopEvery;
+};
 
 inline Graph::Link* Graph::LinksOf(uint32_t row, uint32_t level) const {
   if (level == 0) return ground_.Row(row);
   return upper_.Row(upperStart_[row].load(std::memory_order_acquire) + level - 1);
 }
 
-template <class Accept, class Stop>
-Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
-  constexpr uint32_t kStopEvery = 32;
-  scratch->frontier.clear();
-  scratch->results.clear();
-  const uint64_t entry = entry_.load(std::memory_order_acquire);
-  if (entry == kEmpty) return Outcome::kDone;
-  const auto first = static_cast<uint32_t>(entry);
-  const Near start =
-      Descend(query.vector, {Similarity(query.vector, first), first}, static_cast<uint32_t>(entry >> 32), 0);
-  // Loaded after the descent, so that it covers every row met so far; rows that appear later are skipped.
-  const uint32_t rows = rows_.load(std::memory_order_acquire);
-  auto& frontier = scratch->frontier;
-  auto& results = scratch->results;
-  scratch->visited.Reset(rows);
-  scratch->visited.Add(start.row);
-  frontier.push_back(start);
-  if (accept(start.row)) results.push_back(start);
-  uint64_t distances = 0;
-  uint64_t nextStop = kStopEvery;
-  while (!frontier.empty()) {
-    std::pop_heap(frontier.begin(), frontier.end(), NearerOnTop);
-    const Near current = frontier.back();
-    frontier.pop_back();
-    if (results.size() >= query.effort && current.similarity < results.front().similarity) break;
-    auto& unseen = scratch->unseen;
-    unseen.clear();
-    const Link* links = LinksOf(current.row, 0);
+inline void Graph::PrefetchLinks(uint32_t row) const {
+  const auto* const links = reinterpret_cast<const char*>(ground_.Row(row));
+  __builtin_prefetch(links);
+  __builtin_prefetch(links + 64);
+}
+
+inline void Graph::CollectUnseen(uint32_t row, uint32_t level, GraphScratch* scratch) const {
+  auto& unseen = scratch->unseen;
+  unseen.clear();
+  const Link* const links = LinksOf(row, level);
+  for (uint32_t i = 0; i < LinksMax(level); i++) {
+    const uint32_t link = links[i].load(std::memory_order_acquire);
+    if (link == 0) break;
+    // Rows that were appended after the search began are not in its set.
+    if (link - 1 < scratch->visited.size() && !scratch->visited.TestAndAdd(link - 1)) unseen.push_back(link - 1);
+  }
+}
+
+template <class Accept>
+void Graph::CollectMatching(uint32_t row, GraphScratch* scratch, const Accept& accept) const {
+  // A row has about a thousand neighbours of neighbours; so many of them are enough to go on.
+  constexpr size_t kEnough = 96;
+  auto& passed = scratch->passed;
+  auto& unseen = scratch->unseen;
+  CollectUnseen(row, 0, scratch);
+  passed.clear();
+  size_t kept = 0;
+  for (const uint32_t near : unseen) {
+    if (accept(near)) {
+      unseen[kept++] = near;
+    } else {
+      passed.push_back(near);
+      PrefetchLinks(near);
+    }
+  }
+  unseen.resize(kept);
+  for (const uint32_t via : passed) {
+    if (unseen.size() >= kEnough) return;
+    const Link* const links = LinksOf(via, 0);
     for (uint32_t i = 0; i < kLinksGround; i++) {
       const uint32_t link = links[i].load(std::memory_order_acquire);
       if (link == 0) break;
-      if (link - 1 < rows && !scratch->visited.TestAndAdd(link - 1)) {
-        unseen.push_back(link - 1);
-        Prefetch(link - 1);
-      }
-    }
-    for (const uint32_t row : unseen) {
-      const Near near{Similarity(query.vector, row), row};
-      if (results.size() >= query.effort && near.similarity <= results.front().similarity) continue;
-      frontier.push_back(near);
-      std::push_heap(frontier.begin(), frontier.end(), NearerOnTop);
-      if (!accept(row)) continue;
-      results.push_back(near);
-      std::push_heap(results.begin(), results.end(), FartherOnTop);
-      if (results.size() > query.effort) {
-        std::pop_heap(results.begin(), results.end(), FartherOnTop);
-        results.pop_back();
-      }
-    }
-    distances += unseen.size();
-    if (distances >= nextStop) {
-      if (stop()) return Outcome::kStopped;
-      if (distances > query.distancesMax) return Outcome::kBudget;
-      nextStop = distances + kStopEvery;
+      const uint32_t near = link - 1;
+      if (near < scratch->visited.size() && accept(near) && !scratch->visited.TestAndAdd(near)) unseen.push_back(near);
     }
   }
+}
+
+template <class Collect, class Accept, class Stop>
+Graph::Outcome Graph::Walk(const Query& query, GraphScratch* scratch, const Collect& collect, const Accept& accept,
+                           const Stop& stop) const {
+  GraphPool& pool = scratch->pool;
+  Counter counter(query.distancesMax);
+  Outcome outcome = Outcome::kDone;
+  for (uint32_t row; pool.Next(&row);) {
+    PrefetchLinks(pool.Upcoming());
+    collect(row);
+    codes_.Compare(query.view, scratch->unseen, [&](Near near) {
+      if (pool.Wants(near.score)) pool.Add(near, accept(near.row));
+    });
+    if (counter.Spend(scratch->unseen.size(), stop, &outcome)) return outcome;
+  }
+  pool.CopyAccepted(&scratch->results);
   return Outcome::kDone;
+}
+
+template <class Accept, class Stop>
+Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
+  scratch->results.clear();
+  Near start;
+  if (!Enter(query, scratch, &start)) return Outcome::kDone;
+  scratch->pool.Add(start, accept(start.row));
+  return Walk(
+      query, scratch, [&](uint32_t row) { CollectUnseen(row, 0, scratch); }, accept, stop);
+}
+
+template <class Accept, class Stop>
+Graph::Outcome Graph::SearchMatching(const Query& query, GraphScratch* scratch, const Accept& accept,
+                                     const Stop& stop) const {
+  const auto any = [](uint32_t) { return true; };
+  const Outcome probed = Search({query.view, kProbe, query.distancesMax}, scratch, any, stop);
+  if (probed != Outcome::kDone) return probed;
+  GraphPool& pool = scratch->pool;
+  scratch->visited.Reset(scratch->visited.size());
+  pool.Reset(query.effort);
+  uint32_t passing = 0;
+  for (const Near& near : scratch->results) passing += accept(near.row) ? 1 : 0;
+  const bool dense = passing * kDenseShare >= scratch->results.size();
+  if (!dense && passing < kPassingMin) return Outcome::kBudget;
+  for (const Near& near : scratch->results) {
+    const bool accepted = accept(near.row);
+    if (!accepted && !dense) continue;
+    scratch->visited.Add(near.row);
+    if (pool.Wants(near.score)) pool.Add(near, accepted);
+  }
+  if (dense)
+    return Walk(
+        query, scratch, [&](uint32_t row) { CollectUnseen(row, 0, scratch); }, accept, stop);
+  return Walk(
+      query, scratch, [&](uint32_t row) { CollectMatching(row, scratch, accept); }, any, stop);
 }
 
 }  // namespace quarry

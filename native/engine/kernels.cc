@@ -1,11 +1,15 @@
 #include "engine/kernels.h"
 
+#include <atomic>
+#include <cstring>
+
 namespace quarry {
 namespace {
 
 bool HasAvx2() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("sse4.2");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("sse4.2") &&
+         __builtin_cpu_supports("popcnt");
 #else
   return false;
 #endif
@@ -14,11 +18,15 @@ bool HasAvx2() {
 bool HasAvx512() {
 #if defined(__x86_64__)
   return HasAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vnni");
 #else
   return false;
 #endif
 }
+
+// What UseKernels chose; null: the best.
+std::atomic<const Kernels*> chosen{nullptr};
 
 }  // namespace
 
@@ -32,16 +40,21 @@ KernelList RunnableKernels() {
   return list;
 }
 
-const Kernels& BestKernels() {
-  static const Kernels* const best = [] {
-    const KernelList list = RunnableKernels();
-    const Kernels* last = list.sets[0];
-    for (const Kernels* set : list.sets) {
-      if (set != nullptr) last = set;
-    }
-    return last;
+bool UseKernels(const char* name) {
+  const Kernels* found = nullptr;
+  for (const Kernels* set : RunnableKernels().sets) {
+    if (set != nullptr && (std::strcmp(name, set->name) == 0 || std::strcmp(name, "auto") == 0)) found = set;
+  }
+  if (found != nullptr) chosen = found;
+  return found != nullptr;
+}
+
+const Kernels& ActiveKernels() {
+  static const Kernels* const active = [] {
+    if (chosen == nullptr) UseKernels("auto");
+    return chosen.load();
   }();
-  return *best;
+  return *active;
 }
 
 }  // namespace quarry

@@ -1,4 +1,7 @@
 // The inner loops, one set per instruction set, chosen once at run time. Each has a scalar twin it is tested against.
+//
+// The files of the sets are compiled beyond the base architecture. Whatever inline code they include may end up in the
+// whole program, so this header includes no other of ours and nothing of the standard library that has any.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +13,32 @@ struct Kernels {
   const char* name;
   // Dot product of two float rows; `length` is a multiple of kRowAlignment floats, the rows are 64-byte aligned.
   float (*dot)(const float* left, const float* right, size_t length);
+  // Exact dot product of unsigned and signed bytes; `length` is a multiple of kCodeAlignment and below 2^16, the rows
+  // are 64-byte aligned.
+  int32_t (*dotCodes)(const uint8_t* codes, const int8_t* query, size_t length);
+  // Bits that are set in both of two rows of `words` words.
+  uint64_t (*countCommon)(const uint64_t* left, const uint64_t* right, size_t words);
   // Continues a CRC32C (Castagnoli, reflected, without the final inversion) over `length` bytes.
   uint32_t (*crc32c)(uint32_t state, const uint8_t* bytes, size_t length);
 };
 
 // Rows are padded with zeros to this many floats: one AVX-512 register, one cache line.
 inline constexpr size_t kRowAlignment = 16;
+// Rows of codes are padded to this many bytes, for the same reasons.
+inline constexpr size_t kCodeAlignment = 64;
 
 inline constexpr size_t PaddedDimensions(size_t dimensions) {
   return (dimensions + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
 }
 
-// The best set this processor can run.
-const Kernels& BestKernels();
+// The set in use: the best this processor can run, unless UseKernels chose another.
+const Kernels& ActiveKernels();
 
-// Every set this processor can run, the scalar one first; ends at the first null. For tests.
+// Chooses the set by its name, or the best one by "auto". Counts only before the first use of ActiveKernels. False, and
+// nothing is chosen, when there is no such set or this processor cannot run it.
+bool UseKernels(const char* name);
+
+// Every set this processor can run, the scalar one first, the best one last; ends at the first null.
 struct KernelList {
   const Kernels* sets[5];
 };

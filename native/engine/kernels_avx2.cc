@@ -21,6 +21,37 @@ float Dot(const float* left, const float* right, size_t length) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+int32_t Sum(__m256i eight) {
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+
+// Products of 16 bits each, so that no pair of them is cut off: _mm256_maddubs_epi16 would saturate.
+__m256i Products(const uint8_t* codes, const int8_t* query) {
+  const __m256i left = _mm256_cvtepu8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(codes)));
+  const __m256i right = _mm256_cvtepi8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(query)));
+  return _mm256_madd_epi16(left, right);
+}
+
+int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
+  __m256i even = _mm256_setzero_si256();
+  __m256i odd = _mm256_setzero_si256();
+  for (size_t i = 0; i < length; i += kCodeAlignment) {
+    even = _mm256_add_epi32(even, Products(codes + i, query + i));
+    odd = _mm256_add_epi32(odd, Products(codes + i + 16, query + i + 16));
+    even = _mm256_add_epi32(even, Products(codes + i + 32, query + i + 32));
+    odd = _mm256_add_epi32(odd, Products(codes + i + 48, query + i + 48));
+  }
+  return Sum(_mm256_add_epi32(even, odd));
+}
+
+uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < words; i++) count += static_cast<uint64_t>(_mm_popcnt_u64(left[i] & right[i]));
+  return count;
+}
+
 uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   uint64_t wide = state;
   for (; length >= 8; bytes += 8, length -= 8) {
@@ -33,7 +64,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return narrow;
 }
 
-constexpr Kernels kAvx2 = {"avx2", Dot, Crc32c};
+constexpr Kernels kAvx2 = {"avx2", Dot, DotCodes, CountCommon, Crc32c};
 
 }  // namespace
 

@@ -29,6 +29,32 @@ float Dot(const float* left, const float* right, size_t length) {
   return Sum(_mm512_add_ps(even, odd));
 }
 
+int32_t Sum(__m512i sixteen) {
+  const __m256i eight = _mm256_add_epi32(_mm512_maskz_extracti32x8_epi32(0xff, sixteen, 0),
+                                         _mm512_maskz_extracti32x8_epi32(0xff, sixteen, 1));
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+
+int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
+  __m512i even = _mm512_setzero_si512();
+  __m512i odd = _mm512_setzero_si512();
+  size_t i = 0;
+  for (; i + 2 * kCodeAlignment <= length; i += 2 * kCodeAlignment) {
+    even = _mm512_dpbusd_epi32(even, _mm512_load_si512(codes + i), _mm512_load_si512(query + i));
+    odd = _mm512_dpbusd_epi32(odd, _mm512_load_si512(codes + i + 64), _mm512_load_si512(query + i + 64));
+  }
+  if (i < length) even = _mm512_dpbusd_epi32(even, _mm512_load_si512(codes + i), _mm512_load_si512(query + i));
+  return Sum(_mm512_add_epi32(even, odd));
+}
+
+uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < words; i++) count += static_cast<uint64_t>(_mm_popcnt_u64(left[i] & right[i]));
+  return count;
+}
+
 uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   uint64_t wide = state;
   for (; length >= 8; bytes += 8, length -= 8) {
@@ -41,7 +67,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return narrow;
 }
 
-constexpr Kernels kAvx512 = {"avx512", Dot, Crc32c};
+constexpr Kernels kAvx512 = {"avx512", Dot, DotCodes, CountCommon, Crc32c};
 
 }  // namespace
 

@@ -17,11 +17,34 @@ float Dot(const float* left, const float* right, size_t length) {
   return vaddvq_f32(vaddq_f32(vaddq_f32(a, b), vaddq_f32(c, d)));
 }
 
+int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
+  int32x4_t a = vdupq_n_s32(0), b = a, c = a, d = a;
+  for (size_t i = 0; i < length; i += 16) {
+    const uint8x16_t left = vld1q_u8(codes + i);
+    const int8x16_t right = vld1q_s8(query + i);
+    const int16x8_t leftLow = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(left)));
+    const int16x8_t leftHigh = vreinterpretq_s16_u16(vmovl_u8(vget_high_u8(left)));
+    const int16x8_t rightLow = vmovl_s8(vget_low_s8(right));
+    const int16x8_t rightHigh = vmovl_s8(vget_high_s8(right));
+    a = vmlal_s16(a, vget_low_s16(leftLow), vget_low_s16(rightLow));
+    b = vmlal_s16(b, vget_high_s16(leftLow), vget_high_s16(rightLow));
+    c = vmlal_s16(c, vget_low_s16(leftHigh), vget_low_s16(rightHigh));
+    d = vmlal_s16(d, vget_high_s16(leftHigh), vget_high_s16(rightHigh));
+  }
+  return vaddvq_s32(vaddq_s32(vaddq_s32(a, b), vaddq_s32(c, d)));
+}
+
+uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < words; i++) count += vaddv_u8(vcnt_u8(vcreate_u8(left[i] & right[i])));
+  return count;
+}
+
 }  // namespace
 
 const Kernels* NeonKernels() {
   // The checksum instruction is optional on ARM, so the table version stays.
-  static const Kernels neon = {"neon", Dot, ScalarKernels()->crc32c};
+  static const Kernels neon = {"neon", Dot, DotCodes, CountCommon, ScalarKernels()->crc32c};
   return &neon;
 }
 

@@ -1,4 +1,5 @@
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "engine/kernels.h"
@@ -16,6 +17,18 @@ float Dot(const float* left, const float* right, size_t length) {
     for (size_t lane = 0; lane < width; lane++) sums[lane] += sums[lane + width];
   }
   return sums[0];
+}
+
+int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
+  int32_t sum = 0;
+  for (size_t i = 0; i < length; i++) sum += static_cast<int32_t>(codes[i]) * query[i];
+  return sum;
+}
+
+uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < words; i++) count += static_cast<uint64_t>(std::popcount(left[i] & right[i]));
+  return count;
 }
 
 using Crc32cTable = std::array<std::array<uint32_t, 256>, 8>;
@@ -52,7 +65,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return state;
 }
 
-constexpr Kernels kScalar = {"scalar", Dot, Crc32c};
+constexpr Kernels kScalar = {"scalar", Dot, DotCodes, CountCommon, Crc32c};
 
 }  // namespace
 

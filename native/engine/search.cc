@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <optional>
 
-#include "engine/kernels.h"
 #include "engine/lexical_search.h"
 #include "engine/shard_view.h"
 
@@ -22,7 +22,7 @@ class ShardSearch {
   ShardSearch& operator=(const ShardSearch&) = delete;
 
   // First pass: the nearest rows, and the rows that hold words of the query.
-  Status Find(const float* query, const std::vector<std::vector<QueryTerm>>& groups) {
+  Status Find(const NearQuery* query, const std::vector<std::vector<QueryTerm>>& groups) {
     Status status = FindNear(view_, request_, query, &near_);
     if (status.ok()) status = lexical_.Find(groups);
     elapsed_ += Clock::now() - start_;
@@ -38,7 +38,7 @@ class ShardSearch {
     return status;
   }
 
-  const std::vector<Scored>& near() const { return near_.rows; }
+  const std::vector<NearRow>& near() const { return near_.rows; }
   uint64_t RowsWith(size_t group) const { return lexical_.RowsWith(group); }
   ShardReport Report(uint32_t candidates) const {
     return {view_.number(), near_.strategy, candidates, std::chrono::duration<float, std::milli>(elapsed_).count()};
@@ -53,26 +53,13 @@ class ShardSearch {
   Clock::duration elapsed_{};
 };
 
-// The row padded with zeros and aligned to a cache line, as the kernels want it.
-class AlignedQuery {
- public:
-  explicit AlignedQuery(const std::vector<float>& vector) : lines_(PaddedDimensions(vector.size()) / kRowAlignment) {
-    for (size_t i = 0; i < vector.size(); i++) lines_[i / kRowAlignment].values[i % kRowAlignment] = vector[i];
-  }
-  const float* get() const { return lines_.empty() ? nullptr : lines_.front().values; }
-
- private:
-  struct alignas(64) Line {
-    float values[kRowAlignment] = {};
-  };
-  std::vector<Line> lines_;
-};
-
 // All shards of one search, in two passes, because a score needs the rarity of its words in the whole collection.
 class CollectionSearch {
  public:
   CollectionSearch(const Moment& moment, const SearchRequest& request)
-      : moment_(moment), request_(request), query_(request.vector), groups_(GroupTerms(request.terms)) {}
+      : moment_(moment), request_(request), groups_(GroupTerms(request.terms)) {
+    if (!request.vector.empty()) query_.emplace(request.vector, moment.shards->front()->codes().codec());
+  }
 
   Status Run(SearchHits* hits) {
     if (Status status = Find(); !status.ok()) return status;
@@ -84,15 +71,18 @@ class CollectionSearch {
  private:
   Status Find() {
     const auto& shards = *moment_.shards;
-    std::vector<Scored> nearest;
+    const NearQuery* const query = query_.has_value() ? &*query_ : nullptr;
+    std::vector<NearRow> proposed;
     for (uint32_t i = 0; i < shards.size(); i++) {
       if (Status status = request_.patience.Check(); !status.ok()) return status;
       ShardSearch& part = parts_.emplace_back(i, moment_, request_);
-      if (Status status = part.Find(query_.get(), groups_); !status.ok()) return status;
-      nearest.insert(nearest.end(), part.near().begin(), part.near().end());
+      if (Status status = part.Find(query, groups_); !status.ok()) return status;
+      proposed.insert(proposed.end(), part.near().begin(), part.near().end());
     }
-    KeepBest(&nearest, request_.vectorCandidates);
-    for (const Scored& entry : nearest) near_.emplace_back(entry, 0.0F);
+    if (query == nullptr) return {};
+    for (const Scored& entry : ChooseNearest(moment_, *query, request_.vectorCandidates, &proposed)) {
+      near_.emplace_back(entry, 0.0F);
+    }
     return {};
   }
 
@@ -111,7 +101,6 @@ class CollectionSearch {
   }
 
   void Merge(SearchHits* hits) {
-    const auto dot = BestKernels().dot;
     std::vector<uint32_t> candidates(parts_.size(), 0);
     std::vector<uint64_t> seen;
     const auto add = [&](const Scored& entry, float similarity, float lexical) {
@@ -131,15 +120,14 @@ class CollectionSearch {
     for (const Scored& entry : lexical_) {
       if (std::binary_search(seen.begin(), seen.end(), key(entry))) continue;
       const Shard& shard = *(*moment_.shards)[entry.shard];
-      const float* query = query_.get();
-      add(entry, query == nullptr ? 0 : dot(query, shard.Vector(entry.row), shard.stride()), entry.score);
+      add(entry, query_.has_value() ? query_->Similarity(shard, entry.row) : 0, entry.score);
     }
     for (size_t i = 0; i < parts_.size(); i++) hits->shards.push_back(parts_[i].Report(candidates[i]));
   }
 
   const Moment& moment_;
   const SearchRequest& request_;
-  const AlignedQuery query_;
+  std::optional<NearQuery> query_;
   const std::vector<std::vector<QueryTerm>> groups_;
   std::deque<ShardSearch> parts_;
   std::vector<std::pair<Scored, float>> near_;  // with their lexical score

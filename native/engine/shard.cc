@@ -27,7 +27,11 @@ Status DocumentInput::Check(uint32_t dimensions) {
 }
 
 Shard::Shard(uint32_t dimensions)
-    : dimensions_(dimensions), stride_(PaddedDimensions(dimensions)), vectors_(stride_), graph_(vectors_, stride_) {}
+    : dimensions_(dimensions),
+      stride_(PaddedDimensions(dimensions)),
+      vectors_(stride_),
+      codes_(dimensions),
+      graph_(codes_) {}
 
 uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
   const uint32_t slot = slots_.load(std::memory_order_relaxed);
@@ -35,6 +39,7 @@ uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
   const uint32_t rows = firstRow + rowCount;
   documents_.Reserve(size_t{slot} + 1);
   vectors_.Reserve(rows);
+  codes_.Reserve(rows);
   facts_.Reserve(rows);
   live_.Reserve((size_t{rows} + 63) / 64);
   graph_.Reserve(rows);
@@ -76,6 +81,7 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
   for (uint32_t i = 0; i < document.rowCount; i++) {
     const uint32_t row = document.firstRow + i;
     std::memcpy(vectors_.Row(row), &input.vectors[size_t{i} * dimensions_], dimensions_ * sizeof(float));
+    codes_.Set(row, vectors_.Row(row));
     uint32_t bodyLength = 0;
     for (uint32_t end = input.block.EntriesOf(i); end > 0; end--, entry++) {
       bodyLength += entry->body;
@@ -186,6 +192,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
       rowMap[old.firstRow + i] = row;
       facts_[row].bodyLength = source.facts_[old.firstRow + i].bodyLength;
       std::memcpy(vectors_.Row(row), source.vectors_.Row(old.firstRow + i), stride_ * sizeof(float));
+      std::memcpy(codes_.Row(row), source.codes_.Row(old.firstRow + i), codes_.codec().stride());
     }
     document.bodyLength = old.bodyLength;
     document.death.store(kNever, std::memory_order_release);
@@ -258,6 +265,7 @@ void Shard::RestoreRow(uint32_t row, uint32_t bodyLength, const void* vector) {
   facts_[row].bodyLength = bodyLength;
   documents_[facts_[row].slot].bodyLength += bodyLength;
   std::memcpy(vectors_.Row(row), vector, dimensions_ * sizeof(float));
+  codes_.Set(row, vectors_.Row(row));
 }
 
 Shard::Change Shard::LiveTotals() const {
@@ -275,7 +283,7 @@ Shard::Memory Shard::MemoryBytes() const {
   const size_t rows = Rows();
   const size_t slots = Slots();
   Memory memory;
-  memory.vectors = vectors_.BytesOf(rows);
+  memory.vectors = vectors_.BytesOf(rows) + codes_.BytesOf(rows);
   memory.graph = graph_.Bytes(static_cast<uint32_t>(rows));
   memory.postings = postings_.Bytes();
   memory.attributes = attributes_.Bytes();

@@ -50,8 +50,8 @@ struct RowFacts {
 };
 
 inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
-// Beyond it a document is refused; below it row numbers + 1 fit into a link.
-inline constexpr uint64_t kRowsMax = uint64_t{0xff000000};
+// Beyond it a document is refused.
+inline constexpr uint64_t kRowsMax = GraphPool::kRowsEnd - 1;
 
 // Rows and slots are only ever appended; what dies stays until the collection replaces the whole shard by a
 // compacted one. Readers take no lock. Of the writing functions, those that say so need the writer's lock of the
@@ -69,6 +69,10 @@ class Shard {
   const DocumentSlot& Document(uint32_t slot) const { return documents_[slot]; }
   const RowFacts& Facts(uint32_t row) const { return facts_[row]; }
   const float* Vector(uint32_t row) const { return vectors_.Row(row); }
+  void PrefetchVector(uint32_t row) const {
+    for (size_t i = 0; i < stride_; i += kRowAlignment) __builtin_prefetch(Vector(row) + i);
+  }
+  const CodeArray& codes() const { return codes_; }
   const Graph& graph() const { return graph_; }
   const Postings& postings() const { return postings_; }
   const AttributeIndex& attributes() const { return attributes_; }
@@ -129,7 +133,7 @@ class Shard {
   uint64_t DeadDocuments() const { return deadDocuments_.load(std::memory_order_relaxed); }
 
   struct Memory {
-    size_t vectors = 0;
+    size_t vectors = 0;  // exact rows and codes
     size_t graph = 0;
     size_t postings = 0;
     size_t attributes = 0;
@@ -153,7 +157,8 @@ class Shard {
 
   const uint32_t dimensions_;
   const size_t stride_;
-  BlockArray<float> vectors_;
+  BlockArray<float> vectors_;  // exact, read for the best rows only
+  CodeArray codes_;            // what searches read
   BlockArray<RowFacts> facts_;
   BlockArray<std::atomic<uint64_t>> live_;  // one bit per row
   BlockArray<DocumentSlot> documents_;

@@ -7,9 +7,9 @@ ShardView::ShardView(uint32_t number, const Moment& moment, const SearchRequest&
   if (request.filter.has_value()) EvaluateFilter(*request.filter);
 }
 
-Scored ShardView::Identify(uint32_t row, float score) const {
-  const DocumentSlot& document = shard_.Document(shard_.Facts(row).slot);
-  return {score, static_cast<double>(document.version), row - document.firstRow, row, number_};
+Scored Identify(const Shard& shard, uint32_t number, uint32_t row, float score) {
+  const DocumentSlot& document = shard.Document(shard.Facts(row).slot);
+  return {score, static_cast<double>(document.version), row - document.firstRow, row, number};
 }
 
 void ShardView::EvaluateFilter(const FilterProgram& filter) {

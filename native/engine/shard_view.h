@@ -11,6 +11,9 @@
 
 namespace quarry {
 
+// The row of shard `number` with its document's names for it.
+Scored Identify(const Shard& shard, uint32_t number, uint32_t row, float score);
+
 // The filter is evaluated once, when the view is made; both sides of the search ask the view.
 class ShardView {
  public:
@@ -28,7 +31,7 @@ class ShardView {
   bool Visible(uint32_t row) const { return shard_.RowVisible(row, epoch_); }
   // For a visible row: whether it matches the filter.
   bool Matches(uint32_t row) const { return !filtered() || filtered_->rows.Has(row); }
-  Scored Identify(uint32_t row, float score) const;
+  Scored Identify(uint32_t row, float score) const { return quarry::Identify(shard_, number_, row, score); }
 
  private:
   struct FilteredRows {

@@ -1,14 +1,15 @@
 #include "engine/vector_search.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
-
-#include "engine/kernels.h"
 
 namespace quarry {
 namespace {
 
-constexpr uint32_t kStopEvery = 1024;  // scanned rows between two looks at the clock
+constexpr size_t kScanStep = 1024;  // scanned rows between two looks at the clock
+// A graph search that has computed so many distances per kept row will not be cheaper than the scan any more.
+constexpr uint64_t kDistancesPerEffortMax = 64;
 
 // Working memory of one thread.
 GraphScratch& ThreadScratch() {
@@ -18,75 +19,125 @@ GraphScratch& ThreadScratch() {
 
 class VectorSearch {
  public:
-  VectorSearch(const ShardView& view, const SearchRequest& request, NearRows* near)
-      : view_(view), shard_(view.shard()), request_(request), near_(near) {}
+  VectorSearch(const ShardView& view, const SearchRequest& request, const NearQuery& query, NearRows* near)
+      : view_(view),
+        shard_(view.shard()),
+        request_(request),
+        query_(query),
+        proposed_(ProposedRows(request.vectorCandidates)),
+        near_(near),
+        scratch_(ThreadScratch()) {}
 
-  Status Find(const float* query) {
-    const bool filtered = view_.filtered();
-    const uint64_t rows = shard_.Rows();
+  Status Find() {
     const uint64_t matching = view_.Candidates();
     if (matching == 0) return {};
+    if (matching <= kExactRowsMax ? request_.scanning != Scanning::kNever : request_.scanning == Scanning::kAlways) {
+      return ScanExactly();
+    }
     const uint32_t effort =
         std::max(request_.effort != 0 ? request_.effort : kDefaultEffort, request_.vectorCandidates);
-    if (ScanIsBetter(matching, rows, effort)) return Scan(query);
+    if (ScanIsBetter(matching, effort)) return ScanCodes();
+    return Walk(matching, effort);
+  }
+
+ private:
+  bool ScanIsBetter(uint64_t matching, uint64_t effort) const {
+    if (request_.scanning == Scanning::kNever) return false;
+    return matching <= kScannedRowsPerEffort * effort || (view_.filtered() && matching <= kScanRowsMax);
+  }
+
+  Status Walk(uint64_t matching, uint32_t effort) {
+    const bool filtered = view_.filtered();
     near_->strategy = filtered ? Strategy::kFilteredGraph : Strategy::kGraph;
     Status stopped;
     const auto stop = [&] {
       stopped = request_.patience.Check();
       return !stopped.ok();
     };
-    // Where matching rows lie far from the query the graph costs more than expected: then the scan takes over.
-    const Graph::Query ask{query, effort, request_.scanning == Scanning::kNever ? UINT64_MAX : matching / 2};
-    GraphScratch& scratch = ThreadScratch();
-    const auto outcome = filtered ? shard_.graph().Search(
-                                        ask, &scratch, [&](uint32_t row) { return view_.Matching().Has(row); }, stop)
-                                  : shard_.graph().Search(
-                                        ask, &scratch, [&](uint32_t row) { return view_.Visible(row); }, stop);
+    const bool unbounded = request_.scanning == Scanning::kNever;
+    const Graph::Query ask{query_.coded().view(), effort, unbounded ? UINT64_MAX : kDistancesPerEffortMax * effort};
+    const Graph& graph = shard_.graph();
+    const auto outcome = filtered ? graph.SearchMatching(
+                                        ask, &scratch_, [&](uint32_t row) { return view_.Matching().Has(row); }, stop)
+                                  : graph.Search(
+                                        ask, &scratch_, [&](uint32_t row) { return view_.Visible(row); }, stop);
     if (outcome == Graph::Outcome::kStopped) return stopped;
-    const bool tooFew = filtered && scratch.results.size() < std::min<uint64_t>(request_.vectorCandidates, matching);
-    if (outcome == Graph::Outcome::kBudget || tooFew) return Scan(query);
-    auto& results = scratch.results;
-    std::sort(results.begin(), results.end(), NearerThan);
-    if (results.size() > request_.vectorCandidates) results.resize(request_.vectorCandidates);
-    for (const Near& near : results) near_->rows.push_back(view_.Identify(near.row, near.similarity));
+    // Where matching rows lie far from the query the graph does not get there, or only at a price.
+    const bool tooFew = filtered && scratch_.results.size() < std::min<uint64_t>(effort, matching);
+    if (outcome == Graph::Outcome::kBudget || tooFew) return ScanCodes();
+    for (size_t i = 0; i < std::min<size_t>(proposed_, scratch_.results.size()); i++) Propose(scratch_.results[i]);
     return {};
   }
 
- private:
-  // What the graph would cost grows with rows / matching, what the scan costs with matching.
-  bool ScanIsBetter(uint64_t matching, uint64_t rows, uint64_t effort) const {
-    if (request_.scanning != Scanning::kByCost) return request_.scanning == Scanning::kAlways;
-    return matching <= kScanRowsMax || matching * matching <= kScannedRowsPerResult * effort * rows;
+  void Propose(const Near& near) {
+    near_->rows.push_back({query_.coded().Similarity(near.score), near.row, view_.number()});
   }
 
-  Status Scan(const float* query) {
-    const bool filtered = view_.filtered();
-    near_->strategy = filtered ? Strategy::kFilteredScan : Strategy::kScan;
-    const auto dot = BestKernels().dot;
-    BestHeap best(request_.vectorCandidates);
+  // Calls visit(rows) for all rows that may be in the answer, kScanStep at a time.
+  template <class Visit>
+  Status ForEachStep(const Visit& visit) {
+    near_->strategy = view_.filtered() ? Strategy::kFilteredScan : Strategy::kScan;
+    auto& rows = scratch_.unseen;
+    rows.clear();
     Status stopped;
-    uint32_t scanned = 0;
-    const auto visit = [&](uint32_t row) {
-      const float similarity = dot(query, shard_.Vector(row), shard_.stride());
-      if (best.WouldTake(similarity)) best.Offer(view_.Identify(row, similarity));
-      if (++scanned % kStopEvery == 0) stopped = request_.patience.Check();
+    const auto add = [&](size_t row) {
+      rows.push_back(static_cast<uint32_t>(row));
+      if (rows.size() < kScanStep) return true;
+      visit(rows);
+      rows.clear();
+      stopped = request_.patience.Check();
       return stopped.ok();
     };
-    if (filtered) {
-      view_.Matching().ForEach([&](size_t row) { return visit(static_cast<uint32_t>(row)); });
+    if (view_.filtered()) {
+      view_.Matching().ForEach(add);
     } else {
-      for (uint32_t row = 0, rows = shard_.Rows(); row < rows; row++) {
-        if (view_.Visible(row) && !visit(row)) break;
+      for (uint32_t row = 0, end = shard_.Rows(); row < end; row++) {
+        if (view_.Visible(row) && !add(row)) break;
       }
     }
-    near_->rows = std::move(best.entries());
+    visit(rows);
     return stopped;
+  }
+
+  Status ScanCodes() {
+    GraphPool& pool = scratch_.pool;
+    pool.Reset(proposed_);
+    Status status = ForEachStep([&](const std::vector<uint32_t>& rows) {
+      shard_.codes().Compare(query_.coded().view(), rows, [&](Near near) {
+        if (pool.Wants(near.score)) pool.Add(near, true);
+      });
+    });
+    pool.CopyAccepted(&scratch_.results);
+    for (const Near& near : scratch_.results) Propose(near);
+    return status;
+  }
+
+  Status ScanExactly() {
+    auto& best = near_->rows;  // a heap, farthest on top
+    const auto nearer = [](const NearRow& left, const NearRow& right) {
+      return left.similarity != right.similarity ? left.similarity > right.similarity : left.row < right.row;
+    };
+    return ForEachStep([&](const std::vector<uint32_t>& rows) {
+      for (const uint32_t row : rows) {
+        const NearRow near{query_.Similarity(shard_, row), row, view_.number()};
+        if (best.size() == proposed_) {
+          if (!nearer(near, best.front())) continue;
+          std::pop_heap(best.begin(), best.end(), nearer);
+          best.pop_back();
+        }
+        best.push_back(near);
+        std::push_heap(best.begin(), best.end(), nearer);
+      }
+    });
   }
 
   const ShardView& view_;
   const Shard& shard_;
   const SearchRequest& request_;
+  const NearQuery& query_;
+  const uint32_t proposed_;
   NearRows* const near_;
+  GraphScratch& scratch_;
 };
 
 }  // namespace
@@ -102,9 +153,40 @@ const char* StrategyName(Strategy strategy) {
   return "unknown";
 }
 
-Status FindNear(const ShardView& view, const SearchRequest& request, const float* query, NearRows* near) {
+NearQuery::NearQuery(const std::vector<float>& vector, const Codec& codec)
+    : exact_(PaddedDimensions(vector.size()) * sizeof(float)), coded_(codec.Query(vector.data())) {
+  std::memcpy(exact_.As<float>(), vector.data(), vector.size() * sizeof(float));
+}
+
+Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery* query, NearRows* near) {
   if (query == nullptr || request.vectorCandidates == 0) return {};
-  return VectorSearch(view, request, near).Find(query);
+  return VectorSearch(view, request, *query, near).Find();
+}
+
+std::vector<Scored> ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted,
+                                  std::vector<NearRow>* proposed) {
+  const auto nearer = [](const NearRow& left, const NearRow& right) { return left.similarity > right.similarity; };
+  const auto shardOf = [&](const NearRow& near) -> const Shard& { return *(*moment.shards)[near.shard]; };
+  const size_t compared = ProposedRows(wanted);
+  if (proposed->size() > compared) {
+    const auto end = proposed->begin() + static_cast<std::ptrdiff_t>(compared);
+    std::nth_element(proposed->begin(), end, proposed->end(), nearer);
+    proposed->resize(compared);
+  }
+  for (size_t i = 0; i < proposed->size(); i++) {
+    if (i + 1 < proposed->size()) shardOf((*proposed)[i + 1]).PrefetchVector((*proposed)[i + 1].row);
+    NearRow& near = (*proposed)[i];
+    near.similarity = query.Similarity(shardOf(near), near.row);
+  }
+  std::sort(proposed->begin(), proposed->end(), nearer);
+  // Of equally near rows the version and the chunk decide, so all of them are looked up.
+  std::vector<Scored> nearest;
+  for (const NearRow& near : *proposed) {
+    if (nearest.size() >= wanted && near.similarity < nearest.back().score) break;
+    nearest.push_back(Identify(shardOf(near), near.shard, near.row, near.similarity));
+  }
+  KeepBest(&nearest, wanted);
+  return nearest;
 }
 
 }  // namespace quarry

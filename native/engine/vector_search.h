@@ -1,9 +1,11 @@
 // The nearest rows of one shard.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "engine/codes.h"
 #include "engine/ranking.h"
 #include "engine/search_request.h"
 #include "engine/shard_view.h"
@@ -16,19 +18,50 @@ enum class Strategy { kNone, kScan, kGraph, kFilteredScan, kFilteredGraph };
 const char* StrategyName(Strategy strategy);
 
 inline constexpr uint32_t kDefaultEffort = 128;
-// So few rows are scanned, whatever the effort: no slower than the graph, and exact.
-inline constexpr uint64_t kScanRowsMax = 2048;
-// A graph search computes about 12 distances per kept row and share of matching rows, and one of them, at a random
-// place in memory, costs about as much as four in a scan (measured with 256 dimensions, AVX-512).
-inline constexpr uint64_t kScannedRowsPerResult = 48;
+// So few rows are compared exactly at once: that costs less than a search of the graph.
+inline constexpr uint64_t kExactRowsMax = 512;
+// So few rows that match a filter are scanned, whatever the effort: no slower than the graph.
+inline constexpr uint64_t kScanRowsMax = 4096;
+// Without a filter, a graph search costs about as much as scanning this many rows per kept row.
+inline constexpr uint64_t kScannedRowsPerEffort = 12;
+
+// The vector of a query in both forms that rows are compared with.
+class NearQuery {
+ public:
+  NearQuery(const std::vector<float>& vector, const Codec& codec);
+
+  // Padded and aligned like a row of a shard.
+  const float* exact() const { return exact_.As<float>(); }
+  const CodedQuery& coded() const { return coded_; }
+  // The cosine with a row of the shard.
+  float Similarity(const Shard& shard, uint32_t row) const {
+    return ActiveKernels().dot(exact(), shard.Vector(row), shard.stride());
+  }
+
+ private:
+  AlignedBytes exact_;
+  CodedQuery coded_;
+};
+
+struct NearRow {
+  float similarity;  // up to the rounding of codes; comparable between all shards of a collection
+  uint32_t row;
+  uint32_t shard;
+};
 
 struct NearRows {
-  std::vector<Scored> rows;  // by cosine, in no promised order
+  std::vector<NearRow> rows;  // in no promised order
   Strategy strategy = Strategy::kNone;
 };
 
-// At most request.vectorCandidates rows of the view nearest to `query`, which is padded and aligned like a row of the
-// shard; null: none.
-Status FindNear(const ShardView& view, const SearchRequest& request, const float* query, NearRows* near);
+// How many rows the codes have to propose so that the exact cosine can choose the `wanted` nearest among them.
+inline constexpr uint32_t ProposedRows(uint32_t wanted) { return std::max(20U, 2 * wanted); }
+
+// At most ProposedRows(request.vectorCandidates) visible rows that match, nearest to the query; null: none.
+Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery* query, NearRows* near);
+
+// The best `wanted` of the rows proposed by all shards of the moment, with their exact cosines.
+std::vector<Scored> ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted,
+                                  std::vector<NearRow>* proposed);
 
 }  // namespace quarry

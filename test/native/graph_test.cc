@@ -1,6 +1,8 @@
 #include "engine/graph.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <vector>
@@ -14,15 +16,17 @@ namespace {
 constexpr uint32_t kDimensions = 32;
 
 struct Sample {
-  BlockArray<float> vectors{kDimensions};
-  Graph graph{vectors, kDimensions};
-  uint32_t rows = 0;
+  std::vector<std::vector<float>> vectors;
+  CodeArray codes{kDimensions};
+  Graph graph{codes};
 
+  uint32_t Rows() const { return static_cast<uint32_t>(vectors.size()); }
   void Add(const std::vector<float>& vector) {
-    vectors.Reserve(rows + 1);
-    graph.Reserve(rows + 1);
-    std::copy(vector.begin(), vector.end(), vectors.Row(rows));
-    rows++;
+    const uint32_t row = Rows();
+    codes.Reserve(row + 1);
+    graph.Reserve(row + 1);
+    codes.Set(row, vector.data());
+    vectors.push_back(vector);
   }
   void InsertAll(uint32_t threads) {
     std::atomic<uint32_t> next{0};
@@ -30,35 +34,39 @@ struct Sample {
     for (uint32_t i = 0; i < threads; i++) {
       workers.emplace_back([&] {
         GraphScratch scratch;
-        for (uint32_t row = next++; row < rows; row = next++) graph.Insert(row, &scratch);
+        for (uint32_t row = next++; row < Rows(); row = next++) graph.Insert(row, &scratch);
       });
     }
     for (auto& worker : workers) worker.join();
   }
   float Similarity(const std::vector<float>& query, uint32_t row) const {
-    return ScalarKernels()->dot(query.data(), vectors.Row(row), kDimensions);
+    return std::inner_product(query.begin(), query.end(), vectors[row].begin(), 0.0F);
+  }
+  // The rows in the order of their similarity, `count` of them.
+  std::vector<uint32_t> Ranked(const std::vector<float>& query, std::vector<uint32_t> all, size_t count) const {
+    std::vector<std::pair<float, uint32_t>> ranked;
+    for (const uint32_t row : all) ranked.emplace_back(-Similarity(query, row), row);
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<uint32_t> best;
+    for (size_t i = 0; i < std::min(count, ranked.size()); i++) best.push_back(ranked[i].second);
+    return best;
   }
   template <class Accept>
   std::vector<uint32_t> Exact(const std::vector<float>& query, size_t count, const Accept& accept) const {
-    std::vector<Near> all;
-    for (uint32_t row = 0; row < rows; row++) {
-      if (accept(row)) all.push_back({Similarity(query, row), row});
+    std::vector<uint32_t> all;
+    for (uint32_t row = 0; row < Rows(); row++) {
+      if (accept(row)) all.push_back(row);
     }
-    std::sort(all.begin(), all.end(), NearerThan);
-    std::vector<uint32_t> best;
-    for (size_t i = 0; i < std::min(count, all.size()); i++) best.push_back(all[i].row);
-    return best;
+    return Ranked(query, all, count);
   }
   template <class Accept>
   std::vector<uint32_t> Find(const std::vector<float>& query, size_t count, uint32_t effort, const Accept& accept) {
-    alignas(64) float aligned[kDimensions];
-    std::copy(query.begin(), query.end(), aligned);
+    const CodedQuery coded = codes.codec().Query(query.data());
     GraphScratch scratch;
-    graph.Search({aligned, effort, UINT64_MAX}, &scratch, accept, [] { return false; });
-    std::sort(scratch.results.begin(), scratch.results.end(), NearerThan);
-    std::vector<uint32_t> best;
-    for (size_t i = 0; i < std::min(count, scratch.results.size()); i++) best.push_back(scratch.results[i].row);
-    return best;
+    graph.Search({coded.view(), effort, UINT64_MAX}, &scratch, accept, [] { return false; });
+    std::vector<uint32_t> found;
+    for (const Near& near : scratch.results) found.push_back(near.row);
+    return Ranked(query, found, count);
   }
   template <class Accept>
   double Recall(test::Cloud* cloud, uint32_t effort, const Accept& accept) {
@@ -95,6 +103,78 @@ TEST("a graph search that may accept only some rows still finds the nearest of t
   CHECK(sample.Recall(&cloud, 64, [](uint32_t row) { return row % 40 < 6; }) >= 0.95);
 }
 
+TEST("a filtered graph search finds the nearest matching rows, or says that it cannot") {
+  Sample sample;
+  test::Cloud cloud(kDimensions, 40, 8);
+  for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
+  sample.InsertAll(2);
+  struct Case {
+    const char* title;
+    std::function<bool(uint32_t)> accept;
+    bool walks;  // whether most searches end in the graph
+  };
+  const Case cases[] = {
+      {"one in two", [](uint32_t row) { return row / 40 % 2 == 0; }, true},
+      {"one in ten", [](uint32_t row) { return row / 40 % 10 == 0; }, true},
+      {"one in fifty", [](uint32_t row) { return row / 40 % 50 == 0; }, false},
+      {"half of the clusters", [](uint32_t row) { return row % 40 < 20; }, false},
+      {"a tenth of the clusters", [](uint32_t row) { return row % 40 < 4; }, false},
+  };
+  for (const Case& example : cases) {
+    size_t hits = 0;
+    size_t wanted = 0;
+    size_t walked = 0;
+    for (int i = 0; i < 100; i++) {
+      const auto vector = cloud.Next();
+      const CodedQuery query = sample.codes.codec().Query(vector.data());
+      GraphScratch scratch;
+      const auto outcome =
+          sample.graph.SearchMatching({query.view(), 64, 2000}, &scratch, example.accept, [] { return false; });
+      if (outcome == Graph::Outcome::kBudget) continue;
+      walked++;
+      std::vector<uint32_t> found;
+      for (const Near& near : scratch.results) {
+        CHECK(example.accept(near.row));
+        found.push_back(near.row);
+      }
+      const auto best = sample.Ranked(vector, found, 10);
+      for (const uint32_t row : sample.Exact(vector, 10, example.accept)) {
+        hits += std::find(best.begin(), best.end(), row) != best.end() ? 1 : 0;
+        wanted++;
+      }
+    }
+    CHECK(static_cast<double>(hits) >= 0.95 * static_cast<double>(wanted));
+    CHECK((walked >= 60) == example.walks);
+  }
+}
+
+TEST("a pool keeps the best accepted rows, those between them, and hands out each once") {
+  test::Random random(9);
+  for (int round = 0; round < 200; round++) {
+    const uint32_t effort = 1 + test::Below(&random, 20);
+    GraphPool pool;
+    pool.Reset(effort);
+    std::vector<Near> accepted;
+    std::set<uint32_t> handedOut;
+    for (uint32_t row = 0; row < 200; row++) {
+      const Near near{static_cast<int32_t>(test::Below(&random, 100)) - 50, row};
+      const bool accept = test::Below(&random, 3) != 0;
+      if (accept) accepted.push_back(near);
+      if (pool.Wants(near.score)) pool.Add(near, accept);
+      uint32_t next;
+      if (row % 3 == 0 && pool.Next(&next)) CHECK(handedOut.insert(next).second);
+    }
+    std::stable_sort(accepted.begin(), accepted.end(),
+                     [](const Near& left, const Near& right) { return left.score > right.score; });
+    std::vector<Near> kept;
+    pool.CopyAccepted(&kept);
+    CHECK(kept.size() == effort);
+    for (size_t i = 0; i < kept.size(); i++) CHECK(kept[i].score == accepted[i].score);
+    for (uint32_t next; pool.Next(&next);) CHECK(handedOut.insert(next).second);
+    for (const Near& near : kept) CHECK(handedOut.count(near.row) == 1);
+  }
+}
+
 TEST("many copies of one vector hide neither themselves nor what lies around them") {
   Sample sample;
   test::Cloud cloud(kDimensions, 10, 6);
@@ -113,13 +193,15 @@ TEST("a graph search stops when it is told to and when its budget is spent") {
   test::Cloud cloud(kDimensions, 10, 7);
   for (int i = 0; i < 3000; i++) sample.Add(cloud.Next());
   sample.InsertAll(1);
-  alignas(64) float query[kDimensions] = {1};
+  const CodedQuery query = sample.codes.codec().Query(cloud.Next().data());
   GraphScratch scratch;
   const auto nothing = [](uint32_t) { return false; };
-  CHECK(sample.graph.Search({query, 10, UINT64_MAX}, &scratch, nothing, [] { return true; }) ==
+  CHECK(sample.graph.Search({query.view(), 10, UINT64_MAX}, &scratch, nothing, [] { return true; }) ==
         Graph::Outcome::kStopped);
-  CHECK(sample.graph.Search({query, 10, 100}, &scratch, nothing, [] { return false; }) == Graph::Outcome::kBudget);
-  CHECK(sample.graph.Search({query, 10, UINT64_MAX}, &scratch, nothing, [] { return false; }) == Graph::Outcome::kDone);
+  CHECK(sample.graph.Search({query.view(), 10, 100}, &scratch, nothing, [] { return false; }) ==
+        Graph::Outcome::kBudget);
+  CHECK(sample.graph.Search({query.view(), 10, UINT64_MAX}, &scratch, nothing, [] { return false; }) ==
+        Graph::Outcome::kDone);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engine/kernels.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -7,6 +8,7 @@
 
 #include "check.h"
 #include "engine/checksum.h"
+#include "engine/codes.h"
 
 namespace quarry {
 namespace {
@@ -38,6 +40,54 @@ TEST("every vector kernel gives the dot product of its scalar twin") {
       CHECK(std::abs(result - ScalarKernels()->dot(left[0].values, right[0].values, length)) < 1e-6 * magnitude);
     }
   }
+}
+
+TEST("every code kernel gives exactly the dot product of its scalar twin, at the ends of its range too") {
+  std::mt19937 random(3);
+  for (const size_t length : {64U, 128U, 192U, 384U, 1024U, 4096U}) {
+    AlignedBytes codes(length);
+    AlignedBytes query(length);
+    for (int round = 0; round < 20; round++) {
+      for (size_t i = 0; i < length; i++) {
+        codes.As<uint8_t>()[i] = round == 0 ? 255 : static_cast<uint8_t>(random());
+        query.As<int8_t>()[i] = round == 0 ? -128 : static_cast<int8_t>(random());
+      }
+      const int32_t twin = ScalarKernels()->dotCodes(codes.As<uint8_t>(), query.As<int8_t>(), length);
+      if (round == 0) CHECK(twin == -255 * 128 * static_cast<int32_t>(length));
+      for (const Kernels* set : RunnableKernels().sets) {
+        if (set != nullptr) CHECK(set->dotCodes(codes.As<uint8_t>(), query.As<int8_t>(), length) == twin);
+      }
+    }
+  }
+}
+
+TEST("every counting kernel gives the count of its scalar twin") {
+  std::mt19937_64 random(4);
+  std::vector<uint64_t> left(67), right(67);
+  for (size_t i = 0; i < left.size(); i++) {
+    left[i] = random();
+    right[i] = random();
+  }
+  for (const Kernels* set : RunnableKernels().sets) {
+    if (set == nullptr) continue;
+    for (size_t words = 0; words <= left.size(); words++) {
+      CHECK(set->countCommon(left.data(), right.data(), words) ==
+            ScalarKernels()->countCommon(left.data(), right.data(), words));
+    }
+    CHECK(set->countCommon(left.data(), left.data(), 1) == static_cast<uint64_t>(std::popcount(left[0])));
+  }
+}
+
+TEST("kernels are chosen by name, and a name that this processor cannot run chooses nothing") {
+  CHECK(!UseKernels("avx1024"));
+  CHECK(!UseKernels(""));
+  // The set in use does not change any more once it was asked for.
+  const Kernels* const active = &ActiveKernels();
+  for (const Kernels* set : RunnableKernels().sets) {
+    if (set != nullptr) CHECK(UseKernels(set->name));
+  }
+  CHECK(&ActiveKernels() == active);
+  CHECK(UseKernels("auto"));
 }
 
 TEST("every checksum kernel gives the CRC32C of its scalar twin, at every length and alignment") {

@@ -18,7 +18,7 @@ compile() {
     if [ "$(uname -m)" = x86_64 ]; then
       case "$source" in
         *kernels_avx2.cc) extra="-mavx2 -mfma -msse4.2" ;;
-        *kernels_avx512.cc) extra="-mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma" ;;
+        *kernels_avx512.cc) extra="-mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma" ;;
       esac
     fi
     # shellcheck disable=SC2086 # the flags are several words

@@ -1,0 +1,53 @@
+// The rows of a shard as codes, and comparing many of them with one vector.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/block_array.h"
+#include "engine/codes.h"
+
+namespace quarry {
+
+// A row and how near it is: its score against the query, larger is nearer.
+struct Near {
+  int32_t score;
+  uint32_t row;
+};
+
+// One writer at a time reserves; different rows may be written at once. Readers may use any row that was written
+// before its number was published to them.
+class CodeArray {
+ public:
+  explicit CodeArray(uint32_t dimensions) : codec_(dimensions), rows_(codec_.stride()) {}
+
+  const Codec& codec() const { return codec_; }
+  void Reserve(size_t rows) { rows_.Reserve(rows); }
+  uint8_t* Row(uint32_t row) const { return rows_.Row(row); }
+  void Set(uint32_t row, const float* vector) { codec_.Encode(vector, rows_.Row(row)); }
+  size_t BytesOf(size_t rows) const { return rows_.BytesOf(rows); }
+
+  int32_t Score(const CodeView& query, uint32_t row) const { return codec_.Score(query, rows_.Row(row)); }
+  void Prefetch(uint32_t row) const {
+    const uint8_t* const codes = rows_.Row(row);
+    for (size_t i = 0; i < codec_.stride(); i += 64) __builtin_prefetch(codes + i);
+  }
+  // Calls visit(near) for each of `rows`, which may lie anywhere: codes are fetched ahead.
+  template <class Visit>
+  void Compare(const CodeView& query, const std::vector<uint32_t>& rows, const Visit& visit) const {
+    constexpr size_t kAhead = 4;
+    for (size_t i = 0; i < std::min(kAhead, rows.size()); i++) Prefetch(rows[i]);
+    for (size_t i = 0; i < rows.size(); i++) {
+      if (i + kAhead < rows.size()) Prefetch(rows[i + kAhead]);
+      visit(Near{Score(query, rows[i]), rows[i]});
+    }
+  }
+
+ private:
+  const Codec codec_;
+  BlockArray<uint8_t> rows_;
+};
+
+}  // namespace quarry

@@ -1,0 +1,102 @@
+#include "engine/codes.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "engine/mix.h"
+
+namespace quarry {
+namespace {
+
+// The zero of the codes and the largest distance from it. The code 0 is not used, so that the sign of a code can change.
+constexpr uint8_t kMiddle = 128;
+constexpr float kCodeMax = 127;
+// Coordinates beyond so many standard deviations are cut off: for 8 bits that loses least.
+constexpr float kReach = 4;
+// A block that is not the whole vector is transformed at its start, its end and its start: after that, the shares of
+// any coordinate in all others differ by less than a tenth.
+constexpr size_t kRounds = 3;
+
+size_t RoundsFor(size_t dimensions, size_t block) { return block == dimensions ? 1 : kRounds; }
+
+// The Walsh-Hadamard transform of 2^n floats, without its scale.
+void Transform(float* values, size_t count) {
+  for (size_t half = 1; half < count; half *= 2) {
+    for (size_t start = 0; start < count; start += 2 * half) {
+      float* const low = values + start;
+      float* const high = low + half;
+      for (size_t i = 0; i < half; i++) {
+        const float sum = low[i] + high[i];
+        high[i] = low[i] - high[i];
+        low[i] = sum;
+      }
+    }
+  }
+}
+
+// The nearest code, 1 to 255. Adding one half and cutting off rounds what is positive, and needs no call.
+uint8_t ToCode(float steps) {
+  const float clamped = std::min(kCodeMax, std::max(-kCodeMax, steps));
+  return static_cast<uint8_t>(static_cast<int32_t>(clamped + kMiddle + 0.5F));
+}
+
+}  // namespace
+
+Codec::Codec(uint32_t dimensions)
+    : dimensions_(dimensions),
+      stride_((dimensions + kCodeAlignment - 1) / kCodeAlignment * kCodeAlignment),
+      block_(std::bit_floor(size_t{dimensions})),
+      step_(std::min(1.0F, kReach / std::sqrt(static_cast<float>(dimensions))) / kCodeMax),
+      dotCodes_(ActiveKernels().dotCodes),
+      middle_(stride_) {
+  std::memset(middle_.As<uint8_t>(), kMiddle, stride_);
+  const float scale = 1 / std::sqrt(static_cast<float>(block_));
+  for (size_t i = 0; i < RoundsFor(dimensions_, block_) * block_; i++) {
+    signs_.push_back((Mix(i) & 1) != 0 ? scale : -scale);
+  }
+}
+
+void Codec::Rotate(float* vector) const {
+  const float* signs = signs_.data();
+  for (size_t round = 0; round < RoundsFor(dimensions_, block_); round++, signs += block_) {
+    float* const block = round % 2 == 0 ? vector : vector + (dimensions_ - block_);
+    for (size_t i = 0; i < block_; i++) block[i] *= signs[i];
+    Transform(block, block_);
+  }
+}
+
+void Codec::Encode(const float* vector, uint8_t* codes) const {
+  thread_local std::vector<float> rotated;
+  rotated.assign(vector, vector + dimensions_);
+  Rotate(rotated.data());
+  const float perStep = 1 / step_;
+  for (size_t i = 0; i < dimensions_; i++) codes[i] = ToCode(rotated[i] * perStep);
+  std::memset(codes + dimensions_, kMiddle, stride_ - dimensions_);
+}
+
+CodeView Codec::ViewOf(const int8_t* values) const {
+  return {values, dotCodes_(middle_.As<uint8_t>(), values, stride_)};
+}
+
+CodeView Codec::Centre(const uint8_t* codes, int8_t* values) const {
+  for (size_t i = 0; i < stride_; i++) values[i] = static_cast<int8_t>(codes[i] ^ kMiddle);
+  return ViewOf(values);
+}
+
+CodedQuery Codec::Query(const float* vector) const {
+  std::vector<float> rotated(vector, vector + dimensions_);
+  Rotate(rotated.data());
+  float largest = 0;
+  for (const float value : rotated) largest = std::max(largest, std::abs(value));
+  CodedQuery query(stride_);
+  int8_t* const values = query.values_.As<int8_t>();
+  const float perStep = largest > 0 ? kCodeMax / largest : 0;
+  for (size_t i = 0; i < dimensions_; i++) values[i] = static_cast<int8_t>(ToCode(rotated[i] * perStep) ^ kMiddle);
+  query.view_ = ViewOf(values);
+  query.scale_ = step_ * largest / kCodeMax;
+  return query;
+}
+
+}  // namespace quarry

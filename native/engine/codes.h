@@ -1,0 +1,101 @@
+// Rows as 8-bit codes: what a search reads. The exact rows only decide among the best that it finds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/kernels.h"
+
+namespace quarry {
+
+// A vector that rows of codes are compared with: the signed codes of a row or of a query.
+struct CodeView {
+  const int8_t* values;  // 64-byte aligned, padded with zeros
+  int32_t offset;        // what the middle of the unsigned codes adds to each dot product
+};
+
+// Bytes at the start of a cache line.
+class AlignedBytes {
+ public:
+  AlignedBytes() = default;
+  explicit AlignedBytes(size_t bytes) { Grow(bytes); }
+  // Makes room for at least so many bytes.
+  void Grow(size_t bytes) {
+    if (lines_.size() * sizeof(Line) < bytes) lines_.resize((bytes + sizeof(Line) - 1) / sizeof(Line));
+  }
+  template <class T>
+  T* As() {
+    return reinterpret_cast<T*>(lines_.data());
+  }
+  template <class T>
+  const T* As() const {
+    return reinterpret_cast<const T*>(lines_.data());
+  }
+
+ private:
+  struct alignas(64) Line {
+    uint8_t bytes[64] = {};
+  };
+  std::vector<Line> lines_;
+};
+
+class CodedQuery;
+
+// Turns unit vectors into unsigned bytes, 128 standing for zero, whose dot products are integers that order rows as
+// the cosine does, up to rounding.
+//
+// A vector is rotated first, by random signs and Walsh-Hadamard transforms (Ailon and Chazelle, "The Fast
+// Johnson-Lindenstrauss Transform", 2009). Whatever the model, dimensions that stick out included, each coordinate then
+// lies like a normal number of variance 1 / dimensions, so one scale, known beforehand, fits every vector: it follows
+// from the dimensions alone, and codes of all shards, before and after a compaction, on disk and in memory, compare.
+class Codec {
+ public:
+  explicit Codec(uint32_t dimensions);
+
+  // Bytes of a row.
+  size_t stride() const { return stride_; }
+  // `vector` holds `dimensions` floats; `codes` has room for a row.
+  void Encode(const float* vector, uint8_t* codes) const;
+  CodedQuery Query(const float* vector) const;
+
+  // The codes of a row as something to compare with; `values` has room for a row.
+  CodeView Centre(const uint8_t* codes, int8_t* values) const;
+  // Exact in integers, and the same from either side.
+  int32_t Score(const CodeView& query, const uint8_t* codes) const {
+    return dotCodes_(codes, query.values, stride_) - query.offset;
+  }
+
+ private:
+  void Rotate(float* vector) const;
+  CodeView ViewOf(const int8_t* values) const;
+
+  const uint32_t dimensions_;
+  const size_t stride_;
+  const size_t block_;  // floats transformed at a time: the largest power of two in dimensions_
+  const float step_;    // what one code stands for
+  int32_t (*const dotCodes_)(const uint8_t*, const int8_t*, size_t);
+  std::vector<float> signs_;  // rounds x block_, each scaled so that a round keeps lengths
+  AlignedBytes middle_;       // the codes of the zero vector
+};
+
+// A query in codes, of its own scale.
+class CodedQuery {
+ public:
+  CodedQuery(CodedQuery&&) = default;
+  CodedQuery& operator=(CodedQuery&&) = default;
+
+  const CodeView& view() const { return view_; }
+  // The dot product with the row of that score, up to rounding.
+  float Similarity(int32_t score) const { return static_cast<float>(score) * scale_; }
+
+ private:
+  friend class Codec;
+  explicit CodedQuery(size_t stride) : values_(stride) {}
+
+  AlignedBytes values_;
+  CodeView view_{};
+  float scale_ = 0;
+};
+
+}  // namespace quarry

@@ -1,0 +1,99 @@
+// What a search of the graph keeps in view: the best rows it has met, best first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "engine/code_array.h"
+
+namespace quarry {
+
+// One sorted list is the frontier and the result at once. It holds the best `effort` accepted rows, and between them
+// the rows that are only passed through: beyond the last accepted one nothing is worth a look.
+class GraphPool {
+ public:
+  // Row numbers leave two bits free.
+  static constexpr uint32_t kRowsEnd = uint32_t{1} << 30;
+
+  void Reset(uint32_t effort) {
+    entries_.clear();
+    effort_ = effort;
+    accepted_ = 0;
+    next_ = 0;
+    bound_ = std::numeric_limits<int32_t>::min();
+  }
+
+  // Whether a row of that score would be kept.
+  bool Wants(int32_t score) const { return score > bound_; }
+
+  // Adds a row that is wanted.
+  void Add(Near near, bool accepted) {
+    const size_t at = PlaceOf(near.score);
+    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(at),
+                    {near.score, near.row << 2 | (accepted ? kAccepted : 0)});
+    if (at < next_) next_ = at;
+    if (!accepted || ++accepted_ < effort_) return;
+    if (accepted_ > effort_) {
+      accepted_--;
+      entries_.pop_back();
+    }
+    while ((entries_.back().mark & kAccepted) == 0) entries_.pop_back();
+    bound_ = entries_.back().score;
+  }
+
+  // Hands out every row once, always the best that was not handed out yet; false when none is left.
+  bool Next(uint32_t* row) {
+    while (next_ < entries_.size() && (entries_[next_].mark & kHandedOut) != 0) next_++;
+    if (next_ >= entries_.size()) return false;
+    entries_[next_].mark |= kHandedOut;
+    *row = entries_[next_++].mark >> 2;
+    return true;
+  }
+  // The row that Next would hand out if nothing is added, or one that it handed out.
+  uint32_t Upcoming() const { return entries_[next_ < entries_.size() ? next_ : entries_.size() - 1].mark >> 2; }
+
+  uint32_t accepted() const { return accepted_; }
+  size_t size() const { return entries_.size(); }
+  Near operator[](size_t i) const { return {entries_[i].score, entries_[i].mark >> 2}; }
+
+  // The accepted rows, best first.
+  void CopyAccepted(std::vector<Near>* rows) const {
+    rows->clear();
+    for (const Entry& entry : entries_) {
+      if ((entry.mark & kAccepted) != 0) rows->push_back({entry.score, entry.mark >> 2});
+    }
+  }
+
+ private:
+  static constexpr uint32_t kAccepted = 1;
+  static constexpr uint32_t kHandedOut = 2;
+  struct Entry {
+    int32_t score;
+    uint32_t mark;  // row << 2, and the two flags
+  };
+
+  // Behind the entries of at least that score.
+  size_t PlaceOf(int32_t score) const {
+    size_t low = 0;
+    size_t high = entries_.size();
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (entries_[middle].score >= score) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  std::vector<Entry> entries_;
+  uint32_t effort_ = 0;
+  uint32_t accepted_ = 0;
+  size_t next_ = 0;  // every entry before it was handed out
+  int32_t bound_ = 0;
+};
+
+}  // namespace quarry

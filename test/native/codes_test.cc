@@ -1,0 +1,139 @@
+#include "engine/codes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "check.h"
+#include "engine/code_array.h"
+#include "samples.h"
+
+namespace quarry {
+namespace {
+
+using Vectors = std::vector<std::vector<float>>;
+
+void Normalize(std::vector<float>* vector) {
+  double length = 0;
+  for (const float value : *vector) length += static_cast<double>(value) * value;
+  for (float& value : *vector) value /= static_cast<float>(std::sqrt(length));
+}
+
+double Dot(const std::vector<float>& left, const std::vector<float>& right) {
+  double sum = 0;
+  for (size_t i = 0; i < left.size(); i++) sum += static_cast<double>(left[i]) * right[i];
+  return sum;
+}
+
+// The numbers of the `count` largest.
+std::vector<size_t> Largest(const std::vector<double>& values, size_t count) {
+  std::vector<size_t> order(values.size());
+  for (size_t i = 0; i < order.size(); i++) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](size_t left, size_t right) { return values[left] > values[right]; });
+  order.resize(count);
+  return order;
+}
+
+// How many of the 10 nearest rows are among the 20 that codes propose.
+double RecallOfCodes(const Vectors& rows, const Vectors& queries) {
+  CodeArray codes(static_cast<uint32_t>(rows[0].size()));
+  codes.Reserve(rows.size());
+  for (uint32_t row = 0; row < rows.size(); row++) codes.Set(row, rows[row].data());
+  size_t found = 0;
+  for (const auto& vector : queries) {
+    const CodedQuery query = codes.codec().Query(vector.data());
+    std::vector<double> exact;
+    std::vector<double> coded;
+    for (uint32_t row = 0; row < rows.size(); row++) {
+      exact.push_back(Dot(vector, rows[row]));
+      coded.push_back(codes.Score(query.view(), row));
+    }
+    const auto proposed = Largest(coded, 20);
+    for (const size_t row : Largest(exact, 10)) found += std::count(proposed.begin(), proposed.end(), row);
+  }
+  return static_cast<double>(found) / (10.0 * static_cast<double>(queries.size()));
+}
+
+TEST("codes propose the nearest rows for any number of dimensions") {
+  for (const uint32_t dimensions : {3U, 17U, 64U, 100U, 384U, 1000U}) {
+    test::Cloud cloud(dimensions, 20, dimensions);
+    Vectors rows, queries;
+    for (int i = 0; i < 1500; i++) rows.push_back(cloud.Next());
+    for (int i = 0; i < 30; i++) queries.push_back(cloud.Next());
+    CHECK(RecallOfCodes(rows, queries) >= 0.99);
+  }
+}
+
+TEST("codes propose the nearest rows of a model with outlier dimensions") {
+  constexpr uint32_t kDimensions = 384;
+  test::Cloud cloud(kDimensions, 20, 21);
+  test::Random random(21);
+  // Three dimensions that are twenty times as large as the others in every vector hold most of its length.
+  const auto next = [&] {
+    std::vector<float> vector = cloud.Next();
+    for (const size_t outlier : {5U, 102U, 383U}) {
+      vector[outlier] += 1.0F + 0.05F * static_cast<float>(test::Below(&random, 3));
+    }
+    Normalize(&vector);
+    return vector;
+  };
+  Vectors rows, queries;
+  for (int i = 0; i < 1500; i++) rows.push_back(next());
+  for (int i = 0; i < 30; i++) queries.push_back(next());
+  CHECK(RecallOfCodes(rows, queries) >= 0.99);
+}
+
+TEST("a similarity from codes is the cosine within three thousandths") {
+  for (const uint32_t dimensions : {16U, 384U, 768U}) {
+    test::Cloud cloud(dimensions, 5, 22);
+    CodeArray codes(dimensions);
+    codes.Reserve(1);
+    for (int i = 0; i < 200; i++) {
+      const auto row = cloud.Next();
+      const auto vector = cloud.Next();
+      codes.Set(0, row.data());
+      const CodedQuery query = codes.codec().Query(vector.data());
+      CHECK(std::abs(query.Similarity(codes.Score(query.view(), 0)) - Dot(row, vector)) < 0.003 + 0.1 / dimensions);
+    }
+  }
+}
+
+TEST("the score of two rows is the same from either side, and codes follow from the dimensions alone") {
+  constexpr uint32_t kDimensions = 200;
+  test::Cloud cloud(kDimensions, 3, 23);
+  CodeArray codes(kDimensions);
+  CodeArray others(kDimensions);
+  codes.Reserve(2);
+  others.Reserve(1);
+  const Codec& codec = codes.codec();
+  AlignedBytes first(codec.stride());
+  AlignedBytes second(codec.stride());
+  for (int i = 0; i < 50; i++) {
+    const auto left = cloud.Next();
+    codes.Set(0, left.data());
+    codes.Set(1, cloud.Next().data());
+    const CodeView fromFirst = codec.Centre(codes.Row(0), first.As<int8_t>());
+    const CodeView fromSecond = codec.Centre(codes.Row(1), second.As<int8_t>());
+    CHECK(codes.Score(fromFirst, 1) == codes.Score(fromSecond, 0));
+    others.Set(0, left.data());
+    CHECK(std::memcmp(others.Row(0), codes.Row(0), codec.stride()) == 0);
+  }
+}
+
+TEST("vectors that are zero or far too long have codes too") {
+  CodeArray codes(48);
+  codes.Reserve(2);
+  const std::vector<float> zero(48, 0.0F);
+  std::vector<float> huge(48, 1e30F);
+  codes.Set(0, zero.data());
+  codes.Set(1, huge.data());
+  for (const auto& vector : {zero, huge}) {
+    const CodedQuery query = codes.codec().Query(vector.data());
+    CHECK(codes.Score(query.view(), 0) == 0);
+    CHECK(codes.Score(query.view(), 1) >= 0);
+  }
+}
+
+}  // namespace
+}  // namespace quarry
