@@ -21,18 +21,29 @@ constexpr size_t kRounds = 3;
 
 size_t RoundsFor(size_t dimensions, size_t block) { return block == dimensions ? 1 : kRounds; }
 
-// The Walsh-Hadamard transform of 2^n floats, without its scale.
+// The Walsh-Hadamard transform of 2^n floats, without its scale, two levels at a time.
 void Transform(float* values, size_t count) {
-  for (size_t half = 1; half < count; half *= 2) {
-    for (size_t start = 0; start < count; start += 2 * half) {
-      float* const low = values + start;
-      float* const high = low + half;
+  size_t half = 1;
+  for (; half * 4 <= count; half *= 4) {
+    for (size_t start = 0; start < count; start += 4 * half) {
+      float* const at = values + start;
       for (size_t i = 0; i < half; i++) {
-        const float sum = low[i] + high[i];
-        high[i] = low[i] - high[i];
-        low[i] = sum;
+        const float a = at[i] + at[i + half];
+        const float b = at[i] - at[i + half];
+        const float c = at[i + 2 * half] + at[i + 3 * half];
+        const float d = at[i + 2 * half] - at[i + 3 * half];
+        at[i] = a + c;
+        at[i + half] = b + d;
+        at[i + 2 * half] = a - c;
+        at[i + 3 * half] = b - d;
       }
     }
+  }
+  if (half == count) return;
+  for (size_t i = 0; i < half; i++) {
+    const float sum = values[i] + values[i + half];
+    values[i + half] = values[i] - values[i + half];
+    values[i] = sum;
   }
 }
 
@@ -76,26 +87,16 @@ void Codec::Encode(const float* vector, uint8_t* codes) const {
   std::memset(codes + dimensions_, kMiddle, stride_ - dimensions_);
 }
 
-CodeView Codec::ViewOf(const int8_t* values) const {
+CodeView Codec::Centre(const uint8_t* codes, int8_t* values) const {
+  for (size_t i = 0; i < stride_; i++) values[i] = static_cast<int8_t>(codes[i] ^ kMiddle);
   return {values, dotCodes_(middle_.As<uint8_t>(), values, stride_)};
 }
 
-CodeView Codec::Centre(const uint8_t* codes, int8_t* values) const {
-  for (size_t i = 0; i < stride_; i++) values[i] = static_cast<int8_t>(codes[i] ^ kMiddle);
-  return ViewOf(values);
-}
-
 CodedQuery Codec::Query(const float* vector) const {
-  std::vector<float> rotated(vector, vector + dimensions_);
-  Rotate(rotated.data());
-  float largest = 0;
-  for (const float value : rotated) largest = std::max(largest, std::abs(value));
-  CodedQuery query(stride_);
-  int8_t* const values = query.values_.As<int8_t>();
-  const float perStep = largest > 0 ? kCodeMax / largest : 0;
-  for (size_t i = 0; i < dimensions_; i++) values[i] = static_cast<int8_t>(ToCode(rotated[i] * perStep) ^ kMiddle);
-  query.view_ = ViewOf(values);
-  query.scale_ = step_ * largest / kCodeMax;
+  CodedQuery query;
+  query.values_.Grow(stride_);
+  Encode(vector, query.values_.As<uint8_t>());
+  query.view_ = Centre(query.values_.As<uint8_t>(), query.values_.As<int8_t>());
   return query;
 }
 

@@ -11,8 +11,8 @@ namespace quarry {
 
 // A vector that rows of codes are compared with: the signed codes of a row or of a query.
 struct CodeView {
-  const int8_t* values;  // 64-byte aligned, padded with zeros
-  int32_t offset;        // what the middle of the unsigned codes adds to each dot product
+  const int8_t* values = nullptr;  // 64-byte aligned, padded with zeros
+  int32_t offset = 0;              // what the middle of the unsigned codes adds to each dot product
 };
 
 // Bytes at the start of a cache line.
@@ -40,7 +40,20 @@ class AlignedBytes {
   std::vector<Line> lines_;
 };
 
-class CodedQuery;
+// A query's vector as codes.
+class CodedQuery {
+ public:
+  CodedQuery() = default;
+  CodedQuery(CodedQuery&&) = default;
+  CodedQuery& operator=(CodedQuery&&) = default;
+
+  const CodeView& view() const { return view_; }
+
+ private:
+  friend class Codec;
+  AlignedBytes values_;
+  CodeView view_;
+};
 
 // Turns unit vectors into unsigned bytes, 128 standing for zero, whose dot products are integers that order rows as
 // the cosine does, up to rounding.
@@ -65,10 +78,11 @@ class Codec {
   int32_t Score(const CodeView& query, const uint8_t* codes) const {
     return dotCodes_(codes, query.values, stride_) - query.offset;
   }
+  // The cosine of two vectors of that score, up to rounding.
+  float Similarity(int32_t score) const { return static_cast<float>(score) * step_ * step_; }
 
  private:
   void Rotate(float* vector) const;
-  CodeView ViewOf(const int8_t* values) const;
 
   const uint32_t dimensions_;
   const size_t stride_;
@@ -77,25 +91,6 @@ class Codec {
   int32_t (*const dotCodes_)(const uint8_t*, const int8_t*, size_t);
   std::vector<float> signs_;  // rounds x block_, each scaled so that a round keeps lengths
   AlignedBytes middle_;       // the codes of the zero vector
-};
-
-// A query in codes, of its own scale.
-class CodedQuery {
- public:
-  CodedQuery(CodedQuery&&) = default;
-  CodedQuery& operator=(CodedQuery&&) = default;
-
-  const CodeView& view() const { return view_; }
-  // The dot product with the row of that score, up to rounding.
-  float Similarity(int32_t score) const { return static_cast<float>(score) * scale_; }
-
- private:
-  friend class Codec;
-  explicit CodedQuery(size_t stride) : values_(stride) {}
-
-  AlignedBytes values_;
-  CodeView view_{};
-  float scale_ = 0;
 };
 
 }  // namespace quarry

@@ -69,6 +69,8 @@ class Shard {
   const DocumentSlot& Document(uint32_t slot) const { return documents_[slot]; }
   const RowFacts& Facts(uint32_t row) const { return facts_[row]; }
   const float* Vector(uint32_t row) const { return vectors_.Row(row); }
+  void PrefetchFacts(uint32_t row) const { __builtin_prefetch(facts_.Row(row)); }
+  void PrefetchDocument(uint32_t row) const { __builtin_prefetch(documents_.Row(facts_[row].slot)); }
   void PrefetchVector(uint32_t row) const {
     for (size_t i = 0; i < stride_; i += kRowAlignment) __builtin_prefetch(Vector(row) + i);
   }

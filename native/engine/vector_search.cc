@@ -70,7 +70,7 @@ class VectorSearch {
   }
 
   void Propose(const Near& near) {
-    near_->rows.push_back({query_.coded().Similarity(near.score), near.row, view_.number()});
+    near_->rows.push_back({shard_.codes().codec().Similarity(near.score), near.row, view_.number()});
   }
 
   // Calls visit(rows) for all rows that may be in the answer, kScanStep at a time.
@@ -173,9 +173,11 @@ std::vector<Scored> ChooseNearest(const Moment& moment, const NearQuery& query, 
     std::nth_element(proposed->begin(), end, proposed->end(), nearer);
     proposed->resize(compared);
   }
+  for (const NearRow& near : *proposed) shardOf(near).PrefetchFacts(near.row);
   for (size_t i = 0; i < proposed->size(); i++) {
     if (i + 1 < proposed->size()) shardOf((*proposed)[i + 1]).PrefetchVector((*proposed)[i + 1].row);
     NearRow& near = (*proposed)[i];
+    shardOf(near).PrefetchDocument(near.row);
     near.similarity = query.Similarity(shardOf(near), near.row);
   }
   std::sort(proposed->begin(), proposed->end(), nearer);
