@@ -38,6 +38,7 @@ export const limits = {
   bufferedReplyBytesMax: 65_536,
   fileChunkBytes: 262_144,
   jsonValuesMax: 4_000_000,
+  jsonMembersMax: 65_536,
   uploadMsMax: 3_600_000,
   multipartFieldBytesMax: 131_072,
   multipartFieldsMax: 16,

@@ -9,6 +9,8 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const comma = 0x2c;
+/** Where the count of a list starts. */
+const listCommas = -(2 ** 31);
 
 function malformed(msg: string): AppError {
   return invalidField(['body'], msg, 'json_invalid');
@@ -16,8 +18,9 @@ function malformed(msg: string): AppError {
 
 /**
  * The value of a JSON text; no bytes at all count as `{}`. Errors: `invalid` (422) when it does not parse or is not
- * UTF-8; `bad_request` (400) when it nests deeper than `jsonDepthMax` or holds more than `jsonValuesMax` values, which
- * is found before parsing, so that a small body cannot become a huge heap.
+ * UTF-8; `bad_request` (400) when it nests deeper than `jsonDepthMax`, holds more than `jsonValuesMax` values or an object
+ * of more than `jsonMembersMax` fields, which is found before parsing, so that a small body cannot become a huge heap or
+ * keep everybody else waiting.
  */
 export function parseJson(bytes: Buffer): unknown {
   const text = withoutMark(bytes);
@@ -40,6 +43,8 @@ function withoutMark(bytes: Buffer): Buffer {
 
 /** One pass over the bytes between strings; strings are skipped at the speed of a byte search. */
 function checkStructure(bytes: Buffer): void {
+  /** Commas seen so far in the object that is open at each depth; lists start too low to ever count. */
+  const commas = new Int32Array(limits.jsonDepthMax + 1).fill(listCommas);
   let depth = 0;
   let values = 1;
   for (let i = 0; i < bytes.length; i++) {
@@ -50,10 +55,13 @@ function checkStructure(bytes: Buffer): void {
       depth++;
       values++;
       if (depth > limits.jsonDepthMax) throw tooDeep();
+      commas[depth] = byte === openBrace ? 0 : listCommas;
     } else if (byte === closeBrace || byte === closeBracket) {
-      depth--;
+      depth = Math.max(0, depth - 1); // one too many is for the parser to refuse
     } else if (byte === comma) {
       values++;
+      commas[depth]! += 1;
+      if (commas[depth]! >= limits.jsonMembersMax) throw tooWide();
     }
   }
   if (values > limits.jsonValuesMax) {
@@ -66,6 +74,13 @@ function checkStructure(bytes: Buffer): void {
 
 function tooDeep(): AppError {
   return new AppError('bad_request', `The request body nests deeper than ${limits.jsonDepthMax} levels.`);
+}
+
+function tooWide(): AppError {
+  return new AppError(
+    'bad_request',
+    `The request body holds an object of more than ${limits.jsonMembersMax} fields.`,
+  );
 }
 
 /** Index of the quote that closes the string opened at `start`, or of the end when none does. */

@@ -145,17 +145,17 @@ export function checkMetadata(
   metadata: Readonly<Record<string, string | readonly string[]>>,
   bytesMax: number,
 ): void {
-  for (const [name, value] of Object.entries(metadata)) {
-    const isList = typeof value !== 'string';
-    checkMetadataName(name, isList);
-    if (isList ? value.some(hasLoneSurrogate) : hasLoneSurrogate(value))
-      refuse(`metadata "${name}" contains a lone surrogate, which is not a character.`);
-  }
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
   if (bytes > bytesMax) {
     refuse(
       `The metadata is ${grouped(bytes)} bytes as compact JSON; at most ${grouped(bytesMax)} are allowed.`,
     );
+  }
+  for (const [name, value] of Object.entries(metadata)) {
+    const isList = typeof value !== 'string';
+    checkMetadataName(name, isList);
+    if (isList ? value.some(hasLoneSurrogate) : hasLoneSurrogate(value))
+      refuse(`metadata "${name}" contains a lone surrogate, which is not a character.`);
   }
 }
 

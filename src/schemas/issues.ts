@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { Value } from 'typebox/value';
+import { Compile, type Validator } from 'typebox/compile';
 import type { ValidationIssue } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
 
@@ -25,6 +25,18 @@ const typeNames: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
+const validators = new WeakMap<Shape, Validator>();
+
+/** Compiled once for each part of a schema: a list has up to a million items, and the loop waits while they are read. */
+function fits(shape: Shape, value: unknown): boolean {
+  let validator = validators.get(shape);
+  if (validator === undefined) {
+    validator = Compile(shape as TSchema);
+    validators.set(shape, validator);
+  }
+  return validator.Check(value);
+}
+
 /**
  * What is wrong with `value`, in words for people: a fault says the field, what it must be and what it is. The
  * compiled schema decides whether there is a fault; this only explains, so it runs for refused requests only.
@@ -45,15 +57,28 @@ function explain(shape: Shape, value: unknown, loc: readonly string[], issues: V
     const msg = `must be ${typeNames[shape.type] ?? shape.type}, but is ${described(value)}`;
     issues.push({ loc, msg, type: `${shape.type}_type` });
   } else if (Array.isArray(value)) {
-    for (const [i, item] of value.entries()) explain(shape.items ?? {}, item, [...loc, String(i)], issues);
+    explainItems(shape.items, value, loc, issues);
   } else if (hasType('object', value)) {
     explainObject(shape, value as Record<string, unknown>, loc, issues);
-  } else if (shape.type !== undefined && !Value.Check(shape as TSchema, value)) {
+  } else if (shape.type !== undefined && !fits(shape, value)) {
     issues.push({
       loc,
       msg: `is not ${wantedScalar(shape as Record<string, unknown>)}`,
       type: 'value_error',
     });
+  }
+}
+
+function explainItems(
+  shape: Shape | undefined,
+  items: readonly unknown[],
+  loc: readonly string[],
+  issues: ValidationIssue[],
+): void {
+  if (shape === undefined) return;
+  for (const [i, item] of items.entries()) {
+    if (issues.length >= limits.validationIssuesMax) return;
+    if (!fits(shape, item)) explain(shape, item, [...loc, String(i)], issues);
   }
 }
 
@@ -70,7 +95,7 @@ function explainObject(
     const itemShape =
       shape.properties && Object.hasOwn(shape.properties, name) ? shape.properties[name] : undefined;
     const rule = itemShape ?? shape.additionalProperties;
-    if (rule) explain(rule, item, [...loc, name], issues);
+    if (rule && !fits(rule, item)) explain(rule, item, [...loc, name], issues);
   }
 }
 
@@ -81,7 +106,7 @@ function explainUnion(
   loc: readonly string[],
   issues: ValidationIssue[],
 ): void {
-  if (branches.some((branch) => Value.Check(branch as TSchema, value))) return;
+  if (branches.some((branch) => fits(branch, value))) return;
   const tagged = branches.filter((branch) => branch.properties?.type);
   const close = branches.filter((branch) => branch.type !== undefined && hasType(branch.type, value));
   if (tagged.length > 0 && hasType('object', value)) {

@@ -30,6 +30,25 @@ t.test('a small text that would become a huge heap is refused before it is parse
   t.end();
 });
 
+t.test('an object may have many fields, but not so many that reading them holds up everybody else', (t) => {
+  const fields = (count: number, value: string) =>
+    Array.from({ length: count }, (_, i) => `"a${i}":${value}`).join(',');
+  const { jsonMembersMax } = limits;
+  const most = `{${fields(jsonMembersMax, '["x","y"]')}}`;
+  t.equal(Object.keys(parse(most) as object).length, jsonMembersMax);
+  t.equal((parse(`[${most},${most}]`) as object[]).length, 2, 'each object counts for itself');
+  const tooMany = `{${fields(jsonMembersMax + 1, '0')}}`;
+  for (const text of [tooMany, `{"a":[[],${tooMany}]}`, `{"a":{},"b":${tooMany}}`]) {
+    t.throws(() => parse(text), { code: 'bad_request', message: /more than 65536 fields/ });
+  }
+  t.equal(
+    (parse(`[${'0,'.repeat(jsonMembersMax)}0]`) as number[]).length,
+    jsonMembersMax + 1,
+    'a list may be longer',
+  );
+  t.end();
+});
+
 t.test('what does not parse is a 422 that does not quote it', (t) => {
   for (const text of [
     '{',
