@@ -280,6 +280,7 @@ function buildServices(parts: ServiceParts): Services {
     ...storage,
     ...pipeline,
     addresses,
+    clock,
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
   });
@@ -296,7 +297,7 @@ function buildServices(parts: ServiceParts): Services {
   const status = new StatusServices(storage.collections, storage.counts);
   const { blobsFolder: folder } = storage;
   const reader = new FileReader({ pool: pools.parse, folder, parseLimits: pipeline.parseLimits, chance });
-  const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax });
+  const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax, clock });
   const catalogue = {
     dimensionsOf: (id: string, asked: number | null) => offeredDimensions(embeddingModel(id), asked),
     checkReranker: (id: string) => {

@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import type { Principal } from '../schemas/principal.ts';
 
 /** What every use case knows about the call it serves, besides the request itself. */
@@ -10,4 +11,15 @@ export interface Call<P extends Principal = Principal> {
   readonly receivedAt: number;
   /** Aborted when the client went away or the request's deadline passed. */
   readonly signal: AbortSignal;
+}
+
+/**
+ * What is left of `msMax` milliseconds counted from `since` (as `receivedAt`), in whole ones for a timer. A JSON body that
+ * was slow to arrive has used up some of the time after which a client no longer waits for its answer.
+ */
+export function msLeft(
+  { msMax, since }: { readonly msMax: number; readonly since: number },
+  clock: Pick<Clock, 'monotonic'>,
+): number {
+  return Math.max(0, Math.ceil(msMax - (clock.monotonic() - since)));
 }

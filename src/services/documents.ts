@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
 import { derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { AddedDocument, DocumentWriter, NewDocument } from '../pipeline/document-writer.ts';
@@ -42,7 +43,7 @@ import type { Contents } from '../store/content.ts';
 import type { DocumentRecord, Documents } from '../store/documents.ts';
 import type { Versions } from '../store/versions.ts';
 import type { Addresses } from './addresses.ts';
-import type { Call } from './call.ts';
+import { type Call, msLeft } from './call.ts';
 import { findCollection } from './collections.ts';
 import { documentText } from './document-text.ts';
 import { decodeFile } from './file-bytes.ts';
@@ -67,6 +68,7 @@ export interface DocumentServicesOptions {
   readonly fileBytesMax: number;
   /** Bytes of metadata that an organisation may give one document. */
   readonly metadataBytesMax: (organizationId: string) => number;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 type DocumentCall = Call<OrganisationPrincipal>;
@@ -115,8 +117,9 @@ export class DocumentServices {
     const collection = this.#collection(call, parameters.collection_name);
     this.#check(collection, { path, metadata, overwrite });
     const file = await this.#receive(body);
+    const received = { ...call, receivedAt: this.#options.clock.monotonic() }; // an upload may take its time
     const added = await this.#addFile(collection, file, { path, metadata, overwrite });
-    const answer = wait ? await this.#settled(call, collection, path, added) : success;
+    const answer = wait ? await this.#settled(received, collection, path, added) : success;
     return { status: added.created ? 201 : 200, body: answer };
   }
 
@@ -304,15 +307,19 @@ export class DocumentServices {
     }
   }
 
-  /** Waits until the version is indexed or has failed, at most `waitMsMax`, and says how far it is. */
+  /**
+   * Waits until the version is indexed or has failed, at most until `waitMsMax` after the request came, and says how
+   * far it is.
+   */
   async #settled(
     call: DocumentCall,
     collection: Collection,
     path: string,
     added: AddedDocument,
   ): Promise<AddDocumentResponse> {
-    const { ingest, documents } = this.#options;
-    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(limits.waitMsMax)]);
+    const { ingest, documents, clock } = this.#options;
+    const waitMs = msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, clock);
+    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(waitMs)]);
     const settled = ingest.settled(added.version, signal);
     const read = () => documents.get(collection.collectionId, path);
     const before = read();

@@ -1,15 +1,17 @@
 import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { FileReader } from '../pipeline/file-reader.ts';
 import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/parsers.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
-import type { Call } from './call.ts';
+import { type Call, msLeft } from './call.ts';
 import { decodeFile } from './file-bytes.ts';
 
 export interface ParserServicesOptions {
   readonly reader: Pick<FileReader, 'read'>;
   readonly fileBytesMax: number;
-  /** Milliseconds after which the caller gets an answer, whatever the parsers do; `waitMsMax` by default. */
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Milliseconds after the request in which the caller gets an answer, whatever the parsers do; `waitMsMax` by default. */
   readonly msMax?: number;
 }
 
@@ -25,15 +27,16 @@ export class ParserServices {
     call: Call<OrganisationPrincipal>,
     request: ParseDocumentRequest,
   ): Promise<ParseDocumentResponse> {
-    const { reader, fileBytesMax, msMax = limits.waitMsMax } = this.#options;
+    const { reader, fileBytesMax, clock, msMax = limits.waitMsMax } = this.#options;
     const bytes = decodeFile(request.base64_data, fileBytesMax);
-    const deadline = AbortSignal.timeout(msMax);
+    const left = msLeft({ msMax, since: call.receivedAt }, clock);
+    const deadline = AbortSignal.timeout(left);
     const passed = new Promise<never>((_, reject) => {
       deadline.addEventListener('abort', () => reject(tooSlow(msMax)), { once: true });
     });
     const signal = AbortSignal.any([call.signal, deadline]);
     // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
-    const outcome = await Promise.race([reader.read(bytes, { msMax, signal }), passed]);
+    const outcome = await Promise.race([reader.read(bytes, { msMax: left, signal }), passed]);
     if (!('failure' in outcome)) return { pages: outcome.pages };
     if (outcome.failure.code === 'timeout') throw tooSlow(msMax);
     throw new AppError('bad_request', outcome.failure.message);

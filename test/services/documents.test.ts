@@ -1,4 +1,5 @@
 import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
 import { diskFull } from '../pipeline/held-store.ts';
 import { addText, callOf, sha256, type UseCases, useCases } from './use-cases.ts';
 
@@ -161,6 +162,32 @@ t.test('a list is read to its end page by page, in the order of bytes, also belo
   const sorted = [...paths].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   t.same(await list({}), sorted);
   t.same(await list({ path_prefix: 'a/' }), ['a/1', 'a/10', 'a/2']);
+});
+
+t.test('a body that was slow to arrive shortens the wait for the index, an upload does not', async (t) => {
+  let unstick = () => {};
+  let stuck: Promise<void> = Promise.resolve();
+  const parse = () => stuck.then(() => ['a page']);
+  const { documents } = await useCases(t, { parse });
+  const late = { ...callOf(), receivedAt: performance.now() - limits.waitMsMax };
+  const parameters = { collection_name: 'papers', path: 'b.bin', metadata: {}, overwrite: false, wait: true };
+  const uploaded = documents.uploadDocument(late, parameters, stream('bytes'));
+  t.match(await uploaded, { status: 201, body: { index_status: 'indexed' } });
+  stuck = new Promise((resolve) => {
+    unstick = resolve;
+  });
+  const later = setTimeout(unstick, 10_000);
+  const content = { type: 'auto' as const, base64_data: base64('anything') };
+  const request = { collection_name: 'papers', path: 'a.bin', content, wait: true };
+  const { status, body } = await documents.addDocument(late, request);
+  t.equal(status, 201);
+  t.match(
+    body,
+    { index_status: /^(not_parsed|parsing)$/ },
+    'answered with the status reached, not waited for',
+  );
+  clearTimeout(later);
+  unstick();
 });
 
 t.test('whoever waits for a document that is replaced meanwhile gets an answer', async (t) => {

@@ -1,14 +1,17 @@
 import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
 import type { FileReader } from '../../src/pipeline/file-reader.ts';
 import { ParserServices } from '../../src/services/parsers.ts';
 import { callOf } from './use-cases.ts';
 
 type Outcome = Awaited<ReturnType<FileReader['read']>>;
 const request = { base64_data: Buffer.from('a file').toString('base64') };
+const performanceClock = { monotonic: () => performance.now() };
 const services = (read: (bytes: Uint8Array, signal: AbortSignal) => Promise<Outcome>, msMax?: number) =>
   new ParserServices({
     reader: { read: (bytes, { signal }) => read(bytes, signal) },
     fileBytesMax: 1_000_000,
+    clock: performanceClock,
     ...(msMax === undefined ? {} : { msMax }),
   });
 const failure = (code: 'corrupt' | 'unsupported' | 'timeout', message: string): Outcome => ({
@@ -51,6 +54,18 @@ t.test('the answer comes in time also when every parser is busy, and the work is
   await t.rejects(busy.parseDocument(callOf(), request), refused);
   t.ok(isCalledOff);
 });
+
+t.test(
+  'a file that was slow to arrive leaves its parser less time, not the client a longer wait',
+  async (t) => {
+    const busy = services(() => new Promise(() => {}));
+    const call = { ...callOf(), receivedAt: performance.now() - limits.waitMsMax };
+    const alive = setTimeout(() => {}, 10_000);
+    t.teardown(() => clearTimeout(alive));
+    const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
+    await t.rejects(busy.parseDocument(call, request), refused);
+  },
+);
 
 t.test('what is no base64 reaches no parser', async (t) => {
   const none = services(async () => t.fail('it was read') as never);

@@ -49,6 +49,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
   const documents = new DocumentServices({
     ...first,
     addresses,
+    clock,
     admission: { check() {} },
     fileBytesMax: 1_000_000,
     metadataBytesMax: () => 65_535,
