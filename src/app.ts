@@ -455,12 +455,6 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   );
   const organisations = new OrganisationDirectory({ store: data.store, clock, tiers: tiersOf(settings) });
   const keys = new KeyRing({ store: data.store, clock, chance });
-  const { organizationId, newKey } = await firstStart({
-    organisations,
-    keys,
-    chance,
-    operatorKey: settings.apiKey,
-  });
   const gate = new ModelAdmission({
     limitsOf: (id) => organisations.limitsOf(id),
     clock,
@@ -494,6 +488,13 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const { host, port, http, drainSeconds } = settings;
   const listening = await openDoor({ door, kind: http, host, port, bounds: defaultBounds, logger });
   opened.add(() => listening.close(drainSeconds * 1_000));
+  // After the door, which may be refused its address: a key that is issued must also get to be shown.
+  const { organizationId, newKey } = await firstStart({
+    organisations,
+    keys,
+    chance,
+    operatorKey: settings.apiKey,
+  });
   const loaded = load(storage, pipeline, progress, logger).then(() => housekeeping.start());
   return {
     port: listening.port,

@@ -1,3 +1,4 @@
+import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
 import type { BodyQueue } from './body-queue.ts';
 
@@ -73,6 +74,15 @@ export interface HttpServer {
   readonly port: number;
   /** Stops listening and cuts every connection; call it when the exchanges are over. Harmless twice. */
   close(): Promise<void>;
+}
+
+/** The address cannot be had; a sentence for the operator. */
+export function cannotListen({ host, port }: ServerOptions, cause?: unknown): AppError {
+  return new AppError(
+    'unavailable',
+    `Cannot listen on port ${port} of ${host} (QUARRY_PORT, QUARRY_HOST): another program listens there, the address is not one of this machine, or the port needs more rights.`,
+    cause === undefined ? {} : { cause },
+  );
 }
 
 /** The client went away; nobody is left to answer. Not a fault. */

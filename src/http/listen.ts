@@ -42,7 +42,7 @@ export interface OpenDoor {
   close(graceMs: number): Promise<void>;
 }
 
-/** Opens the door to the network. Rejects when the address is taken. */
+/** Opens the door to the network. Errors: `unavailable` when the address cannot be had. */
 export async function openDoor({
   door,
   kind,

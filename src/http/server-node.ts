@@ -4,6 +4,7 @@ import { limits } from '../base/limits.ts';
 import { BodyQueue } from './body-queue.ts';
 import {
   bodySize,
+  cannotListen,
   type Exchange,
   type HttpServer,
   inPieces,
@@ -14,7 +15,7 @@ import {
 } from './exchange.ts';
 import { lingers } from './linger.ts';
 
-/** The door on `node:http`, for platforms where uWebSockets.js does not load. */
+/** The door on `node:http`, for platforms where uWebSockets.js does not load. Throws AppError where the address is taken. */
 export async function startNodeServer(options: ServerOptions): Promise<HttpServer> {
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
@@ -43,11 +44,13 @@ export async function startNodeServer(options: ServerOptions): Promise<HttpServe
   };
 }
 
-function listen(server: Server, { host, port }: ServerOptions): Promise<void> {
+function listen(server: Server, options: ServerOptions): Promise<void> {
+  const { host, port } = options;
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    const refused = (cause: Error) => reject(cannotListen(options, cause));
+    server.once('error', refused);
     server.listen({ host, port }, () => {
-      server.off('error', reject);
+      server.off('error', refused);
       resolve();
     });
   });

@@ -5,6 +5,7 @@ import { limits } from '../base/limits.ts';
 import { BodyQueue } from './body-queue.ts';
 import {
   bodySize,
+  cannotListen,
   type Exchange,
   type HttpServer,
   inPieces,
@@ -82,7 +83,7 @@ function loadLibrary(): UwsLibrary {
   throw new UwsMissing(`uWebSockets.js does not load on this machine (${reasons.join('; ')})`);
 }
 
-/** The door on uWebSockets.js. Throws UwsMissing where the library does not load. */
+/** The door on uWebSockets.js. Throws UwsMissing where the library does not load, AppError where the address is taken. */
 export async function startUwsServer(options: ServerOptions): Promise<HttpServer> {
   const library = loadLibrary();
   const app = library.App();
@@ -92,9 +93,7 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   });
   if (!socket) {
     app.close();
-    throw Object.assign(new Error(`cannot listen on ${options.host}:${options.port}`), {
-      code: 'EADDRINUSE',
-    });
+    throw cannotListen(options);
   }
   let open = true;
   return {

@@ -54,6 +54,11 @@ export class TestServer {
     return this.#log.slice(-logBytesMax);
   }
 
+  /** What it has printed for people since its last start. */
+  get printed(): string {
+    return this.#out;
+  }
+
   /** Ends it politely, or at once with SIGKILL; gives the exit status, null after a signal. Harmless twice. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
     this.#child?.kill(signal);
