@@ -159,6 +159,11 @@ function contradictions(settings: Settings): string[] {
       `QUARRY_PARSE_STALL_SECONDS is ${settings.parseStallSeconds}; allowed is at most QUARRY_PARSE_SECONDS_MAX, which is ${settings.parseSecondsMax}.`,
     );
   }
+  if (settings.apiKey !== null && settings.apiKey === settings.adminKey) {
+    problems.push(
+      'QUARRY_ADMIN_KEY is the same as QUARRY_API_KEY (not shown); allowed is another one, because the administrator key opens no documents.',
+    );
+  }
   for (const tier of ['free', 'starter', 'teams'] as const) {
     const fast = settings[`${tier}BytesPerMinuteFast`];
     const slow = settings[`${tier}BytesPerMinuteSlow`];

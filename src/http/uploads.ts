@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import { AppError, invalidField } from '../base/app-error.ts';
@@ -59,6 +60,7 @@ function headerMetadata(header: string | undefined): DocumentMetadataJson {
   if (bytes.toString('base64url') !== header.replace(/=+$/, '')) {
     throw new AppError('bad_request', `${source} is not base64url.`);
   }
+  if (!isUtf8(bytes)) throw new AppError('bad_request', `${source} is not UTF-8.`);
   return parseMetadata(source, bytes.toString('utf8'));
 }
 
@@ -115,6 +117,12 @@ function malformed(msg: string): AppError {
   return invalidField(['body'], msg, 'multipart_invalid');
 }
 
+/**
+ * What the parser makes of bytes that are not UTF-8. Two paths in another encoding would become one, so a field that
+ * holds it is refused, also when the client did send this character.
+ */
+const replacement = '\ufffd';
+
 class MultipartForm {
   readonly fields = new Map<string, string>();
   /** The file part, once the fields before it are read. */
@@ -170,6 +178,7 @@ class MultipartForm {
     const shown = JSON.stringify(String(name).slice(0, 64));
     if (this.#openFile) this.#fail(malformed(`The field ${shown} comes after the file; fields come first.`));
     else if (cut) this.#fail(malformed(`The field ${shown} is too long.`));
+    else if (value.includes(replacement)) this.#fail(malformed(`The field ${shown} is not UTF-8.`));
     else if (this.fields.has(name)) this.#fail(malformed(`The field ${shown} comes twice.`));
     else this.fields.set(name, value);
   }

@@ -184,6 +184,11 @@ t.test('settings that do not go together are refused', async (t) => {
   t.same(problems({ variables: { QUARRY_PARSE_SECONDS_MAX: '10' } }), [
     'QUARRY_PARSE_STALL_SECONDS is 20; allowed is at most QUARRY_PARSE_SECONDS_MAX, which is 10.',
   ]);
+  const key = 'one-key-for-everything';
+  t.match(problems({ variables: { QUARRY_API_KEY: key, QUARRY_ADMIN_KEY: key } }), [
+    /^QUARRY_ADMIN_KEY is the same as QUARRY_API_KEY \(not shown\); allowed is another one/,
+  ]);
+  t.same(problems({ variables: { QUARRY_API_KEY: key, QUARRY_ADMIN_KEY: `${key}!` } }), []);
   t.same(problems({ variables: { QUARRY_FREE_BYTES_PER_MINUTE_SLOW: '10' } }), [
     'QUARRY_FREE_BYTES_PER_MINUTE_SLOW is 10; allowed is at least QUARRY_FREE_BYTES_PER_MINUTE_FAST, which is 500000.',
   ]);

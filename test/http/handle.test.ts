@@ -524,6 +524,8 @@ t.test('uploads are refused with the reason before anything is stored', async (t
   t.match(await put('/v1/documents/c/p?overwrite=yes'), /^422 .*"loc":\["query","overwrite"\]/);
   t.match(await put('/v1/documents/c/p', meta('!!')), /^400 .*base64url/);
   t.match(await put('/v1/documents/c/p', meta('e30x')), /^400 .*JSON/);
+  const latin1 = Buffer.from('{"a":"caf\xe9"}', 'latin1').toString('base64url');
+  t.match(await put('/v1/documents/c/p', meta(latin1)), /^400 .*not UTF-8/);
   t.match(await put('/v1/documents/c/p', meta(base64url([]))), /^400 .*must be an object/);
   t.match(await put('/v1/documents/c/p', meta(base64url({ a: 1 }))), /^400 .*must be a string or a list/);
   t.match(await put('/v1/documents/c/p', meta(base64url({ a: ['x'] }))), /^400 .*list:/);
@@ -591,9 +593,24 @@ t.test('forms are refused with the reason before anything is stored', async (t) 
     t.equal(reply.status, 422, type);
     t.match(await reply.text(), /multipart\/form-data/);
   }
+  const latin1 = (path: string) =>
+    fetch(`${uploads.url}/documents/upload`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer all', 'content-type': 'multipart/form-data; boundary=b' },
+      body: Buffer.from(
+        [['collection_name', 'c'] as const, ['path', path] as const, ['file', 'x'] as const]
+          .map(([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
+          .join('') + '--b--\r\n',
+        'latin1',
+      ),
+    });
+  const foreign = await latin1('caf\xe9');
+  t.equal(foreign.status, 422, 'or all paths in another encoding would be one');
+  t.match(await foreign.text(), /\\"path\\" is not UTF-8/);
   t.equal(stored, 0);
   t.match(await send([...named, ['file', 'x']]), /^201/);
-  t.equal(stored, 1);
+  t.equal((await latin1('cafe')).status, 201);
+  t.equal(stored, 2);
 });
 
 t.test('files that a browser may show are shown, all others are saved', async (t) => {
