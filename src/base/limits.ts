@@ -6,6 +6,7 @@ export const limits = {
   collectionNameBytesMax: 1_024,
   pathBytesMax: 4_096,
   metadataBytesMax: 65_535,
+  metadataBytesRaisedMax: 131_072,
   metadataNameBytesMax: 256,
 
   // requests
@@ -125,6 +126,11 @@ assert(limits.waitMsMax < limits.requestMsMax, 'a waiting add answers before the
 assert(limits.requestMsMax < 60_000, 'every call answers inside the 60 s of the official clients');
 assert(limits.preciseChunkUnitsMax < limits.coarseChunkUnitsMin, 'precise chunks nest inside coarse ones');
 assert(limits.pageTextUnitsMax <= limits.documentTextUnitsMax, 'one page fits into a document');
+assert(limits.metadataBytesMax < limits.metadataBytesRaisedMax, 'the metadata limit can be raised');
+assert(
+  limits.metadataBytesRaisedMax <= limits.multipartFieldBytesMax,
+  'raised metadata fit into a field of a form',
+);
 assert(
   limits.bodyIdleMsMax < 10_000,
   'a stalled body is answered before uWebSockets.js cuts it off after 10 s',

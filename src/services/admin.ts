@@ -25,6 +25,7 @@ interface OrganisationRecord {
     readonly bytesPerMinuteFast: number | null;
     readonly bytesPerMinuteSlow: number | null;
     readonly bytesPerRequestMax: number | null;
+    readonly metadataBytesMax: number | null;
   };
   readonly zdr: boolean;
 }
@@ -44,6 +45,7 @@ export interface OrganisationsOfAdmin {
         readonly bytesPerMinuteFast?: number | null | undefined;
         readonly bytesPerMinuteSlow?: number | null | undefined;
         readonly bytesPerRequestMax?: number | null | undefined;
+        readonly metadataBytesMax?: number | null | undefined;
       };
     },
   ): Promise<unknown>;
@@ -113,6 +115,7 @@ export class AdminService {
       override_bpm_fast: found.overrides.bytesPerMinuteFast,
       override_bpm_slow: found.overrides.bytesPerMinuteSlow,
       override_max_bytes_per_request: found.overrides.bytesPerRequestMax,
+      override_max_metadata_bytes: found.overrides.metadataBytesMax,
       zdr: found.zdr,
     };
   }
@@ -128,6 +131,7 @@ export class AdminService {
         bytesPerMinuteFast: request.override_bpm_fast,
         bytesPerMinuteSlow: request.override_bpm_slow,
         bytesPerRequestMax: request.override_max_bytes_per_request,
+        metadataBytesMax: request.override_max_metadata_bytes,
       },
     });
     return success;

@@ -215,6 +215,38 @@ await t.test('the administrator creates, describes and changes organisations', a
   }
 });
 
+await t.test('the metadata limit of one organisation is raised, found again and lowered', async (t) => {
+  const collection_name = 'wide';
+  const big = { 'list:words': Array.from({ length: 9_000 }, (_, i) => `word-${i}`), kind: 'big' };
+  const bytes = Buffer.byteLength(JSON.stringify(big));
+  t.ok(bytes > 65_535 && bytes < 131_072);
+  const add = (api: Api, path: string) =>
+    api.status('documents/add-document', {
+      collection_name,
+      path,
+      content: { type: 'text', text: 'Many words.' },
+      metadata: big,
+      wait: true,
+    });
+  const change = (override_max_metadata_bytes: number) => {
+    const body = { organization_id: ids.north, override_max_metadata_bytes };
+    return administration.status('admin/update-organization', body);
+  };
+  for (const api of [north, south]) await api.call('collections/add-collection', { collection_name });
+  t.equal(await add(north, 'a'), 400);
+  t.equal(await change(200_000), 422);
+  t.equal(await change(131_072), 200);
+  t.equal(await add(north, 'a'), 201);
+  t.equal(await add(south, 'a'), 400, 'nobody else');
+  const { document } = await north.call('documents/get-document-info', { collection_name, path: 'a' });
+  t.match(document, { index_status: 'indexed', metadata: big });
+  const filter = { 'list:words': { $in: ['word-8999'] } };
+  const question = { collection_name, query: null, k: 3, filter };
+  t.match(await north.call('queries/top-documents', question), { results: [{ path: 'a' }] });
+  t.equal(await change(0), 200);
+  t.equal(await add(north, 'b'), 400);
+});
+
 await t.test('keys are shown once, listed masked, changed and revoked at once', async (t) => {
   const organization_id = ids.south;
   const body = { organization_id, name: 'Website', permission: 'read_only', created_by: 'ada@example.org' };

@@ -103,6 +103,7 @@ export const fakeServices: Services = {
     override_bpm_fast: null,
     override_bpm_slow: null,
     override_max_bytes_per_request: null,
+    override_max_metadata_bytes: null,
     zdr: false,
   }),
   updateOrganization: async () => success,

@@ -48,6 +48,7 @@ t.test('an organisation is created, described and changed; what is not named sta
     override_bpm_fast: null,
     override_bpm_slow: null,
     override_max_bytes_per_request: null,
+    override_max_metadata_bytes: null,
     zdr: false,
   };
   t.same(await admin.getOrganization(call, { organization_id }), created);
@@ -62,6 +63,7 @@ t.test('an organisation is created, described and changed; what is not named sta
       { override_bpm_fast: 7, override_bpm_slow: 8 },
     ],
     [{ override_max_bytes_per_request: 9 }, { override_max_bytes_per_request: 9 }],
+    [{ override_max_metadata_bytes: 100_000 }, { override_max_metadata_bytes: 100_000 }],
     [
       { override_bpm_fast: 0, override_bpm_slow: null, zdr: null, subscription_tier: null },
       { override_bpm_fast: null },
