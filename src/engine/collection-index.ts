@@ -249,11 +249,19 @@ export class CollectionIndex {
 function nativeQuery(query: IndexQuery) {
   const { terms } = query;
   assert(query.deadlineMs >= 0, 'a search has a deadline that is not negative');
+  const hashes = new BigUint64Array(terms.length);
+  const weights = new Float32Array(terms.length);
+  const groups = new Uint32Array(terms.length);
+  terms.forEach((term, i) => {
+    hashes[i] = term.hash;
+    weights[i] = term.weight;
+    groups[i] = term.group;
+  });
   return {
     vector: query.vector,
-    hashes: BigUint64Array.from(terms, (term) => term.hash),
-    weights: Float32Array.from(terms, (term) => term.weight),
-    groups: Uint32Array.from(terms, (term) => term.group),
+    hashes,
+    weights,
+    groups,
     filter: query.filter === null ? null : encodeFilter(query.filter),
     vectorCandidates: query.vectorCandidates,
     lexicalCandidates: query.lexicalCandidates,

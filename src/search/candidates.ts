@@ -29,15 +29,52 @@ export interface CandidateRequest {
   readonly signal: AbortSignal;
 }
 
-export interface CandidateList {
-  readonly candidates: Candidate[];
-  readonly shards: IndexHits['shards'];
-}
-
 /** How much wider `latency_mode: high` looks. */
 const wideFactor = 3;
 
-/** The fused first stage over all shards, best first. Equal scores keep one fixed order, whatever the shard count. */
+/** The fused first stage over all shards. Equal scores keep one fixed order, whatever the shard count. */
+export class CandidateList {
+  readonly length: number;
+  readonly shards: IndexHits['shards'];
+  readonly #hits: IndexHits;
+  readonly #fused: Float32Array;
+
+  constructor(hits: IndexHits) {
+    this.length = hits.count;
+    this.shards = hits.shards;
+    this.#hits = hits;
+    this.#fused = fuse(hits.lexical, hits.similarity);
+  }
+
+  /** The best `count` of all, or all, best first. Few of many cost little: only those are compared with each other. */
+  best(count = this.length): Candidate[] {
+    if (count <= 0 || this.length === 0) return [];
+    const fused = this.#fused;
+    const least =
+      count >= this.length ? Number.NEGATIVE_INFINITY : fused.slice().sort()[this.length - count]!;
+    const candidates: Candidate[] = [];
+    for (let i = 0; i < this.length; i += 1) if (fused[i]! >= least) candidates.push(this.#candidate(i));
+    candidates.sort((a, b) => b.fused - a.fused || a.version - b.version || a.row - b.row);
+    return candidates.length > count ? candidates.slice(0, count) : candidates;
+  }
+
+  /** How many versions the candidates belong to. */
+  countVersions(): number {
+    return new Set(this.#hits.version).size;
+  }
+
+  #candidate(i: number): Candidate {
+    const { version, chunk, lexical, similarity } = this.#hits;
+    return {
+      version: version[i]!,
+      row: chunk[i]!,
+      lexical: lexical[i]!,
+      similarity: similarity[i]!,
+      fused: this.#fused[i]!,
+    };
+  }
+}
+
 export async function findCandidates(
   index: CollectionIndex,
   request: CandidateRequest,
@@ -48,14 +85,5 @@ export async function findCandidates(
   const hits = await askIndex(signal, () =>
     index.search({ ...query, vectorCandidates: depth, lexicalCandidates: depth }),
   );
-  const fused = fuse(hits.lexical, hits.similarity);
-  const candidates = Array.from({ length: hits.count }, (_, i) => ({
-    version: hits.version[i]!,
-    row: hits.chunk[i]!,
-    lexical: hits.lexical[i]!,
-    similarity: hits.similarity[i]!,
-    fused: fused[i]!,
-  }));
-  candidates.sort((a, b) => b.fused - a.fused || a.version - b.version || a.row - b.row);
-  return { candidates, shards: hits.shards };
+  return new CandidateList(hits);
 }

@@ -8,7 +8,7 @@ import type { Language } from '../text/languages.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { analyseQuery, matchedWords } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
-import { type Candidate, findCandidates } from './candidates.ts';
+import { type Candidate, type CandidateList, findCandidates } from './candidates.ts';
 import { type Child, scoreChildren } from './children.ts';
 import { blend } from './fuse.ts';
 import { pageOf, splitByPage } from './page-of.ts';
@@ -119,9 +119,9 @@ export class Search {
   /** Passages of about 2,000 characters. */
   async snippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
-    const { candidates, shards } = await this.#candidates(run, Math.max(depthMin, request.k));
+    const candidates = await this.#candidates(run, Math.max(depthMin, request.k));
     const pool = request.reranker === null ? request.k : Math.max(rerankDepth, request.k);
-    const passages = this.#read(run, candidates.slice(0, pool));
+    const passages = this.#read(run, candidates.best(pool));
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const hits = ranked.slice(0, request.k).map((entry) => {
       const { version, chunk, candidate } = entry.item;
@@ -129,25 +129,25 @@ export class Search {
       const origin = this.#origin(run, entry, candidate, chunk);
       return { version, score: entry.score, origin, text, textJson, start, end, pageStart, pageEnd };
     });
-    return { hits, shards, times: run.times };
+    return { hits, shards: candidates.shards, times: run.times };
   }
 
   /** Passages of about 200 characters: the precise children of the best coarse ones. */
   async preciseSnippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
-    const { candidates, shards } = await this.#candidates(run, Math.max(depthMin, request.k));
+    const candidates = await this.#candidates(run, Math.max(depthMin, request.k));
     const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
-    const passages = this.#read(run, candidates.slice(0, wanted));
+    const passages = this.#read(run, candidates.best(wanted));
     let children = scoreChildren(passages, run, this.#options);
     if (children.length < request.k && candidates.length > wanted) {
       // Short texts have few precise chunks, but each has one.
-      children = scoreChildren(this.#read(run, candidates.slice(0, request.k)), run, this.#options);
+      children = scoreChildren(this.#read(run, candidates.best(request.k)), run, this.#options);
     }
     children.sort((a, b) => b.score - a.score);
     const pool = children.slice(0, request.reranker === null ? request.k : Math.max(rerankDepth, request.k));
     const ranked = await this.#rerank(run, pool, childText, (child) => child.score);
     const hits = ranked.slice(0, request.k).map((entry) => this.#childHit(run, entry));
-    return { hits, shards, times: run.times };
+    return { hits, shards: candidates.shards, times: run.times };
   }
 
   async pages(request: SearchRequest): Promise<Found<PageHit>> {
@@ -176,11 +176,11 @@ export class Search {
     const run = await this.#begin(request);
     let depth = Math.max(depthMin, request.k * 2);
     let found = await this.#candidates(run, depth);
-    while (!this.#enough(request, found.candidates, depth)) {
+    while (!this.#enough(request, found, depth)) {
       depth *= 4;
       found = await this.#candidates(run, depth);
     }
-    const ranked = await this.#rankCandidates(run, found.candidates);
+    const ranked = await this.#rankCandidates(run, found);
     const hits = new Map<number, Ranked<Candidate>>();
     for (const entry of ranked) {
       if (!hits.has(entry.item.version)) hits.set(entry.item.version, entry);
@@ -193,8 +193,9 @@ export class Search {
   async #pagePassages(run: Run): Promise<{ passages: Passage[]; shards: IndexHits['shards'] }> {
     const { k } = run.request;
     for (let depth = Math.max(depthMin, k * 2); ; depth *= 4) {
-      const { candidates, shards } = await this.#candidates(run, depth);
-      const passages = this.#read(run, candidates.slice(0, depth));
+      const candidates = await this.#candidates(run, depth);
+      const { shards } = candidates;
+      const passages = this.#read(run, candidates.best(depth));
       const pages = new Set<string>();
       for (const { version, chunk } of passages)
         for (let page = chunk.pageStart; page < chunk.pageEnd; page += 1)
@@ -230,10 +231,7 @@ export class Search {
     return { request, vector, analysed, times };
   }
 
-  async #candidates(
-    { request, vector, analysed, times }: Run,
-    depth: number,
-  ): Promise<Awaited<ReturnType<typeof findCandidates>>> {
+  async #candidates({ request, vector, analysed, times }: Run, depth: number): Promise<CandidateList> {
     const { clock, indexOf } = this.#options;
     const started = clock.monotonic();
     const { filter, wide, deadlineMs, signal } = request;
@@ -276,10 +274,16 @@ export class Search {
   }
 
   /** Candidates in their final order; their text is read only when a reranker needs it. */
-  async #rankCandidates(run: Run, candidates: readonly Candidate[]): Promise<Ranked<Candidate>[]> {
+  async #rankCandidates(run: Run, found: CandidateList): Promise<Ranked<Candidate>[]> {
     if (run.request.reranker === null) {
-      return candidates.map((item) => ({ item, score: item.fused, fused: item.fused, rerank: null }));
+      return bestOfVersions(found, run.request.k).map((item) => ({
+        item,
+        score: item.fused,
+        fused: item.fused,
+        rerank: null,
+      }));
     }
+    const candidates = found.best();
     const passages = this.#read(run, candidates.slice(0, rerankDepth));
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const floor = ranked.at(-1)?.score ?? 1;
@@ -373,9 +377,16 @@ export class Search {
   }
 
   /** Whether looking deeper could find further documents. */
-  #enough({ k }: SearchRequest, candidates: readonly Candidate[], depth: number): boolean {
-    if (depth >= depthMax || candidates.length < depth) return true;
-    return new Set(candidates.map((candidate) => candidate.version)).size >= k;
+  #enough({ k }: SearchRequest, candidates: CandidateList, depth: number): boolean {
+    return depth >= depthMax || candidates.length < depth || candidates.countVersions() >= k;
+  }
+}
+
+/** The best candidates, as many as it takes for `k` versions, where there are so many. */
+function bestOfVersions(found: CandidateList, k: number): Candidate[] {
+  for (let count = 2 * k; ; count *= 4) {
+    const best = found.best(count);
+    if (count >= found.length || new Set(best.map(({ version }) => version)).size >= k) return best;
   }
 }
 
