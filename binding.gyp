@@ -69,10 +69,29 @@
       ],
     },
     {
+      'target_name': 'text',
+      'type': 'static_library',
+      # Fused multiplication and addition rounds once where two operations round twice: vectors would differ by machine.
+      'cflags_cc': ['-ffp-contract=off'],
+      'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-ffp-contract=off']},
+      'sources': [
+        'native/text/bert_tokenizer.cc',
+        'native/text/piece_trie.cc',
+        'native/text/plain_tokenizer.cc',
+        'native/text/static_embedding.cc',
+        'native/text/unicode.cc',
+      ],
+    },
+    {
       'target_name': 'quarry',
       'include_dirs': ["<!@(node -p \"require('node-addon-api').include_dir\")"],
-      'dependencies': ['engine'],
-      'sources': ['native/bridge/addon.cc', 'native/bridge/completions.cc', 'native/bridge/values.cc'],
+      'dependencies': ['engine', 'text'],
+      'sources': [
+        'native/bridge/addon.cc',
+        'native/bridge/completions.cc',
+        'native/bridge/text.cc',
+        'native/bridge/values.cc',
+      ],
       # The last one: a worker that is being terminated cannot be thrown at, and must not end the process for it.
       'defines': ['NAPI_VERSION=8', 'NAPI_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS'],
     },

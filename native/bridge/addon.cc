@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "bridge/completions.h"
+#include "bridge/guarded.h"
+#include "bridge/text.h"
 #include "bridge/values.h"
 #include "engine/registry.h"
 
@@ -29,16 +31,6 @@ std::shared_ptr<Collection> CollectionOf(const Napi::CallbackInfo& info) {
   const auto& handle = *info[0].As<Handle>().Data();
   if (handle == nullptr) throw ToError(info.Env(), {Code::kClosed, "the collection is closed"});
   return handle->collection();
-}
-
-// Lets nothing but Napi errors out: node-addon-api turns those into JavaScript exceptions.
-template <Napi::Value (*function)(const Napi::CallbackInfo&)>
-Napi::Value Guarded(const Napi::CallbackInfo& info) {
-  try {
-    return function(info);
-  } catch (const std::bad_alloc&) {
-    throw ToError(info.Env(), {Code::kMemory, "there is no memory for this operation"});
-  }
 }
 
 void ThrowUnlessOk(Napi::Env env, const Status& status) {
@@ -261,6 +253,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
   add("cancelNew", Napi::Function::New<Guarded<NewCancel>>(env, "cancelNew"));
   add("cancel", Napi::Function::New<Guarded<Cancel>>(env, "cancel"));
+  AddTextFunctions(env, exports);
   return exports;
 }
 

@@ -48,6 +48,32 @@ export interface NativeStatistics {
   readonly bytes: Record<string, number>;
 }
 
+declare const tokenizerHandle: unique symbol;
+/** A tokenizer; equal ones are one in memory, whatever thread opened them. */
+export type TokenizerHandle = { readonly [tokenizerHandle]: true };
+
+declare const embeddingHandle: unique symbol;
+/** A static embedding; equal ones are one in memory, whatever thread opened them. */
+export type EmbeddingHandle = { readonly [embeddingHandle]: true };
+
+export interface NativeBertOptions {
+  /** Pieces, one a line; the piece of line i has the id `ids[i]`. */
+  readonly pieces: string;
+  readonly ids: Int32Array;
+  readonly unknown: number;
+  readonly wordCharactersMax: number;
+  readonly cleansText: boolean;
+  readonly spacesIdeographs: boolean;
+  readonly lowercases: boolean;
+  readonly stripsAccents: boolean;
+  readonly addedTokens: readonly {
+    readonly content: string;
+    readonly id: number;
+    readonly stripsLeft: boolean;
+    readonly stripsRight: boolean;
+  }[];
+}
+
 /** Errors carry a `code`: the words of `native/engine/status.h`. Byte formats are those of filter.h and attributes.h. */
 export interface Addon {
   collectionOpen(options: {
@@ -85,6 +111,40 @@ export interface Addon {
   waiting(): number;
   cancelNew(): CancelFlag;
   cancel(flag: CancelFlag): void;
+
+  /** The tokenizer of the built-in models; its pieces one a line. Throws when they are no vocabulary. */
+  plainTokenizerOpen(vocabulary: string): TokenizerHandle;
+  /** `source` tells tokenizers apart: two with the same source are one. */
+  bertTokenizerOpen(options: NativeBertOptions, source: string): TokenizerHandle;
+  /** All ids of all texts; those of text i end before `ends[i]`. */
+  tokenizerEncode(
+    tokenizer: TokenizerHandle,
+    texts: readonly string[],
+  ): { ids: Int32Array; ends: Uint32Array };
+  /** Ids of one word as `wordSpans` finds it; for plain tokenizers. */
+  wordEncode(tokenizer: TokenizerHandle, word: string): Int32Array;
+  /** Start and end of every word of a text as plain tokenizers see it, in UTF-16 units. */
+  wordSpans(text: string): Uint32Array;
+  wordNormalise(word: string): string;
+  embeddingOpen(
+    tokenizer: TokenizerHandle,
+    options: {
+      readonly dimensions: number;
+      readonly repetitionExponent: number;
+      /** Signed bytes, [vocabulary x dimensions]. */
+      readonly codes: Uint8Array;
+      /** [2 x vocabulary]: for queries, for documents. */
+      readonly weights: Float32Array;
+      /** [2 x dimensions] */
+      readonly prefixes: Float32Array;
+    },
+  ): EmbeddingHandle;
+  /** One row of `dimensions` floats per text, and the tokens of all. */
+  embeddingRun(
+    embedding: EmbeddingHandle,
+    texts: readonly string[],
+    isQuery: boolean,
+  ): { vectors: Float32Array; tokens: number };
 }
 
 export const addon: Addon = createRequire(import.meta.url)(join(projectRoot, 'build/Release/quarry.node'));

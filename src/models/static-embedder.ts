@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assert } from '../base/assert.ts';
+import { BertTokenizer, type BertTokenizerJson } from '../text/bert-tokenizer.ts';
+import { TokenBag } from '../text/token-bag.ts';
 import { WordPiece } from '../text/wordpiece.ts';
 import type { Embedder, Embeddings, InputType } from './model.ts';
-import { OnnxSession } from './onnx-session.ts';
+import { onnxFloats } from './onnx-constants.ts';
 
 /** `config.json` of a static embedding's folder; models/train writes it. */
 export interface StaticEmbeddingConfig {
@@ -14,17 +16,8 @@ export interface StaticEmbeddingConfig {
   readonly dimensions: number;
   /** A token that occurs n times in a text counts as n to this power. */
   readonly repetitionExponent: number;
-}
-
-/** Entries (distinct tokens of a text) of one run of the graph; a longer text still runs, alone. */
-const runEntriesMax = 4_096;
-
-/** Texts of one run as the graph wants them; see models/train/embedding-files.ts. */
-class Batch {
-  readonly tokens: number[] = [];
-  readonly shares: number[] = [];
-  readonly rows: number[] = [];
-  texts = 0;
+  /** `bert`: the folder's `tokenizer.json` says how text is cut. Without it: the built-in rules, `vocabulary.txt`. */
+  readonly tokenizer?: 'bert';
 }
 
 /** The parts of a static embedding's folder that are not its graph. */
@@ -46,91 +39,52 @@ async function readVocabulary(folder: string): Promise<WordPiece> {
   return new WordPiece(text.trimEnd().split('\n'));
 }
 
+async function readBert(folder: string): Promise<BertTokenizer> {
+  const text = await readFile(join(folder, 'tokenizer.json'), 'utf8');
+  return new BertTokenizer(JSON.parse(text) as BertTokenizerJson);
+}
+
 /** Reads the files in `folder` for a reader of token vectors. */
 export async function readStaticEmbedding(folder: string): Promise<StaticEmbeddingFiles> {
   const table = await readFile(join(folder, 'table.i8'));
   return { config: await readConfig(folder), pieces: await readVocabulary(folder), table };
 }
 
-/** A bag of token vectors: weighted mean plus a prefix of the side, scaled to length 1. Linear in the text. */
+/**
+ * A bag of token vectors: weighted mean plus a prefix of the side, scaled to length 1. Linear in the text. The work is
+ * done in native/text, which gives the same bytes as the model's ONNX graph; every thread of the process shares the
+ * model.
+ */
 export class StaticEmbedder implements Embedder {
   readonly id: string;
   readonly dimensions: number;
-  readonly #session: OnnxSession;
-  readonly #pieces: WordPiece;
-  readonly #exponent: number;
-  /** Scratch: how often each token occurs in the text at hand; all zero between texts. */
-  readonly #counts: Int32Array;
+  #model: TokenBag | null;
 
-  private constructor(id: string, config: StaticEmbeddingConfig, session: OnnxSession, pieces: WordPiece) {
+  private constructor(id: string, dimensions: number, model: TokenBag) {
     this.id = id;
-    this.dimensions = config.dimensions;
-    this.#exponent = config.repetitionExponent;
-    this.#session = session;
-    this.#pieces = pieces;
-    this.#counts = new Int32Array(pieces.size);
+    this.dimensions = dimensions;
+    this.#model = model;
   }
 
   /** Opens the model in `folder` under the name `id`. */
   static async open(id: string, folder: string): Promise<StaticEmbedder> {
     const config = await readConfig(folder);
-    const pieces = await readVocabulary(folder);
-    const session = await OnnxSession.open(join(folder, 'model.onnx'));
-    return new StaticEmbedder(id, config, session, pieces);
+    const { dimensions, repetitionExponent } = config;
+    const pieces = config.tokenizer === 'bert' ? await readBert(folder) : await readVocabulary(folder);
+    const table = await readFile(join(folder, 'table.i8'));
+    const graph = await readFile(join(folder, 'model.onnx'));
+    const weights = onnxFloats(graph, 'weights');
+    const prefixes = onnxFloats(graph, 'prefixes');
+    const parameters = { dimensions, repetitionExponent, codes: table, weights, prefixes };
+    return new StaticEmbedder(id, dimensions, new TokenBag(pieces, parameters));
   }
 
   async embed(texts: readonly string[], inputType: InputType): Promise<Embeddings> {
-    const vectors = new Float32Array(texts.length * this.dimensions);
-    let tokens = 0;
-    let first = 0;
-    let batch = new Batch();
-    for (const [index, text] of texts.entries()) {
-      tokens += this.#add(batch, text);
-      if (batch.tokens.length < runEntriesMax && index + 1 < texts.length) continue;
-      vectors.set(await this.#run(batch, inputType), first * this.dimensions);
-      first = index + 1;
-      batch = new Batch();
-    }
-    return { vectors, tokens };
+    assert(this.#model !== null, 'a closed model is not run');
+    return this.#model.vectors(texts, inputType);
   }
 
-  close(): Promise<void> {
-    return this.#session.close();
-  }
-
-  /** Adds one text to the batch; returns how many tokens it has. */
-  #add(batch: Batch, text: string): number {
-    const counts = this.#counts;
-    const start = batch.tokens.length;
-    let tokens = 0;
-    this.#pieces.eachToken(text, (id) => {
-      if (counts[id] === 0) batch.tokens.push(id);
-      counts[id]! += 1;
-      tokens += 1;
-    });
-    let total = 0;
-    for (let entry = start; entry < batch.tokens.length; entry += 1) {
-      const id = batch.tokens[entry]!;
-      const weight = counts[id] === 1 ? 1 : counts[id]! ** this.#exponent;
-      counts[id] = 0;
-      batch.shares.push(weight);
-      batch.rows.push(batch.texts);
-      total += weight;
-    }
-    for (let entry = start; entry < batch.tokens.length; entry += 1) batch.shares[entry]! /= total;
-    batch.texts += 1;
-    return tokens;
-  }
-
-  #run(batch: Batch, inputType: InputType): Promise<Float32Array> {
-    const shape = [batch.tokens.length];
-    const kinds = new Int32Array(batch.texts).fill(inputType === 'query' ? 0 : 1);
-    const inputs = {
-      tokens: { data: Int32Array.from(batch.tokens), shape },
-      shares: { data: Float32Array.from(batch.shares), shape },
-      rows: { data: Int32Array.from(batch.rows), shape },
-      kinds: { data: kinds, shape: [batch.texts] },
-    };
-    return this.#session.run(inputs, 'vectors');
+  async close(): Promise<void> {
+    this.#model = null;
   }
 }

@@ -1,3 +1,4 @@
+import { addon, type TokenizerHandle } from '../addon/addon.ts';
 import { assert } from '../base/assert.ts';
 
 /** The piece that stands for a run of characters no piece covers; always entry 0 of a vocabulary. */
@@ -6,104 +7,42 @@ export const unknownPiece = '[UNK]';
 /** Marks a piece that continues a word. */
 const continuation = '##';
 
-/** A raw word longer than this is cut into several, so that no word costs more than linear time and memory. */
-const wordUnitsMax = 256;
-const cachedWordUnitsMax = 40;
-const cachedWordsMax = 100_000;
-
-const separator = 0;
-const wordPart = 1;
-const wholeWord = 2;
-
-const wordCharacter = /^[\p{L}\p{N}\p{M}]$/u;
-/** Scripts written without spaces and with many characters: each character is a word of its own. */
-const ideograph = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u;
-
-function classOf(character: string): number {
-  if (ideograph.test(character)) return wholeWord;
-  return wordCharacter.test(character) ? wordPart : separator;
-}
-
-function tabulateClasses(): Uint8Array {
-  const classes = new Uint8Array(0x10000);
-  for (let unit = 0; unit < classes.length; unit += 1) classes[unit] = classOf(String.fromCharCode(unit));
-  return classes;
-}
-
-const unitClasses = tabulateClasses();
-
-const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
-const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
-
-/** Units of the code point at `start`: 2 for a surrogate pair, otherwise 1 (a lone surrogate too). */
-function unitsAt(text: string, start: number): 1 | 2 {
-  if (!isHighSurrogate(text.charCodeAt(start)) || start + 1 >= text.length) return 1;
-  return isLowSurrogate(text.charCodeAt(start + 1)) ? 2 : 1;
-}
-
 /**
  * Calls `visit` with every raw word of `text` in order, in linear time. A word is a longest run of letters, digits and
- * marks (an underscore separates), or one ideograph; symbols, emoji and lone surrogates separate words.
+ * marks (an underscore separates), or one ideograph; symbols, emoji and lone surrogates separate words. What is longer
+ * than 256 units is several words.
  */
 export function eachWord(text: string, visit: (word: string) => void): void {
-  let start = -1;
-  let at = 0;
-  while (at < text.length) {
-    const units = unitsAt(text, at);
-    const kind =
-      units === 2 ? classOf(text.slice(at, at + 2)) : (unitClasses[text.charCodeAt(at)] ?? separator);
-    if (start >= 0 && (kind !== wordPart || at + units - start > wordUnitsMax)) {
-      visit(text.slice(start, at));
-      start = -1;
-    }
-    if (kind === wordPart && start < 0) start = at;
-    if (kind === wholeWord) visit(text.slice(at, at + units));
-    at += units;
-  }
-  if (start >= 0) visit(text.slice(start));
+  const spans = addon.wordSpans(text);
+  for (let at = 0; at < spans.length; at += 2) visit(text.slice(spans[at], spans[at + 1]));
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII itself
-const ascii = /^[\x00-\x7f]*$/;
 
 /** Lower case, compatibility forms unified, accents of the combining block removed ("Ｃafé" is "cafe"). */
 export function normaliseWord(word: string): string {
-  const lower = word.toLowerCase();
-  if (ascii.test(lower)) return lower;
-  return lower
-    .normalize('NFKD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .normalize('NFC');
+  return addon.wordNormalise(word);
+}
+
+/** The ids of several texts, one after the other. */
+export interface Encoded {
+  readonly ids: Int32Array;
+  /** Where the ids of each text end. */
+  readonly ends: Uint32Array;
 }
 
 /**
  * WordPiece: words are split greedily into the longest known pieces; the first piece of a word stands as it is, the
- * following ones carry `##`. The same vocabulary always gives the same ids, whatever was tokenised before.
+ * following ones carry `##`. The work is done in native/text; every thread of the process shares one vocabulary.
  */
 export class WordPiece {
   readonly size: number;
+  readonly handle: TokenizerHandle;
   readonly #vocabulary: readonly string[];
-  readonly #first = new Map<string, number>();
-  readonly #next = new Map<string, number>();
-  readonly #pieceUnitsMax: number;
-  #cache = new Map<string, readonly number[]>();
 
   /** `vocabulary[0]` must be `[UNK]`; the index of a piece is its id. */
   constructor(vocabulary: readonly string[]) {
-    assert(vocabulary[0] === unknownPiece, 'a WordPiece vocabulary begins with [UNK]');
+    this.handle = addon.plainTokenizerOpen(vocabulary.join('\n'));
     this.#vocabulary = vocabulary;
     this.size = vocabulary.length;
-    let longest = 1;
-    for (const [id, piece] of vocabulary.entries()) {
-      if (id === 0) continue;
-      const continues = piece.startsWith(continuation);
-      const text = continues ? piece.slice(continuation.length) : piece;
-      const pieces = continues ? this.#next : this.#first;
-      assert(text !== '' && !pieces.has(text), 'the pieces of a vocabulary are distinct and not empty');
-      pieces.set(text, id);
-      longest = Math.max(longest, text.length);
-    }
-    this.#pieceUnitsMax = longest;
   }
 
   /** The piece with this id, as the vocabulary spells it. */
@@ -113,22 +52,18 @@ export class WordPiece {
     return piece;
   }
 
-  /** Calls `visit` with the id of every piece of `text`, in order. */
-  eachToken(text: string, visit: (id: number) => void): void {
-    eachWord(text, (word) => {
-      for (const id of this.wordTokens(word)) visit(id);
-    });
+  /** All piece ids of each text, in order. */
+  encodeAll(texts: readonly string[]): Encoded {
+    return addon.tokenizerEncode(this.handle, texts);
   }
 
   /** All piece ids of `text`, in order. */
-  encode(text: string): number[] {
-    const ids: number[] = [];
-    this.eachToken(text, (id) => ids.push(id));
-    return ids;
+  encode(text: string): Int32Array {
+    return this.encodeAll([text]).ids;
   }
 
   /** Normalised words separated by single spaces; inverse of `encode` for text in vocabulary. */
-  decode(ids: readonly number[]): string {
+  decode(ids: Iterable<number>): string {
     let text = '';
     for (const id of ids) {
       const piece = this.piece(id);
@@ -139,37 +74,7 @@ export class WordPiece {
   }
 
   /** Piece ids of one raw word, as `eachWord` gives it; never empty for a word with a visible character. */
-  wordTokens(word: string): readonly number[] {
-    const known = this.#cache.get(word);
-    if (known !== undefined) return known;
-    const ids = this.#split(normaliseWord(word));
-    if (word.length <= cachedWordUnitsMax) {
-      if (this.#cache.size >= cachedWordsMax) this.#cache = new Map();
-      this.#cache.set(word, ids);
-    }
-    return ids;
-  }
-
-  #split(word: string): readonly number[] {
-    const ids: number[] = [];
-    let at = 0;
-    while (at < word.length) {
-      const pieces = at === 0 ? this.#first : this.#next;
-      let end = Math.min(word.length, at + this.#pieceUnitsMax);
-      let id = pieces.get(word.slice(at, end));
-      while (id === undefined && end > at + 1) {
-        end -= 1;
-        id = pieces.get(word.slice(at, end));
-      }
-      if (id !== undefined) {
-        ids.push(id);
-        at = end;
-        continue;
-      }
-      // A run of unknown characters is one [UNK], however long.
-      if (ids.at(-1) !== 0) ids.push(0);
-      at += unitsAt(word, at);
-    }
-    return ids;
+  wordTokens(word: string): Int32Array {
+    return addon.wordEncode(this.handle, word);
   }
 }

@@ -1,6 +1,11 @@
 import t from 'tap';
+import { encodeEmbedding } from '../../models/train/embedding-files.ts';
 import type { Embedder, InputType } from '../../src/models/model.ts';
 import { embeddingModel, openEmbedder } from '../../src/models/registry.ts';
+import { StaticEmbedder } from '../../src/models/static-embedder.ts';
+import { passages } from '../text/passages.ts';
+import { tokenizerJson } from '../text/tokenizer-differences.ts';
+import { GraphEmbedder } from './graph-embedder.ts';
 
 const embedder: Embedder = await openEmbedder('zembed-1');
 t.teardown(() => embedder.close());
@@ -53,6 +58,38 @@ t.test('a text has the same vector, byte for byte, alone and in any batch', asyn
     t.same(vectors.slice(index * width, (index + 1) * width), alone);
     t.same(vectors.slice(other * width, (other + 1) * width), alone);
   }
+});
+
+t.test('vectors are those of the ONNX graph, byte for byte', async (t) => {
+  const graph = await GraphEmbedder.open(embeddingModel('zembed-1').folder);
+  t.teardown(() => graph.close());
+  const texts = [...oddTexts, ...Object.values(passages), Object.values(passages).join('\n')];
+  for (const type of ['query', 'document'] as const) {
+    for (const text of texts)
+      t.same(await embedOne(text, type), await graph.embed(text, type), text.slice(0, 20));
+  }
+});
+
+t.test('a static embedding may bring the tokenizer.json of a BERT model', async (t) => {
+  const json = tokenizerJson();
+  const size = Object.keys(json.model.vocab).length;
+  const dimensions = 4;
+  const table = Float32Array.from({ length: size * dimensions }, (_, i) => Math.sin(i + 1));
+  const weights = new Float32Array(2 * size).fill(1);
+  const prefixes = new Float32Array(2 * dimensions).fill(0.01);
+  const files = encodeEmbedding({ vocabulary: size, dimensions, table, weights, prefixes }, 'table.i8');
+  const config = { format: 1, kind: 'static-embedding', version: '1', dimensions, repetitionExponent: 1 };
+  const folder = t.testdir({
+    'config.json': JSON.stringify({ ...config, tokenizer: 'bert' }),
+    'tokenizer.json': JSON.stringify(json),
+    'table.i8': Buffer.from(files.table),
+    'model.onnx': Buffer.from(files.model),
+  });
+  const own = await StaticEmbedder.open('own', folder);
+  t.teardown(() => own.close());
+  const one = await own.embed(['CAFÉ [MASK] \u0000tea'], 'document');
+  t.same(one, await own.embed(['cafe[MASK]tea'], 'document'), 'BERT drops accents and control characters');
+  t.notSame(one.vectors, (await own.embed(['tea'], 'document')).vectors);
 });
 
 t.test('a second copy of the model gives the same bytes', async (t) => {

@@ -1,5 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import t from 'tap';
+import { projectRoot } from '../../src/base/root.ts';
 import { eachWord, normaliseWord, WordPiece } from '../../src/text/wordpiece.ts';
+import { OddText } from './odd-text.ts';
+import { passages } from './passages.ts';
+import * as reference from './reference-word-piece.ts';
+import { plainDifference } from './tokenizer-differences.ts';
+import { vocabularyPieces } from './vocabulary-pieces.ts';
 
 const pieces = new WordPiece([
   '[UNK]',
@@ -61,7 +70,7 @@ t.test('a word is split greedily into the longest pieces, and joins back to itse
   for (const [word, expected] of cases) {
     const ids = pieces.encode(word);
     t.same(
-      ids.map((id) => pieces.piece(id)),
+      Array.from(ids, (id) => pieces.piece(id)),
       expected,
       word,
     );
@@ -72,11 +81,11 @@ t.test('a word is split greedily into the longest pieces, and joins back to itse
 
 t.test('a run of unknown characters is one [UNK] and what follows it is still known', async (t) => {
   t.same(
-    pieces.encode('zzz').map((id) => pieces.piece(id)),
+    Array.from(pieces.encode('zzz'), (id) => pieces.piece(id)),
     ['[UNK]'],
   );
   t.same(
-    pieces.encode('azzzb').map((id) => pieces.piece(id)),
+    Array.from(pieces.encode('azzzb'), (id) => pieces.piece(id)),
     ['a', '[UNK]', '##b'],
   );
 });
@@ -102,4 +111,73 @@ t.test('a broken vocabulary is refused', async (t) => {
   t.throws(() => new WordPiece(['[UNK]', 'a', 'a']), /distinct/);
   t.throws(() => new WordPiece(['[UNK]', '##']), /not empty/);
   t.throws(() => pieces.piece(99), /inside the vocabulary/);
+});
+
+const seed = 20_261_121;
+const count = 10_000;
+
+t.test(`random texts have the ids that the first implementation gives them (seed ${seed})`, async (t) => {
+  const odd = new OddText(seed);
+  t.equal(plainDifference(Array.from({ length: count }, () => odd.next())), null);
+  t.equal(plainDifference(Object.values(passages).map((text) => text.repeat(20))), null);
+});
+
+const tableFile = join(projectRoot, 'native', 'text', 'unicode_tables.inc');
+const tables = readFileSync(tableFile, 'utf8');
+
+/** Ranges of code points that the committed tables know. */
+const assigned = /Code points that this version assigns: (.*)/
+  .exec(tables)![1]!
+  .split(' ')
+  .map((range) => range.split('-').map((end) => Number.parseInt(end, 16)) as [number, number]);
+
+t.test(
+  'every character that is assigned is cut, lower-cased and decomposed as Node.js does it',
+  async (t) => {
+    const words = (text: string, each: typeof eachWord): string[] => {
+      const found: string[] = [];
+      each(text, (word) => found.push(word));
+      return found;
+    };
+    const differences: string[] = [];
+    for (const [first, last] of assigned) {
+      if (first >= 0x100000 || first === 0xf0000) continue;
+      for (let codePoint = first; codePoint <= last; codePoint += 1) {
+        const character = String.fromCodePoint(codePoint);
+        const text = `${character} Ae${character}\u0301\u0323b Σ${character} ΑΣ${character}α ${character}Σ`;
+        const found = words(text, eachWord);
+        const wanted = words(text, reference.eachWord);
+        const same =
+          found.join('|') === wanted.join('|') &&
+          wanted.every((word) => normaliseWord(word) === reference.normaliseWord(word));
+        if (!same) differences.push(codePoint.toString(16));
+      }
+    }
+    t.same(differences, []);
+  },
+);
+
+t.test('threads share a vocabulary, and one may end in the middle of its work', async (t) => {
+  const work = `
+    const { WordPiece } = await import(${JSON.stringify(new URL('../../src/text/wordpiece.js', import.meta.url).href)});
+    const { parentPort, workerData } = await import('node:worker_threads');
+    const pieces = new WordPiece(workerData);
+    for (;;) parentPort.postMessage(pieces.encode('The quick brown fox '.repeat(50)).length);
+  `;
+  const url = new URL(`data:text/javascript,${encodeURIComponent(work)}`);
+  const builtIn = new WordPiece(vocabularyPieces());
+  const wanted = builtIn.encode('The quick brown fox '.repeat(50)).length;
+  const lengths = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const worker = new Worker(url, { workerData: vocabularyPieces() });
+      const length = await new Promise((resolve, reject) => {
+        worker.once('message', resolve);
+        worker.once('error', reject);
+      });
+      await worker.terminate();
+      return length;
+    }),
+  );
+  t.same(lengths, [wanted, wanted, wanted]);
+  t.equal(builtIn.encode('fox').length, 1, 'the vocabulary is still there');
 });

@@ -1,0 +1,298 @@
+#include "bridge/text.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bridge/guarded.h"
+#include "bridge/values.h"
+#include "text/static_embedding.h"
+#include "text/word_piece.h"
+
+namespace quarry {
+namespace {
+
+using text::BertTokenizer;
+using text::PlainTokenizer;
+using text::StaticEmbedding;
+using text::Tokenizer;
+
+// A tokenizer and what it was made of.
+struct SharedTokenizer {
+  std::u16string source;
+  std::unique_ptr<const Tokenizer> tokenizer;
+  const PlainTokenizer* plain = nullptr;  // null when it is another kind
+};
+
+using TokenizerHandle = Napi::External<std::shared_ptr<const SharedTokenizer>>;
+using EmbeddingHandle = Napi::External<std::shared_ptr<const StaticEmbedding>>;
+
+// What one thread of JavaScript scribbles on.
+struct Scratch {
+  std::u16string text;
+  text::Ids ids;
+  StaticEmbedding::Scratch embedding;
+};
+thread_local Scratch scratch;
+
+// Immutable things that every thread of the process uses, one for each content; gone when nobody holds them.
+template <class Thing>
+class Shelf {
+ public:
+  template <class Matches, class Make>
+  std::shared_ptr<const Thing> FindOrMake(Matches matches, Make make) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(things_, [](const auto& thing) { return thing.expired(); });
+    for (const auto& held : things_) {
+      const auto thing = held.lock();
+      if (thing != nullptr && matches(*thing)) return thing;
+    }
+    std::shared_ptr<const Thing> made = make();
+    if (made != nullptr) things_.push_back(made);
+    return made;
+  }
+
+  // Never destroyed: worker threads may outlive the main one.
+  static Shelf& Instance() {
+    static Shelf* const shelf = new Shelf();
+    return *shelf;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<const Thing>> things_;
+};
+
+template <class Thing>
+Napi::Value Held(Napi::Env env, std::shared_ptr<const Thing> thing) {
+  using Pointer = std::shared_ptr<const Thing>;
+  auto owned = std::make_unique<Pointer>(std::move(thing));
+  const auto handle = Napi::External<Pointer>::New(env, owned.get(), [](Napi::Env, Pointer* held) { delete held; });
+  owned.release();
+  return handle;
+}
+
+// Copies the units of a string, which costs a fraction of looking at them.
+std::u16string_view UnitsOf(Napi::Env env, napi_value value, std::u16string* units) {
+  size_t length = 0;
+  napi_status status = napi_get_value_string_utf16(env, value, nullptr, 0, &length);
+  if (status == napi_ok) {
+    if (units->size() < length + 1) units->resize(length + 1);
+    status = napi_get_value_string_utf16(env, value, units->data(), units->size(), &length);
+  }
+  if (status != napi_ok) throw Napi::TypeError::New(env, "a text must be a string");
+  return {units->data(), length};
+}
+
+std::u32string CharactersOf(std::u16string_view units) {
+  std::u32string characters;
+  for (size_t at = 0; at < units.size();) characters += text::NextCharacter(units, &at);
+  return characters;
+}
+
+std::vector<std::u32string> Lines(std::u16string_view units) {
+  std::vector<std::u32string> lines;
+  for (size_t start = 0; start <= units.size();) {
+    const size_t end = std::min(units.find(u'\n', start), units.size());
+    lines.push_back(CharactersOf(units.substr(start, end - start)));
+    start = end + 1;
+  }
+  return lines;
+}
+
+template <class Element>
+std::vector<Element> CopyOf(const Napi::Value& value, const char* name) {
+  if (!value.IsTypedArray()) throw Napi::TypeError::New(value.Env(), std::string(name) + " must be a typed array");
+  const auto array = value.As<Napi::TypedArray>();
+  if (array.ByteLength() % sizeof(Element) != 0 || array.ByteOffset() % alignof(Element) != 0) {
+    throw Napi::TypeError::New(value.Env(), std::string(name) + " has elements of another size");
+  }
+  const auto* first =
+      reinterpret_cast<const Element*>(static_cast<const uint8_t*>(array.ArrayBuffer().Data()) + array.ByteOffset());
+  return {first, first + array.ByteLength() / sizeof(Element)};
+}
+
+const SharedTokenizer& TokenizerOf(const Napi::Value& value) {
+  if (!value.IsExternal()) throw Napi::TypeError::New(value.Env(), "the first argument must be a tokenizer");
+  return **value.As<TokenizerHandle>().Data();
+}
+
+const PlainTokenizer& PlainTokenizerOf(const Napi::Value& value) {
+  const PlainTokenizer* plain = TokenizerOf(value).plain;
+  if (plain == nullptr) throw Napi::TypeError::New(value.Env(), "the tokenizer must be a plain one");
+  return *plain;
+}
+
+Napi::Value PlainTokenizerOpen(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::u16string units;
+  const std::u16string_view source = UnitsOf(env, info[0], &units);
+  auto shared = Shelf<SharedTokenizer>::Instance().FindOrMake(
+      [&](const SharedTokenizer& known) { return known.plain != nullptr && known.source == source; },
+      [&]() -> std::shared_ptr<SharedTokenizer> {
+        auto tokenizer = PlainTokenizer::Create(Lines(source));
+        if (tokenizer == nullptr) return nullptr;
+        const PlainTokenizer* plain = tokenizer.get();
+        return std::make_shared<SharedTokenizer>(SharedTokenizer{std::u16string(source), std::move(tokenizer), plain});
+      });
+  if (shared == nullptr) {
+    throw Napi::Error::New(env, "a vocabulary begins with [UNK], and its pieces are distinct and not empty");
+  }
+  return Held(env, std::move(shared));
+}
+
+BertTokenizer::Options ToBertOptions(Napi::Env env, const Napi::Object& options, std::u16string_view pieces) {
+  BertTokenizer::Options result;
+  const auto flag = [&](const char* name) { return options.Get(name).ToBoolean().Value(); };
+  const auto ids = CopyOf<int32_t>(options.Get("ids"), "ids");
+  std::vector<std::u32string> lines = Lines(pieces);
+  if (lines.size() != ids.size()) throw Napi::TypeError::New(env, "every piece has an id");
+  for (size_t i = 0; i < ids.size(); ++i) result.pieces.emplace_back(std::move(lines[i]), ids[i]);
+  result.unknown = static_cast<int32_t>(ToUint32(options.Get("unknown"), "unknown"));
+  result.wordCharactersMax = ToUint32(options.Get("wordCharactersMax"), "wordCharactersMax");
+  result.cleansText = flag("cleansText");
+  result.spacesIdeographs = flag("spacesIdeographs");
+  result.lowercases = flag("lowercases");
+  result.stripsAccents = flag("stripsAccents");
+  const auto added = options.Get("addedTokens").As<Napi::Array>();
+  for (uint32_t i = 0; i < added.Length(); ++i) {
+    const auto token = added.Get(i).As<Napi::Object>();
+    result.addedTokens.push_back(
+        {token.Get("content").ToString().Utf16Value(), static_cast<int32_t>(ToUint32(token.Get("id"), "id")),
+         token.Get("stripsLeft").ToBoolean().Value(), token.Get("stripsRight").ToBoolean().Value()});
+  }
+  return result;
+}
+
+// The second argument is a text that says all that the options say, so that equal ones share one tokenizer.
+Napi::Value BertTokenizerOpen(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::u16string sourceUnits;
+  const std::u16string_view source = UnitsOf(env, info[1], &sourceUnits);
+  auto shared = Shelf<SharedTokenizer>::Instance().FindOrMake(
+      [&](const SharedTokenizer& known) { return known.plain == nullptr && known.source == source; },
+      [&]() -> std::shared_ptr<SharedTokenizer> {
+        std::u16string units;
+        const auto options = info[0].As<Napi::Object>();
+        auto tokenizer =
+            BertTokenizer::Create(ToBertOptions(env, options, UnitsOf(env, options.Get("pieces"), &units)));
+        if (tokenizer == nullptr) return nullptr;
+        return std::make_shared<SharedTokenizer>(
+            SharedTokenizer{std::u16string(source), std::move(tokenizer), nullptr});
+      });
+  if (shared == nullptr) throw Napi::Error::New(env, "the pieces of a vocabulary are distinct");
+  return Held(env, std::move(shared));
+}
+
+Napi::Value TokenizerEncode(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Tokenizer& tokenizer = *TokenizerOf(info[0]).tokenizer;
+  const auto texts = info[1].As<Napi::Array>();
+  const uint32_t count = texts.Length();
+  auto ends = Napi::Uint32Array::New(env, count);
+  text::Ids& ids = scratch.ids;
+  ids.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    tokenizer.Encode(UnitsOf(env, texts.Get(i), &scratch.text), &scratch.embedding.tokenizer, &ids);
+    if (ids.size() > UINT32_MAX) throw Napi::RangeError::New(env, "there are too many tokens for one call");
+    ends.Data()[i] = static_cast<uint32_t>(ids.size());
+  }
+  const auto result = Napi::Object::New(env);
+  auto copy = Napi::Int32Array::New(env, ids.size());
+  std::copy(ids.begin(), ids.end(), copy.Data());
+  result.Set("ids", copy);
+  result.Set("ends", ends);
+  return result;
+}
+
+Napi::Value WordEncode(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const PlainTokenizer& tokenizer = PlainTokenizerOf(info[0]);
+  text::Ids& ids = scratch.ids;
+  ids.clear();
+  tokenizer.EncodeWord(UnitsOf(env, info[1], &scratch.text), &scratch.embedding.tokenizer, &ids);
+  auto result = Napi::Int32Array::New(env, ids.size());
+  std::copy(ids.begin(), ids.end(), result.Data());
+  return result;
+}
+
+Napi::Value WordSpans(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::u16string_view units = UnitsOf(env, info[0], &scratch.text);
+  std::vector<uint32_t> spans;
+  size_t at = 0;
+  for (auto word = PlainTokenizer::NextWord(units, &at); !word.empty(); word = PlainTokenizer::NextWord(units, &at)) {
+    spans.push_back(static_cast<uint32_t>(at - word.size()));
+    spans.push_back(static_cast<uint32_t>(at));
+  }
+  auto result = Napi::Uint32Array::New(env, spans.size());
+  std::copy(spans.begin(), spans.end(), result.Data());
+  return result;
+}
+
+Napi::Value WordNormalise(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  auto& forms = scratch.embedding.tokenizer;
+  PlainTokenizer::Normalise(UnitsOf(env, info[0], &scratch.text), &forms);
+  std::u16string units;
+  for (const char32_t character : forms.normalised) text::AppendUnits(character, &units);
+  return Napi::String::New(env, units);
+}
+
+Napi::Value EmbeddingOpen(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  TokenizerOf(info[0]);
+  const auto& tokenizer = *info[0].As<TokenizerHandle>().Data();
+  const auto options = info[1].As<Napi::Object>();
+  StaticEmbedding::Parameters parameters;
+  parameters.tokenizer = {tokenizer, tokenizer->tokenizer.get()};
+  parameters.dimensions = ToUint32(options.Get("dimensions"), "dimensions");
+  parameters.repetitionExponent = options.Get("repetitionExponent").ToNumber().DoubleValue();
+  parameters.codes = CopyOf<int8_t>(options.Get("codes"), "codes");
+  parameters.weights = CopyOf<float>(options.Get("weights"), "weights");
+  parameters.prefixes = CopyOf<float>(options.Get("prefixes"), "prefixes");
+  auto shared = Shelf<StaticEmbedding>::Instance().FindOrMake(
+      [&](const StaticEmbedding& known) { return known.parameters() == parameters; },
+      [&]() -> std::shared_ptr<const StaticEmbedding> { return StaticEmbedding::Create(std::move(parameters)); });
+  if (shared == nullptr) throw Napi::Error::New(env, "the parts of a static embedding fit together");
+  return Held(env, std::move(shared));
+}
+
+Napi::Value EmbeddingRun(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsExternal()) throw Napi::TypeError::New(env, "the first argument must be an embedding");
+  const StaticEmbedding& embedding = **info[0].As<EmbeddingHandle>().Data();
+  const auto texts = info[1].As<Napi::Array>();
+  const auto side = info[2].ToBoolean().Value() ? StaticEmbedding::Side::kQuery : StaticEmbedding::Side::kDocument;
+  const size_t dimensions = embedding.dimensions();
+  auto vectors = Napi::Float32Array::New(env, texts.Length() * dimensions);
+  size_t tokens = 0;
+  for (uint32_t i = 0; i < texts.Length(); ++i) {
+    const auto units = UnitsOf(env, texts.Get(i), &scratch.text);
+    tokens += embedding.Embed(units, side, &scratch.embedding, vectors.Data() + i * dimensions);
+  }
+  const auto result = Napi::Object::New(env);
+  result.Set("vectors", vectors);
+  result.Set("tokens", Napi::Number::New(env, static_cast<double>(tokens)));
+  return result;
+}
+
+}  // namespace
+
+void AddTextFunctions(Napi::Env env, Napi::Object exports) {
+  const auto add = [&](const char* name, Napi::Function function) { exports.Set(name, function); };
+  add("plainTokenizerOpen", Napi::Function::New<Guarded<PlainTokenizerOpen>>(env, "plainTokenizerOpen"));
+  add("bertTokenizerOpen", Napi::Function::New<Guarded<BertTokenizerOpen>>(env, "bertTokenizerOpen"));
+  add("tokenizerEncode", Napi::Function::New<Guarded<TokenizerEncode>>(env, "tokenizerEncode"));
+  add("wordEncode", Napi::Function::New<Guarded<WordEncode>>(env, "wordEncode"));
+  add("wordSpans", Napi::Function::New<Guarded<WordSpans>>(env, "wordSpans"));
+  add("wordNormalise", Napi::Function::New<Guarded<WordNormalise>>(env, "wordNormalise"));
+  add("embeddingOpen", Napi::Function::New<Guarded<EmbeddingOpen>>(env, "embeddingOpen"));
+  add("embeddingRun", Napi::Function::New<Guarded<EmbeddingRun>>(env, "embeddingRun"));
+}
+
+}  // namespace quarry

@@ -1,0 +1,57 @@
+// Static embeddings: the vector of a text is a weighted mean of the vectors of its tokens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/word_piece.h"
+
+namespace quarry::text {
+
+// A text's vector is the prefix of its side plus, for every distinct token in the order of first occurrence, the
+// token's codes x (its weight on that side x its share of the text), scaled to length 1. A token that occurs n times
+// counts as n to the power of `repetitionExponent`. Additions are in a fixed order and never fused, so that the same
+// text has the same bytes on every machine. Immutable: threads share one.
+class StaticEmbedding {
+ public:
+  // The two sides of a search; they index weights and prefixes.
+  enum class Side : uint32_t { kQuery, kDocument };
+
+  struct Parameters {
+    std::shared_ptr<const Tokenizer> tokenizer;
+    uint32_t dimensions = 0;
+    double repetitionExponent = 1;
+    std::vector<int8_t> codes;    // [vocabulary x dimensions]
+    std::vector<float> weights;   // [2 x vocabulary]
+    std::vector<float> prefixes;  // [2 x dimensions]
+
+    bool operator==(const Parameters&) const = default;
+  };
+
+  struct Scratch {
+    Tokenizer::Scratch tokenizer;
+    Ids ids;
+    std::vector<uint32_t> counts;  // of the tokens of the text at hand; all zero between texts
+    std::vector<int32_t> distinct;
+    std::vector<double> shares;
+  };
+
+  // Null when the sizes do not fit together, or the tokenizer has ids beyond the vocabulary.
+  static std::unique_ptr<StaticEmbedding> Create(Parameters parameters);
+
+  uint32_t dimensions() const { return parameters_.dimensions; }
+  const Parameters& parameters() const { return parameters_; }
+
+  // Writes `dimensions` floats, and returns how many tokens the text has. Any text is valid, the empty one too.
+  size_t Embed(std::u16string_view text, Side side, Scratch* scratch, float* vector) const;
+
+ private:
+  explicit StaticEmbedding(Parameters parameters) : parameters_(std::move(parameters)) {}
+
+  Parameters parameters_;
+  uint32_t vocabulary_ = 0;
+};
+
+}  // namespace quarry::text

@@ -1,0 +1,73 @@
+import { assert } from '../base/assert.ts';
+
+/** Wire types of Protocol Buffers that ONNX uses. */
+const wireVarint = 0;
+const wireFixed64 = 1;
+const wireBytes = 2;
+const wireFixed32 = 5;
+
+/** Field numbers of onnx.proto. */
+const modelGraph = 7;
+const graphInitializer = 5;
+const tensorName = 8;
+const tensorRawData = 9;
+
+interface Field {
+  readonly number: number;
+  /** The content of a field of bytes, otherwise empty. */
+  readonly bytes: Uint8Array;
+}
+
+/** Reads a number of 7 bits a byte, least significant first; numbers beyond 2^53 lose their lowest bits. */
+function varint(bytes: Uint8Array, start: number): { value: number; end: number } {
+  let value = 0;
+  let factor = 1;
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at]!;
+    value += (byte & 0x7f) * factor;
+    factor *= 128;
+    if (byte < 0x80) return { value, end: at + 1 };
+  }
+  throw new Error('an ONNX file ends inside a number');
+}
+
+function* fields(message: Uint8Array): Generator<Field> {
+  let at = 0;
+  while (at < message.length) {
+    const tag = varint(message, at);
+    const wire = tag.value % 8;
+    const number = Math.floor(tag.value / 8);
+    let start = tag.end;
+    let length = 0;
+    if (wire === wireVarint) start = varint(message, start).end;
+    else if (wire === wireFixed64) start += 8;
+    else if (wire === wireFixed32) start += 4;
+    else {
+      assert(wire === wireBytes, 'an ONNX file has fields of known types');
+      const size = varint(message, start);
+      start = size.end;
+      length = size.value;
+    }
+    at = start + length;
+    assert(at <= message.length, 'an ONNX file holds its fields');
+    yield { number, bytes: message.subarray(start, at) };
+  }
+}
+
+function bytesOf(message: Uint8Array, number: number): Uint8Array | undefined {
+  for (const field of fields(message)) if (field.number === number) return field.bytes;
+  return undefined;
+}
+
+/** The constant float tensor `name` of an ONNX model that holds its data itself. */
+export function onnxFloats(model: Uint8Array, name: string): Float32Array {
+  const graph = bytesOf(model, modelGraph) ?? new Uint8Array(0);
+  for (const { number, bytes } of fields(graph)) {
+    if (number !== graphInitializer) continue;
+    if (Buffer.from(bytesOf(bytes, tensorName) ?? []).toString('utf8') !== name) continue;
+    const data = bytesOf(bytes, tensorRawData);
+    assert(data !== undefined && data.length % 4 === 0, `the constant "${name}" holds floats`);
+    return new Float32Array(new Uint8Array(data).buffer);
+  }
+  throw new Error(`the ONNX model has no constant "${name}"`);
+}

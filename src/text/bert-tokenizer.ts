@@ -1,0 +1,101 @@
+import { addon, type TokenizerHandle } from '../addon/addon.ts';
+import { assert } from '../base/assert.ts';
+import type { Encoded } from './wordpiece.ts';
+
+/** What is read of a `tokenizer.json`. */
+export interface BertTokenizerJson {
+  readonly normalizer: {
+    readonly type: string;
+    readonly clean_text?: boolean;
+    readonly handle_chinese_chars?: boolean;
+    /** Null: as `lowercase` says. */
+    readonly strip_accents?: boolean | null;
+    readonly lowercase?: boolean;
+  } | null;
+  readonly pre_tokenizer: { readonly type: string } | null;
+  readonly model: {
+    readonly type?: string;
+    readonly unk_token: string;
+    readonly continuing_subword_prefix: string;
+    readonly max_input_chars_per_word?: number;
+    readonly fuse_unk?: boolean;
+    readonly vocab: Readonly<Record<string, number>>;
+  };
+  readonly added_tokens: readonly {
+    readonly id: number;
+    readonly content: string;
+    readonly lstrip?: boolean;
+    readonly rstrip?: boolean;
+    readonly special?: boolean;
+    readonly normalized?: boolean;
+  }[];
+}
+
+/**
+ * The WordPiece tokenizers of BERT and its kin, from their `tokenizer.json`: the same ids as the library
+ * `@huggingface/tokenizers`, without the special tokens that a post-processor puts around a text.
+ */
+export class BertTokenizer {
+  readonly handle: TokenizerHandle;
+
+  /** Throws, and says what it is, when the file asks for something that BERT's tokenizers do not do. */
+  constructor(json: BertTokenizerJson) {
+    const { normalizer, pre_tokenizer: words, model, added_tokens: addedTokens } = json;
+    assert(normalizer?.type === 'BertNormalizer', 'the normaliser of the tokenizer is a BertNormalizer');
+    assert(words?.type === 'BertPreTokenizer', 'the pre-tokenizer of the tokenizer is a BertPreTokenizer');
+    assert((model.type ?? 'WordPiece') === 'WordPiece', 'the model of the tokenizer is WordPiece');
+    assert(model.continuing_subword_prefix === continuation, `pieces that continue a word begin with "##"`);
+    assert(model.fuse_unk !== true, 'every unknown word is a token of its own');
+    for (const { content, normalized, special } of addedTokens) {
+      assert(/^\S+$/.test(content), 'an added token is not empty and holds no white space');
+      assert(
+        (normalized ?? special !== true) === false,
+        'added tokens are found before the text is normalised',
+      );
+    }
+    const options = nativeOptions({ normalizer, model, added_tokens: addedTokens });
+    this.handle = addon.bertTokenizerOpen(options, JSON.stringify(options));
+  }
+
+  /** All ids of each text, in order. */
+  encodeAll(texts: readonly string[]): Encoded {
+    return addon.tokenizerEncode(this.handle, texts);
+  }
+}
+
+const continuation = '##';
+const wordCharactersMaxDefault = 100;
+
+function nativeOptions({
+  normalizer,
+  model,
+  added_tokens: addedTokens,
+}: Pick<BertTokenizerJson, 'model' | 'added_tokens'> & {
+  normalizer: NonNullable<BertTokenizerJson['normalizer']>;
+}) {
+  // What an added token is called may also come out of a word, for example when it is lower-cased.
+  const ids = new Map(Object.entries(model.vocab));
+  for (const { content, id } of addedTokens) ids.set(content, id);
+  const unknown = ids.get(model.unk_token);
+  assert(unknown !== undefined, 'the unknown token has an id');
+  // No word holds white space, so pieces that do are never found.
+  const pieces = [...ids].filter(([piece]) => !/\s/.test(piece));
+  const lowercases = normalizer.lowercase === true;
+  const { strip_accents: stripAccents } = normalizer;
+  return {
+    pieces: pieces.map(([piece]) => piece).join('\n'),
+    ids: Int32Array.from(pieces, ([, id]) => id),
+    unknown,
+    wordCharactersMax: model.max_input_chars_per_word ?? wordCharactersMaxDefault,
+    cleansText: normalizer.clean_text === true,
+    spacesIdeographs: normalizer.handle_chinese_chars === true,
+    lowercases,
+    stripsAccents: lowercases ? stripAccents !== false : stripAccents === true,
+    addedTokens: addedTokens.map(({ content, id, lstrip, rstrip }) => ({
+      content,
+      id,
+      stripsLeft: lstrip === true,
+      stripsRight: rstrip === true,
+    })),
+  };
+}

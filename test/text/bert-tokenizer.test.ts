@@ -1,0 +1,77 @@
+import t from 'tap';
+import { BertTokenizer, type BertTokenizerJson } from '../../src/text/bert-tokenizer.ts';
+import { OddText } from './odd-text.ts';
+import { passages } from './passages.ts';
+import { bertDifference, flagCases, tokenizerJson } from './tokenizer-differences.ts';
+
+const seed = 20_261_121;
+const perCase = 2_000;
+
+t.test(`ids are those of @huggingface/tokenizers for random texts (seed ${seed})`, async (t) => {
+  for (const [name, flags] of flagCases) {
+    const odd = new OddText(seed);
+    const texts = Array.from({ length: perCase }, () => odd.next());
+    t.equal(bertDifference(tokenizerJson(flags), texts), null, name);
+  }
+});
+
+t.test('ids are the same for real text of many languages', async (t) => {
+  const texts = Object.values(passages).flatMap((text) => [text, text.toUpperCase(), text.normalize('NFD')]);
+  for (const [name, flags] of flagCases) t.equal(bertDifference(tokenizerJson(flags), texts), null, name);
+});
+
+t.test('ids are the same for every character, alone and inside a word', async (t) => {
+  const texts: string[] = [];
+  for (let codePoint = 0; codePoint < 0x20000; codePoint += 1) {
+    const character = String.fromCodePoint(codePoint);
+    texts.push(
+      codePoint % 2 === 0 ? `${character} a${character}b` : `${character} x${character}ΑΣ${character}`,
+    );
+  }
+  t.equal(bertDifference(tokenizerJson(), texts), null);
+});
+
+t.test('very long words are unknown as a whole, and cost no more than their length', async (t) => {
+  const long = ['a'.repeat(100), 'a'.repeat(101), 'ü'.repeat(100), '\u0301'.repeat(1_000), '字'.repeat(500)];
+  t.equal(bertDifference(tokenizerJson(), long), null);
+  const { ids } = new BertTokenizer(tokenizerJson()).encodeAll([
+    'a'.repeat(3_000_000),
+    `a${'\u0301'.repeat(1_000_000)}`,
+  ]);
+  t.equal(ids.length, 2);
+});
+
+t.test(
+  'added tokens are found as they stand, and the text beside them is trimmed where they say so',
+  async (t) => {
+    const texts = [
+      'a [MASK] b',
+      'a[MASK][SEP] b',
+      '[mask]',
+      '[\u0000MASK]',
+      '[CLS]',
+      ' [SEP] ',
+      'x [SEP]\u00a0\n y',
+      '',
+    ];
+    t.equal(bertDifference(tokenizerJson(), texts), null);
+    const own = [
+      { id: 7, content: '[mask]', special: true },
+      { id: 8, content: '[mask]s', special: true },
+    ];
+    t.equal(bertDifference(tokenizerJson({}, own), [...texts, '[mask]s', '[MASK]S', 'x [mask]y']), null);
+  },
+);
+
+t.test('a file that asks for something else is refused', async (t) => {
+  const json = tokenizerJson();
+  const refused: readonly [BertTokenizerJson, RegExp][] = [
+    [{ ...json, normalizer: null }, /BertNormalizer/],
+    [{ ...json, pre_tokenizer: { type: 'Whitespace' } }, /BertPreTokenizer/],
+    [{ ...json, model: { ...json.model, continuing_subword_prefix: '@@' } }, /begin with "##"/],
+    [{ ...json, model: { ...json.model, unk_token: '<nothing>' } }, /unknown token/],
+    [{ ...json, added_tokens: [{ id: 1, content: 'a', normalized: true }] }, /before the text is normalised/],
+    [{ ...json, added_tokens: [{ id: 1, content: 'a b', special: true }] }, /no white space/],
+  ];
+  for (const [broken, reason] of refused) t.throws(() => new BertTokenizer(broken), reason);
+});
