@@ -72,7 +72,7 @@ export class ParserChild {
     clearTimeout(late);
     if (first === 'ready') return child;
     const end = await child.kill();
-    throw new Error(`the parser process did not become ready: ${describeEnd(end)}`);
+    throw new Error(`the parser process did not become ready: ${describeEnd(end)}\n${end.stderr.trim()}`);
   }
 
   /** Who hears the messages of the process from now on; one listener at a time. */
@@ -135,7 +135,9 @@ function forkRestricted({ entry, prlimit, folders }: ParserChildOptions): ChildP
 }
 
 function dependencyPaths(): string[] {
-  return [realpathSync(join(projectRoot, 'node_modules')), join(projectRoot, 'package.json')];
+  const folder = join(projectRoot, 'node_modules');
+  // Where the folder is a link, Node looks at the link itself before it follows it.
+  return [folder, realpathSync(folder), join(projectRoot, 'package.json')];
 }
 
 /** Node 20 knows the permission model as experimental, and takes one path per flag. */
@@ -150,10 +152,11 @@ function permissionFlags(readable: readonly string[]): string[] {
   ];
 }
 
-/** For logs and failures: how a process ended. */
+/** How a process ended, in one line: the error that Node names, or else the last that the process wrote. */
 export function describeEnd({ code, signal, stderr }: ChildEnd): string {
   const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-  const words = stderr.trim().split('\n').at(-1) ?? '';
+  const lines = stderr.trim().split('\n');
+  const words = lines.findLast((line) => /^[A-Za-z]*Error\b.*:/.test(line)) ?? lines.at(-1) ?? '';
   return words === '' ? how : `${how}: ${words.slice(0, 300)}`;
 }
 

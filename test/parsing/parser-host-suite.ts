@@ -85,6 +85,17 @@ t.test('documents are read in one process that stays', async (t) => {
   t.equal(started.length, before + 1);
 });
 
+t.test('a parser process that cannot start says all that Node said about it', async (t) => {
+  const host = hostOf(t, moduleAt('./processes/nowhere-to-be-found.js'));
+  const error = await host.parse({ kind: 'parse', file: stored(utf8('words')) }).catch((reason) => reason);
+  const [first = '', ...rest] = String(error.message).split('\n');
+  t.match(first, /^the parser process did not become ready: exit code 1: .*nowhere-to-be-found/);
+  t.ok(
+    rest.some((line) => /^ +at /.test(line)),
+    'with the stack',
+  );
+});
+
 t.test('documents that arrive together come back each with its own text', async (t) => {
   const hosts = [hostOf(t, entries.parser), hostOf(t, entries.parser)];
   const texts = Array.from({ length: 12 }, (_, i) => `document number ${i}`);
