@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Chance } from '../base/ids.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
+import { asSpaceError } from '../store/durable-files.ts';
 import { callParser } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
@@ -31,7 +32,7 @@ export class FileReader {
     const file = join(folder, 'incoming', chance.uuid());
     const task: ParseTask = { kind: 'parse', file, folder, limits: { ...parseLimits, totalMsMax: msMax } };
     try {
-      await writeFile(file, bytes, { mode: 0o600, flag: 'wx' });
+      await asSpaceError(writeFile(file, bytes, { mode: 0o600, flag: 'wx' }));
       return await callParser<ParseOutcome>(pool, task, { priority: 'fast', signal });
     } finally {
       await rm(file, { force: true });

@@ -1,11 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
 import type { Chance } from '../base/ids.ts';
 import { isReferenced } from './blob-references.ts';
-import { isNoSpace, syncFolder } from './durable-files.ts';
+import { asSpaceError, syncFolder } from './durable-files.ts';
 import type { SpaceGuard, Store } from './store.ts';
 
 /**
@@ -86,7 +85,7 @@ export class Blobs {
   async receive(): Promise<BlobWriter> {
     this.#options.space?.check();
     const path = join(this.#temporary, this.#options.chance.uuid());
-    const file = await open(path, 'wx', 0o600);
+    const file = await asSpaceError(open(path, 'wx', 0o600));
     return new BlobWriter({ file, path, keep: (hash) => this.#keep(hash, path) });
   }
 
@@ -219,7 +218,7 @@ export class BlobWriter {
     await asSpaceError(this.#options.file.sync());
     this.#ended = true;
     await this.#options.file.close();
-    let release: (() => void) | null = await asSpaceError(this.#options.keep(hash));
+    let release: (() => void) | null = await this.#keep(hash);
     return {
       hash,
       size,
@@ -230,24 +229,22 @@ export class BlobWriter {
     };
   }
 
+  async #keep(hash: string): Promise<() => void> {
+    const { keep, path } = this.#options;
+    try {
+      return await asSpaceError(keep(hash));
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  }
+
   /** Forgets the bytes. */
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
     await this.#options.file.close();
     await rm(this.#options.path, { force: true });
-  }
-}
-
-async function asSpaceError<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (!isNoSpace(cause)) throw cause;
-    throw new AppError('reserve_reached', 'The disk of the data directory is full; nothing was stored.', {
-      retryAfterMs: 5_000,
-      cause,
-    });
   }
 }
 

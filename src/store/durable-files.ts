@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { AppError } from '../base/app-error.ts';
 
 /** Makes names that were created, renamed or removed in a folder survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -30,4 +31,17 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 export function isNoSpace(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+/** Settles as `work` does, but with `AppError` reserve_reached when the disk was full. */
+export async function asSpaceError<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (!isNoSpace(cause)) throw cause;
+    throw new AppError('reserve_reached', 'The disk of the data directory is full; nothing was stored.', {
+      retryAfterMs: 5_000,
+      cause,
+    });
+  }
 }

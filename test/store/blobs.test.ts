@@ -126,6 +126,16 @@ t.test('bytes that arrive while their file is being collected are stored again',
   t.equal(await blobs.collect(held.hash), false, 'held');
 });
 
+t.test('bytes that cannot be put into their place leave nothing behind', async (t) => {
+  const { blobs, directory } = await fresh();
+  const hash = sha('bytes');
+  writeFileSync(join(directory, hash.slice(0, 2)), 'in the way of the folder');
+  await t.rejects(blobs.put(Buffer.from('bytes')));
+  t.same(readdirSync(join(directory, 'incoming')), []);
+  rmSync(join(directory, hash.slice(0, 2)));
+  t.equal((await blobs.put(Buffer.from('bytes'))).hash, hash, 'and hold nothing up');
+});
+
 t.test('what a crash leaves is cleaned up, what is referenced stays', async (t) => {
   const { blobs, store, directory } = await fresh();
   const kept = await blobs.put(Buffer.from('kept'));
