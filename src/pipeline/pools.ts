@@ -17,6 +17,8 @@ export interface PoolOptions {
   readonly queueTasksMax: number;
   /** What workers post outside of a task's answer, for example the processes they own. */
   readonly onMessage?: (message: unknown) => void;
+  /** An idle worker failed; another one takes its place. A busy one fails its task instead. */
+  readonly onTrouble?: (error: Error) => void;
 }
 
 export interface RunOptions {
@@ -97,6 +99,8 @@ export class Pool {
       atomics: 'disabled',
     });
     if (options.onMessage !== undefined) this.#piscina.on('message', options.onMessage);
+    // Without a listener the trouble of an idle worker would end the whole server.
+    this.#piscina.on('error', (error: Error) => options.onTrouble?.(error));
   }
 
   /** Tasks given to the pool and not answered yet. */

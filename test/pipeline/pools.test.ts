@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
 import t from 'tap';
 import type { ChunkTask, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
 import { Pool, type TaskPriority } from '../../src/pipeline/pools.ts';
@@ -39,4 +41,17 @@ t.test('beyond its bound a pool refuses and says when to come back', async (t) =
   await Promise.all(running);
   t.equal(pool.depth, 0);
   await pool.run<ChunkTaskResult>(task(1));
+});
+
+t.test('an idle worker that fails is replaced, and the server hears of it and goes on', async (t) => {
+  const created = once(process, 'worker') as Promise<[Worker]>;
+  const troubles: string[] = [];
+  const onTrouble = (error: Error) => void troubles.push(error.message);
+  const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 2, onTrouble });
+  t.teardown(() => pool.close());
+  await pool.run(task(1));
+  const [worker] = await created;
+  worker.emit('error', new Error('no memory for an idle thread'));
+  t.same(troubles, ['no memory for an idle thread']);
+  t.match(await pool.run<ChunkTaskResult>(task(1)), { pageStarts: [0] });
 });
