@@ -83,8 +83,9 @@ export class Housekeeping {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { clock, logger, store, blobs } = this.#options;
+    const { clock, logger, store, blobs, images } = this.#options;
     const swept = await sweepCollections({ store, blobs }, clock.now(), signal);
+    if (swept.length > 0) await images.removeOrphans();
     for (const collectionId of swept) logger.info({ collectionId }, 'deleted collection is cleared away');
   }
 
