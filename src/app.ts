@@ -138,7 +138,7 @@ async function buildStorage(settings: Settings, data: DataDirectory, logger: Log
 }
 type Storage = Awaited<ReturnType<typeof buildStorage>>;
 
-function buildPools(settings: Settings, processes: ParserProcesses) {
+function buildPools(settings: Settings, processes: ParserProcesses, logger: Logger) {
   const pool = (name: Pool['name'], threads: number) =>
     new Pool({
       name,
@@ -147,6 +147,7 @@ function buildPools(settings: Settings, processes: ParserProcesses) {
       onMessage: (message) => {
         processes.accept(message);
       },
+      onTrouble: (error) => logger.error({ pool: name, error: String(error) }, 'an idle worker failed'),
     });
   return {
     parse: pool('parse', settings.parseThreads),
@@ -210,7 +211,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
   const writer = new DocumentWriter({
     ...shared,
     onJob: (job) => ingest.offer(job),
-    onAbandoned: (version) => ingest.abandon(version),
+    onAbandoned: (record) => ingest.abandon(record),
   });
   const admission = new Admission({
     space: storage.space,
@@ -273,7 +274,10 @@ function buildServices(parts: ServiceParts): Services {
     dimensions: embeddingModel(defaultEmbeddingModel).dimensions,
     lifecycle: {
       open: (collection) => indexes.open(collection),
-      remove: (collection) => indexes.remove(collection.collectionId),
+      remove: ({ collectionId }) => {
+        pipeline.ingest.abandonCollection(collectionId);
+        return indexes.remove(collectionId);
+      },
     },
   });
   const documents = new DocumentServices({
@@ -520,7 +524,7 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger)
   opened.add(() => storage.meter.close());
   opened.add(() => storage.indexes.close());
   const processes = new ParserProcesses();
-  const pools = buildPools(settings, processes);
+  const pools = buildPools(settings, processes, logger);
   opened.add(async () => {
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
     processes.killAll();

@@ -5,7 +5,7 @@ import type { Counts } from '../store/counts.ts';
 import type { DocumentError, DocumentRecord, Documents } from '../store/documents.ts';
 import { putGarbage } from '../store/garbage.ts';
 import { deleteJob, type Job, putJob } from '../store/jobs.ts';
-import { type Operation, operationsBytes, type Store } from '../store/store.ts';
+import { type Operation, operationsBytes, type SpaceGuard, type Store } from '../store/store.ts';
 import type { Versions } from '../store/versions.ts';
 import type { DocumentEvent } from './document-event.ts';
 import { pathKey } from './document-writer.ts';
@@ -28,6 +28,8 @@ export interface DocumentProgressOptions {
   readonly contents: Contents;
   readonly counts: Counts;
   readonly switchboard: Switchboard;
+  /** Refuses while the disk is nearly full. */
+  readonly space: SpaceGuard;
   /** The same locks as the document writer's. */
   readonly locks: KeyedLock;
   readonly clock: Clock;
@@ -78,6 +80,11 @@ export class DocumentProgress {
     return record;
   }
 
+  /** Throws `AppError` while the result of a step could not be stored: so nobody does the work in vain, again and again. */
+  requireRoom(): void {
+    this.#options.space.check();
+  }
+
   /** Shows that work on the step has begun. */
   async begin(job: Job, status: 'parsing' | 'indexing'): Promise<void> {
     if (this.current(job).status === status) return;
@@ -118,21 +125,20 @@ export class DocumentProgress {
   async chunked(job: Job, content: ChunkedContent): Promise<Job> {
     const { contents } = this.#options;
     const { documentId } = job;
-    await this.#writeInPieces(
-      job,
-      content.chunks.map((chunk, i) => {
-        const codes = content.codes[i];
-        const put = contents.putChunk(documentId, i, chunk);
-        return codes === undefined ? [put] : [put, contents.putCodes(documentId, i, codes)];
-      }),
-    );
+    const entries = content.chunks.map((chunk, i) => {
+      const codes = content.codes[i];
+      const put = contents.putChunk(documentId, i, chunk);
+      return codes === undefined ? [put] : [put, contents.putCodes(documentId, i, codes)];
+    });
+    const pieces = contents.putIndexPieces(documentId, content.block).map((put) => [put]);
+    await this.#writeInPieces(job, [...entries, ...pieces]);
     const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
     const { chunks, block, layout, tokens, timeTakenMs, languages } = content;
     await this.#advance(job, (record) => ({
       record,
       operations: [
         contents.putLayout(documentId, layout),
-        ...contents.putIndexBlock(documentId, block),
+        contents.putIndexHead(documentId, block),
         ...contents.deleteParsed(documentId, layout.pageStarts.length),
         ...this.#learnLanguages(job.collectionId, languages),
         putJob(next),
@@ -255,7 +261,7 @@ export class DocumentProgress {
           }),
           ...operations,
         ],
-        { mayUseReserve: true },
+        { mayUseReserve: true, mayExceedQueue: true },
       );
     });
   }
@@ -269,7 +275,7 @@ export class DocumentProgress {
         collections.expectExists(job.collectionId),
         documents.expectVersion(job.collectionId, job.path, job.version),
       ];
-      await store.write([...expected, ...piece]);
+      await store.write([...expected, ...piece], { mayExceedQueue: true });
       piece = [];
     };
     let bytes = 0;

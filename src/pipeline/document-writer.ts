@@ -48,13 +48,14 @@ export interface DocumentWriterOptions {
   readonly count: (event: DocumentEvent) => Operation[];
   /** Work that is durable now. */
   readonly onJob: (job: Job) => void;
-  /** A version that nobody needs any more; work on it may stop. */
-  readonly onAbandoned: (version: number) => void;
+  /** A record whose version nobody needs any more; work on it may stop. */
+  readonly onAbandoned: (record: DocumentRecord) => void;
 }
 
 export interface AddedDocument {
   readonly created: boolean;
   readonly version: number;
+  readonly status: DocumentRecord['status'];
 }
 
 /** The name of the lock that guards a path. */
@@ -89,9 +90,9 @@ export class DocumentWriter {
         putJob(job),
         ...this.#count(collection, record, 'added'),
       ]);
-      if (existing !== undefined) this.#options.onAbandoned(existing.version);
+      if (existing !== undefined) this.#options.onAbandoned(existing);
       onJob(job);
-      return { created: existing === undefined, version: record.version };
+      return { created: existing === undefined, version: record.version, status: record.status };
     });
   }
 
@@ -169,7 +170,7 @@ export class DocumentWriter {
         ],
         { mayUseReserve: true },
       );
-      this.#options.onAbandoned(existing.version);
+      this.#options.onAbandoned(existing);
       return true;
     });
   }

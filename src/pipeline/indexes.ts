@@ -5,7 +5,7 @@ import { AppError } from '../base/app-error.ts';
 import { assert, present } from '../base/assert.ts';
 import { uuidPattern } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import { CollectionIndex, type IndexChange } from '../engine/collection-index.ts';
+import { CollectionIndex, type IndexChange, IndexError } from '../engine/collection-index.ts';
 import type { Change, ChangeLog, LiveVersions } from '../store/changes.ts';
 import type { Collection, Collections } from '../store/collections.ts';
 import type { Contents } from '../store/content.ts';
@@ -53,6 +53,8 @@ const stagingMax = 16;
 /** How often a change that could not be undone is tried again, and after how many milliseconds. */
 const undoAttemptsMax = 20;
 const undoRetryMs = 500;
+/** After how many milliseconds rows are staged again that the engine was too busy for. */
+const busyRetryMs = 1_000;
 
 /**
  * The shards of every collection, kept equal to what the store says is live: loaded from snapshots at start with the
@@ -98,7 +100,7 @@ export class Indexes {
     await opening;
   }
 
-  /** Puts the rows of a version into its shard, invisible until a change adds it. */
+  /** Puts the rows of a version into its shard, invisible until a change adds it. 503 while the shard is too busy. */
   async stage(collectionId: string, version: number): Promise<void> {
     const { shard } = present(
       this.#options.versions.get(collectionId, version),
@@ -307,12 +309,29 @@ export class Indexes {
     entries: readonly { readonly shard: number; readonly version: number }[],
   ) {
     if (this.#stop.signal.aborted) throw closed();
-    const staged = await Promise.all(entries.map((entry) => this.#stage(collectionId, index, entry)));
+    const staged = await Promise.all(entries.map((entry) => this.#stageInTime(collectionId, index, entry)));
     return entries.filter(({ version }, i) => {
       if (staged[i] !== true)
         this.#options.logger.error({ collectionId, version }, 'a live version has no content');
       return staged[i];
     });
+  }
+
+  /** Waits while the shard is too busy, for example with its compaction. */
+  async #stageInTime(
+    collectionId: string,
+    index: CollectionIndex,
+    entry: { readonly shard: number; readonly version: number },
+  ): Promise<boolean> {
+    for (;;) {
+      if (this.#stop.signal.aborted) throw closed();
+      try {
+        return await this.#stage(collectionId, index, entry);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.options.retryAfterMs === undefined) throw error;
+        await wait(error.options.retryAfterMs, undefined, { signal: this.#stop.signal }).catch(() => {});
+      }
+    }
   }
 
   /** False when the store holds nothing to stage. */
@@ -325,7 +344,11 @@ export class Indexes {
     const block = record === undefined ? undefined : this.#options.contents.indexBlock(record.documentId);
     if (record === undefined || block === undefined) return false;
     const { vectors, terms } = block;
-    await index.stage({ shard, version, vectors, terms, attributes: record.metadata });
+    try {
+      await index.stage({ shard, version, vectors, terms, attributes: record.metadata });
+    } catch (error) {
+      throw error instanceof IndexError && error.code === 'busy' ? busy(error) : error;
+    }
     return true;
   }
 
@@ -391,6 +414,13 @@ export class Indexes {
     while ((await changes.trim(collectionId, sequence, trimChangesMax)) === trimChangesMax);
     shelf.changed -= changed;
   }
+}
+
+function busy(cause: IndexError): AppError {
+  return new AppError('unavailable', 'The index takes no more rows just now; try again in a moment.', {
+    retryAfterMs: busyRetryMs,
+    cause,
+  });
 }
 
 function closed(): AppError {

@@ -35,8 +35,11 @@ export interface IngestStepsOptions {
   readonly clock: Clock;
 }
 
-/** Precise chunks that are embedded in one go; bounds the memory of a very long document. */
-const embedTextsMax = 2_048;
+/**
+ * Chunks that are embedded in one go. It bounds the memory of a very long document, and its tasks in the pool that
+ * queries share.
+ */
+const embedTextsMax = { coarse: 512, precise: 2_048 };
 
 /** The work of each step, in the pools; it reads the store and changes nothing in it. */
 export class IngestSteps {
@@ -94,7 +97,7 @@ export class IngestSteps {
     };
     const { chunks, pageStarts, length, terms, tokens } = await pools.chunk.run<ChunkTaskResult>(task);
     signal.throwIfAborted();
-    const coarse = await this.#embedCoarse(chunks);
+    const coarse = await this.#embedCoarse(chunks, signal);
     const precise = await this.#embedPrecise(chunks, signal);
     const layout: Layout = {
       length,
@@ -130,16 +133,26 @@ export class IngestSteps {
 
   async #embedCoarse(
     chunks: readonly AnalysedChunk[],
+    signal: AbortSignal,
   ): Promise<{ block: Omit<IndexBlock, 'terms'>; tokens: number }> {
     const { models, model } = this.#options;
-    const rows = chunks.flatMap((chunk, i) => (chunk.blank ? [] : [i]));
-    const texts = rows.map((i) => `${chunks[i]!.prefix}\n\n${chunks[i]!.text}`);
-    const { vectors, dimensions, tokens } = await models.embed(texts, 'document', {
-      priority: 'ingest',
-      model,
-    });
-    const chunkOfRow = Uint32Array.from(rows);
-    return { block: { rowCount: rows.length, dimensions, model, vectors, chunkOfRow }, tokens };
+    const chunkOfRow = Uint32Array.from(chunks.flatMap((chunk, i) => (chunk.blank ? [] : [i])));
+    let vectors = new Float32Array(0);
+    let dimensions = 0;
+    let tokens = 0;
+    for (let row = 0; row < chunkOfRow.length; row += embedTextsMax.coarse) {
+      signal.throwIfAborted();
+      const texts = Array.from(chunkOfRow.subarray(row, row + embedTextsMax.coarse), (i) => {
+        const { prefix, text } = chunks[i]!;
+        return `${prefix}\n\n${text}`;
+      });
+      const run = await models.embed(texts, 'document', { priority: 'ingest', model });
+      dimensions = run.dimensions;
+      if (row === 0) vectors = new Float32Array(chunkOfRow.length * dimensions);
+      vectors.set(run.vectors, row * dimensions);
+      tokens += run.tokens;
+    }
+    return { block: { rowCount: chunkOfRow.length, dimensions, model, vectors, chunkOfRow }, tokens };
   }
 
   /** Codes of the precise chunks, per coarse chunk; one that is not searched has none. */
@@ -150,7 +163,7 @@ export class IngestSteps {
     const { models, model, quantise } = this.#options;
     const codes: (Uint8Array | undefined)[] = [];
     let tokens = 0;
-    for (const group of groups(chunks, embedTextsMax)) {
+    for (const group of groups(chunks, embedTextsMax.precise)) {
       signal.throwIfAborted();
       const texts = group.flatMap((chunk) =>
         chunk.blank ? [] : chunk.children.map(({ start, end }) => chunk.text.slice(start, end)),

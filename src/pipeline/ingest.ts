@@ -37,8 +37,8 @@ interface Lane {
 export class Ingest {
   readonly #options: IngestOptions;
   readonly #lanes: { readonly parse: Lane; readonly index: Lane };
-  readonly #running = new Map<number, AbortController>();
-  readonly #waiters = new Map<number, Set<() => void>>();
+  readonly #running = new Map<number, { readonly job: Job; readonly controller: AbortController }>();
+  readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
   readonly #ended = new Set<Promise<void>>();
   #closed = false;
 
@@ -86,24 +86,35 @@ export class Ingest {
     this.#pump(lane);
   }
 
-  /** Nobody needs this version any more: work on it stops, and whoever waits for it is told. */
-  abandon(version: number): void {
-    this.#running.get(version)?.abort(new Abandoned());
-    this.#tell(version);
+  /** Nobody needs the version of this record any more: work on it stops, and whoever waits for it is told. */
+  abandon(record: DocumentRecord): void {
+    this.#running.get(record.version)?.controller.abort(new Abandoned());
+    this.#tell(record.version, record);
   }
 
-  /** Resolves when the version is indexed, has failed or is abandoned, or when `signal` aborts. */
-  settled(version: number, signal: AbortSignal): Promise<void> {
+  /** The collection was deleted: what is being worked on stops, what waits ends at its turn. */
+  abandonCollection(collectionId: string): void {
+    for (const { job, controller } of this.#running.values()) {
+      if (job.collectionId === collectionId) controller.abort(new Abandoned());
+    }
+  }
+
+  /**
+   * Resolves when the version is indexed, has failed or is abandoned, or when `signal` aborts. Answers the last record of
+   * a version whose document was overwritten or deleted, otherwise null: then the store has it.
+   */
+  settled(version: number, signal: AbortSignal): Promise<DocumentRecord | null> {
     return new Promise((resolve) => {
-      const done = () => {
-        signal.removeEventListener('abort', done);
+      const done = (abandoned: DocumentRecord | null) => {
+        signal.removeEventListener('abort', onAbort);
         const waiters = this.#waiters.get(version);
         waiters?.delete(done);
         if (waiters?.size === 0) this.#waiters.delete(version);
-        resolve();
+        resolve(abandoned);
       };
-      if (signal.aborted) return resolve();
-      signal.addEventListener('abort', done);
+      const onAbort = () => done(null);
+      if (signal.aborted) return resolve(null);
+      signal.addEventListener('abort', onAbort);
       const waiters = this.#waiters.get(version) ?? new Set();
       this.#waiters.set(version, waiters.add(done));
     });
@@ -113,7 +124,7 @@ export class Ingest {
   async close(): Promise<void> {
     this.#closed = true;
     for (const lane of Object.values(this.#lanes)) if (lane.timer !== null) clearTimeout(lane.timer);
-    for (const controller of this.#running.values()) controller.abort(new Abandoned());
+    for (const { controller } of this.#running.values()) controller.abort(new Abandoned());
     await Promise.all(this.#ended);
   }
 
@@ -133,7 +144,7 @@ export class Ingest {
         lane.running -= 1;
         this.#ended.delete(run);
         lane.queue.settle(job.version);
-        if (next === null) this.#tell(job.version);
+        if (next === null) this.#tell(job.version, null);
         else this.offer(next);
         this.#pump(lane);
       });
@@ -153,7 +164,7 @@ export class Ingest {
   /** One job, as far as its lane goes. Answers the job that comes next, null when there is none. Never rejects. */
   async #run(job: Job): Promise<Job | null> {
     const controller = new AbortController();
-    this.#running.set(job.version, controller);
+    this.#running.set(job.version, { job, controller });
     try {
       return await this.#step(job, controller.signal);
     } catch (error) {
@@ -167,14 +178,17 @@ export class Ingest {
     const { progress, steps } = this.#options;
     const record = progress.current(job);
     if (job.step === 'parse') {
+      progress.requireRoom();
       await progress.begin(job, 'parsing');
       const outcome = await steps.parse(record, signal);
       return 'failure' in outcome
         ? await this.#fail(job, 'parsing_failed', outcome.failure)
         : await progress.parsed(job, outcome);
     }
+    const needsChunks = job.step === 'chunk' && steps.needsChunks(record);
+    if (needsChunks) progress.requireRoom();
     await progress.begin(job, 'indexing');
-    if (job.step === 'chunk' && steps.needsChunks(record)) {
+    if (needsChunks) {
       job = await progress.chunked(job, await steps.chunk(record, signal));
     }
     await this.#index(job, record, signal);
@@ -249,8 +263,8 @@ export class Ingest {
     }
   }
 
-  #tell(version: number): void {
-    for (const resolve of this.#waiters.get(version) ?? []) resolve();
+  #tell(version: number, abandoned: DocumentRecord | null): void {
+    for (const resolve of this.#waiters.get(version) ?? []) resolve(abandoned);
   }
 }
 

@@ -80,6 +80,7 @@ interface Answer<Body> {
 const textContentType = 'text/plain; charset=utf-8';
 const fileContentType = 'application/octet-stream';
 const terminal: readonly DocumentRecord['status'][] = ['indexed', 'parsing_failed', 'indexing_failed'];
+const gone = 'The document was overwritten or deleted before it was indexed.';
 const validateBatchDocument = compileValidator(BatchDocument);
 
 /** Documents: add, upload, overwrite, delete, update, look at. */
@@ -150,6 +151,7 @@ export class DocumentServices {
         'metadata and index_status cannot be given together: one needs an indexed document, the other a failed one.',
       );
     }
+    if (metadata !== null || status !== null) this.#options.admission.check();
     if (metadata !== null) await writer.updateMetadata(collection, path, metadata);
     else if (status !== null) await writer.retry(collection, path, status);
     else this.#record(collection, path);
@@ -291,8 +293,9 @@ export class DocumentServices {
     file: HeldBlob,
     common: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>,
   ): Promise<AddedDocument> {
+    const { writer, blobs } = this.#options;
     try {
-      return await this.#options.writer.add(collection, {
+      const added = await writer.add(collection, {
         ...common,
         contentKind: 'auto',
         contentType: fileContentType,
@@ -300,16 +303,20 @@ export class DocumentServices {
         size: file.size,
         pages: null,
       });
-    } finally {
       file.release();
-      // A file that was refused after all belongs to nobody; one that is referenced stays.
-      await this.#options.blobs.collect(file.hash);
+      return added;
+    } catch (error) {
+      // A file that was refused after all belongs to nobody, unless another document refers to it.
+      file.release();
+      await blobs.collect(file.hash);
+      throw error;
     }
   }
 
   /**
    * Waits until the version is indexed or has failed, at most until `waitMsMax` after the request came, and says how
-   * far it is.
+   * far it is. One that is overwritten or deleted meanwhile gets no further, so it is answered at once with the status
+   * it had reached.
    */
   async #settled(
     call: DocumentCall,
@@ -317,16 +324,22 @@ export class DocumentServices {
     path: string,
     added: AddedDocument,
   ): Promise<AddDocumentResponse> {
-    const { ingest, documents, clock } = this.#options;
+    const { ingest, documents, collections, clock } = this.#options;
+    const { collectionId } = collection;
     const waitMs = msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, clock);
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(waitMs)]);
     const settled = ingest.settled(added.version, signal);
-    const read = () => documents.get(collection.collectionId, path);
-    const before = read();
-    if (before?.version === added.version && !terminal.includes(before.status)) await settled;
-    const record = read();
-    if (record?.version !== added.version) return success;
-    return { ...success, index_status: record.status, error: record.error?.message ?? null };
+    const own = () => {
+      const record = documents.get(collectionId, path);
+      return record?.version === added.version ? record : null;
+    };
+    const before = own();
+    const abandoned = before === null || terminal.includes(before.status) ? null : await settled;
+    const record = own();
+    const isGone = record === null || collections.byId(collectionId) === undefined;
+    const { status } = record ?? abandoned ?? before ?? added;
+    const error = isGone && !terminal.includes(status) ? gone : (record?.error?.message ?? null);
+    return { ...success, index_status: status, error };
   }
 
   #describe(call: DocumentCall, collection: Collection, record: DocumentRecord): DocumentMetadataResponse {

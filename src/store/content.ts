@@ -21,11 +21,14 @@ const parts = {
   codes: 5,
   /** Index 0: `IndexHead`. */
   indexHead: 6,
-  /** Index 0: row vectors, little-endian f32. */
+  /** Index = piece: row vectors, little-endian f32. */
   vectors: 7,
-  /** Index 0: the TermBlock as the engine takes it. */
+  /** Index = piece: the TermBlock as the engine takes it. */
   terms: 8,
 } as const;
+
+/** Bytes of one piece of vectors or terms: those of a long document are too large for one write. */
+const pieceBytesMax = 4_000_000;
 
 /** Result of the parse step beside the pages themselves. */
 export interface ParsedHead {
@@ -102,6 +105,8 @@ interface IndexHead {
   readonly dimensions: number;
   readonly model: string;
   readonly chunkOfRow: Uint8Array;
+  /** How many there are of each; one where the first builds of format 1 did not say. */
+  readonly pieces?: { readonly vectors: number; readonly terms: number };
 }
 
 type StoredLayout = Omit<Layout, 'pageStarts' | 'pageLengths' | 'chunkStarts'> & {
@@ -223,32 +228,38 @@ export class Contents {
     return this.#getMany(places, parts.codes);
   }
 
-  /** Write the three together: the block says that the embed step is complete. */
-  putIndexBlock(documentId: string, block: IndexBlock): Operation[] {
-    const { rowCount, dimensions, model, vectors, terms, chunkOfRow } = block;
-    assert(vectors.length === rowCount * dimensions, 'an index block has a vector per row');
-    assert(chunkOfRow.length === rowCount, 'an index block has a chunk per row');
-    const head = indexHeads.encode({ rowCount, dimensions, model, chunkOfRow: asBytes(chunkOfRow) });
+  /** The large parts of an index block, each small enough to share a write with others. */
+  putIndexPieces(documentId: string, { vectors, terms }: IndexBlock): Operation[] {
     return [
-      content.put([documentId, parts.vectors, 0], asBytes(vectors)),
-      content.put([documentId, parts.terms, 0], terms),
-      content.put([documentId, parts.indexHead, 0], head),
+      ...pieces(asBytes(vectors)).map((piece, i) => content.put([documentId, parts.vectors, i], piece)),
+      ...pieces(terms).map((piece, i) => content.put([documentId, parts.terms, i], piece)),
     ];
   }
 
+  /** Write this with or after the last piece: it says that the embed step is complete. */
+  putIndexHead(documentId: string, block: IndexBlock): Operation {
+    const { rowCount, dimensions, model, vectors, terms, chunkOfRow } = block;
+    assert(vectors.length === rowCount * dimensions, 'an index block has a vector per row');
+    assert(chunkOfRow.length === rowCount, 'an index block has a chunk per row');
+    const head = indexHeads.encode({
+      rowCount,
+      dimensions,
+      model,
+      chunkOfRow: asBytes(chunkOfRow),
+      pieces: { vectors: pieceCount(vectors.byteLength), terms: pieceCount(terms.byteLength) },
+    });
+    return content.put([documentId, parts.indexHead, 0], head);
+  }
+
   indexBlock(documentId: string): IndexBlock | undefined {
-    const [head, vectors, terms] = this.#store.getMany([
-      content.keyOf(documentId, parts.indexHead, 0),
-      content.keyOf(documentId, parts.vectors, 0),
-      content.keyOf(documentId, parts.terms, 0),
-    ]);
+    const head = this.#get(documentId, parts.indexHead, 0);
     if (head === undefined) return undefined;
-    const { chunkOfRow, ...rest } = indexHeads.decode(head);
+    const { chunkOfRow, pieces = { vectors: 1, terms: 1 }, ...rest } = indexHeads.decode(head);
     return {
       ...rest,
       chunkOfRow: asUint32(chunkOfRow),
-      vectors: new Float32Array(aligned(present(vectors, 'an index head has vectors'))),
-      terms: present(terms, 'an index head has terms'),
+      vectors: new Float32Array(aligned(this.#joined(documentId, parts.vectors, pieces.vectors))),
+      terms: this.#joined(documentId, parts.terms, pieces.terms),
     };
   }
 
@@ -297,6 +308,12 @@ export class Contents {
     return (numbers) => this.chunks(numbers.map((chunk) => ({ documentId, chunk })));
   }
 
+  #joined(documentId: string, part: number, count: number): Uint8Array {
+    const keys = Array.from({ length: count }, (_, i) => content.keyOf(documentId, part, i));
+    const found = this.#store.getMany(keys).map((piece) => present(piece, 'an index head has its pieces'));
+    return found.length === 1 ? (found[0] as Uint8Array) : Buffer.concat(found);
+  }
+
   #get(documentId: string, part: number, index: number): Uint8Array | undefined {
     return content.get(this.#store, [documentId, part, index]);
   }
@@ -333,6 +350,17 @@ function sliceText(layout: Layout, span: { start: number; end: number }, read: R
     return sliceCodePoints(chunk.text, inChunk, chunk.end - chunk.start);
   });
   return texts.join('');
+}
+
+function pieceCount(bytes: number): number {
+  return Math.ceil(bytes / pieceBytesMax);
+}
+
+/** Views of consecutive bytes. */
+function pieces(bytes: Uint8Array): Uint8Array[] {
+  return Array.from({ length: pieceCount(bytes.byteLength) }, (_, i) =>
+    bytes.subarray(i * pieceBytesMax, (i + 1) * pieceBytesMax),
+  );
 }
 
 /** Index of the last chunk that starts at or before an offset. */

@@ -88,7 +88,8 @@ export class GroupCommit {
   #refusal(bytes: number, options: WriteOptions): unknown {
     if (this.#closed) return storeClosed();
     const pending = this.#waitingBytes + this.#inFlightBytes;
-    if (pending > 0 && pending + bytes > this.#options.pendingBytesMax) {
+    const isFull = pending > 0 && pending + bytes > this.#options.pendingBytesMax;
+    if (isFull && options.mayExceedQueue !== true) {
       return new AppError('queue_full', 'The write queue is full; try again in a moment.', {
         retryAfterMs: 1_000,
         privateDetails: { pendingBytes: pending },
@@ -177,7 +178,9 @@ function evaluate(group: readonly PendingWrite[], get: GroupCommitOptions['get']
 }
 
 function evaluateWrite(operations: readonly Operation[], overlay: Overlay): PlainOperation[] {
+  // Whatever must be read is read before anything is applied: a write that cannot be evaluated leaves no trace.
   for (const operation of operations) {
+    if (operation.type === 'add') overlay.get(operation.key);
     if (operation.type !== 'expect') continue;
     if (!operation.holds(overlay.get(operation.key))) throw new ExpectationFailed(operation.what);
   }

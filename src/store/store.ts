@@ -67,6 +67,11 @@ export type Operation =
 export interface WriteOptions {
   /** For work that frees space or finishes what was promised: allowed although the free-space reserve is reached. */
   readonly mayUseReserve?: boolean;
+  /**
+   * For work that is bounded elsewhere and would be lost by a refusal: is queued however many bytes wait, so that small
+   * writes that fill every gap cannot keep a larger one out for ever.
+   */
+  readonly mayExceedQueue?: boolean;
 }
 
 export interface RangeOptions {

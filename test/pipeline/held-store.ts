@@ -12,6 +12,8 @@ import { openProcess, type ProcessOptions } from '../simulate/process.ts';
 export class HeldStore implements Store {
   /** The next writes fail with it. */
   failure: Error | null = null;
+  /** Others keep the write queue full: what may be refused is. */
+  isQueueFull = false;
   readonly #store: Store;
   #held: Promise<void> | null = null;
   #unreadable: Error | null = null;
@@ -57,6 +59,9 @@ export class HeldStore implements Store {
   async write(operations: readonly Operation[], options?: WriteOptions): Promise<void> {
     await this.#held;
     if (this.failure !== null) throw this.failure;
+    if (this.isQueueFull && options?.mayExceedQueue !== true) {
+      throw new AppError('queue_full', 'The write queue is full.', { retryAfterMs: 1 });
+    }
     await this.#store.write(operations, options);
   }
 
@@ -78,7 +83,10 @@ export const diskFull = () => new AppError('reserve_reached', 'The disk is full.
 export const organizationId = '00000000-0000-4000-8000-000000000001';
 
 /** The rooms of a server over a store in memory; `again` opens the next process on the same data. */
-export async function rooms(t: Test, options: Partial<Pick<ProcessOptions, 'parse' | 'clock'>> = {}) {
+export async function rooms(
+  t: Test,
+  options: Partial<Pick<ProcessOptions, 'parse' | 'clock' | 'space'>> = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-rooms-'));
   const memory = new MemoryStore();
   // The timers of the rooms keep no process alive, and there is no door here.
@@ -91,7 +99,8 @@ export async function rooms(t: Test, options: Partial<Pick<ProcessOptions, 'pars
   const open = async () => {
     const store = new HeldStore(memory);
     const parse = options.parse ?? (async () => ['a page']);
-    const process = await openProcess({ store, folder, clock, chance: systemChance, parse });
+    const space = options.space ?? { check() {} };
+    const process = await openProcess({ store, folder, clock, chance: systemChance, parse, space });
     t.teardown(() => process.close());
     return { ...process, store };
   };

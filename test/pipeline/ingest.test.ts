@@ -1,6 +1,9 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
+import { CollectionIndex, IndexError } from '../../src/engine/collection-index.ts';
 import { addText, diskFull, find, type Rooms, rooms, textDocument } from './held-store.ts';
 
 /** Time that runs `speed` times as fast, so that retries come soon. */
@@ -123,6 +126,77 @@ t.test('while the disk is full documents wait, and are indexed when there is roo
   first.store.failure = null;
   await settled(first, version);
   t.match(record(first, 'a.txt'), { status: 'indexed', attempts: 0 });
+});
+
+t.test('a write queue that others keep full holds no document up', async (t) => {
+  let parsed = 0;
+  const parse = async () => {
+    parsed += 1;
+    return ['a page of patience'];
+  };
+  const first = await rooms(t, { parse });
+  const version = await addFile(first, 'a.pdf');
+  first.store.isQueueFull = true;
+  await t.rejects(addText(first, 'b.txt', 'refused'), { code: 'queue_full' });
+  await settled(first, version);
+  t.match(record(first, 'a.pdf'), { status: 'indexed' });
+  t.equal(parsed, 1, 'no work is done twice');
+});
+
+t.test('while there is no room for its result no file is read, and each once there is', async (t) => {
+  let isFull = true;
+  let parsed = 0;
+  const parse = async () => {
+    parsed += 1;
+    return ['a page of patience'];
+  };
+  const space = {
+    check() {
+      if (isFull) throw diskFull();
+    },
+  };
+  const first = await rooms(t, { parse, space });
+  const version = await addFile(first, 'a.pdf');
+  await wait(60);
+  t.equal(parsed, 0);
+  isFull = false;
+  await settled(first, version);
+  t.match(record(first, 'a.pdf'), { status: 'indexed' });
+  t.equal(parsed, 1);
+});
+
+t.test('rows that the engine is too busy for are staged later, however long that takes', async (t) => {
+  const { stage } = CollectionIndex.prototype;
+  let refusals = 0;
+  CollectionIndex.prototype.stage = function (this: CollectionIndex, document) {
+    if (refusals >= 8) return stage.call(this, document);
+    refusals += 1;
+    return Promise.reject(new IndexError('busy', 'the shard is being compacted'));
+  };
+  t.teardown(() => {
+    CollectionIndex.prototype.stage = stage;
+  });
+  const first = await rooms(t, { clock: fastClock(1_000) });
+  const pumping = setInterval(() => first.ingest.start(), 5);
+  await addText(first, 'a.txt', 'a text about patience');
+  clearInterval(pumping);
+  t.match(record(first, 'a.txt'), { status: 'indexed', attempts: 0 });
+  refusals = 0;
+  await first.close();
+  rmSync(join(first.folder, 'index', first.papers.collectionId), { recursive: true });
+  const second = await first.again();
+  t.same(await find({ ...second, papers: first.papers }, 'patience'), ['a.txt'], 'also at the start');
+});
+
+t.test('work on a deleted collection is given up at once, and whoever waits for it is told', async (t) => {
+  const first = await rooms(t, { parse: () => new Promise(() => {}) });
+  const version = await addFile(first, 'a.pdf');
+  const told = settled(first, version);
+  while (record(first, 'a.pdf')?.status !== 'parsing') await wait(1);
+  await first.deleteCollection(first.papers);
+  await told;
+  while (first.ingest.depth > 0) await wait(1);
+  t.equal(record(first, 'a.pdf')?.status, 'parsing', 'the sweep finds it as it was');
 });
 
 t.test('a store that cannot be read for a moment loses no work', async (t) => {

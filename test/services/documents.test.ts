@@ -1,4 +1,5 @@
 import t from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
 import { limits } from '../../src/base/limits.ts';
 import { diskFull } from '../pipeline/held-store.ts';
 import { addText, callOf, sha256, type UseCases, useCases } from './use-cases.ts';
@@ -190,17 +191,55 @@ t.test('a body that was slow to arrive shortens the wait for the index, an uploa
   unstick();
 });
 
-t.test('whoever waits for a document that is replaced meanwhile gets an answer', async (t) => {
-  let finish = (_: string[]) => {};
-  const never = new Promise<string[]>((resolve) => {
-    finish = resolve;
-  });
-  const parts = await useCases(t, { parse: () => never });
-  const content = { type: 'auto' as const, base64_data: base64('never read') };
-  const waiting = addText(parts, 'a.bin', '', { content });
-  while (parts.first.ingest.depth === 0) await new Promise((resolve) => setImmediate(resolve));
-  await addText(parts, 'a.bin', 'instead');
-  t.match(await waiting, { status: 201, body: { message: 'Success!' } });
-  t.match(await info(parts, 'a.bin'), { content: 'instead', index_status: 'indexed' });
-  finish(['too late']);
+t.test(
+  'whoever waits for a document that is overwritten or deleted meanwhile is answered at once with the status it reached',
+  async (t) => {
+    const ends: readonly (readonly [string, (parts: UseCases) => Promise<unknown>])[] = [
+      ['overwritten', (parts) => addText(parts, 'a.bin', 'instead')],
+      [
+        'deleted',
+        ({ documents }) => documents.deleteDocument(callOf(), { collection_name: 'papers', path: 'a.bin' }),
+      ],
+      [
+        'deleted with its collection',
+        ({ collections }) => collections.deleteCollection(callOf(), { collection_name: 'papers' }),
+      ],
+    ];
+    const content = { type: 'auto' as const, base64_data: base64('never read') };
+    const gone = { index_status: 'parsing', error: /overwritten or deleted before it was indexed/ };
+    for (const [what, end] of ends) {
+      const parts = await useCases(t, { parse: () => new Promise(() => {}) });
+      const waiting = addText(parts, 'a.bin', '', { content });
+      while (parts.first.documents.get(parts.first.papers.collectionId, 'a.bin')?.status !== 'parsing')
+        await new Promise((resolve) => setImmediate(resolve));
+      await end(parts);
+      t.match(await waiting, { status: 201, body: { message: 'Success!', ...gone } }, what);
+    }
+    const parts = await useCases(t, { parse: () => new Promise(() => {}) });
+    const documents = [{ path: 'a.bin', content, overwrite: true }];
+    const batch = { collection_name: 'papers', documents, wait: true };
+    const waiting = parts.documents.addDocuments(callOf(), batch);
+    while (parts.first.ingest.depth === 0) await new Promise((resolve) => setImmediate(resolve));
+    await addText(parts, 'a.bin', 'instead');
+    t.match(
+      (await waiting).results,
+      [{ path: 'a.bin', status: 201, index_status: String }],
+      'in a batch too',
+    );
+    t.match(await info(parts, 'a.bin'), { content: 'instead', index_status: 'indexed' });
+  },
+);
+
+t.test('a full queue refuses new metadata and further attempts too', async (t) => {
+  const parts = await useCases(t);
+  await addText(parts, 'a.txt', 'a');
+  parts.admission.check = () => {
+    throw new AppError('queue_full', 'The ingest queue is full.');
+  };
+  const update = (fields: object) =>
+    parts.documents.updateDocument(callOf(), { collection_name: 'papers', path: 'a.txt', ...fields });
+  await t.rejects(update({ metadata: { a: 'b' } }), { code: 'queue_full' });
+  await t.rejects(update({ index_status: 'not_parsed' }), { code: 'queue_full' });
+  await update({});
+  t.match(await info(parts, 'a.txt'), { metadata: {}, index_status: 'indexed' });
 });

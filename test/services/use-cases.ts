@@ -36,6 +36,8 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
   const addresses = new Addresses(secret);
   const drawn: number[] = [];
   const recorded: object[] = [];
+  /** Refuses new documents while a test says so. */
+  const admission = { check() {} };
   const collections = new CollectionServices({
     ...first,
     clock,
@@ -43,14 +45,17 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     dimensions: 8,
     lifecycle: {
       open: (collection) => first.indexes.open(collection),
-      remove: (collection) => first.indexes.remove(collection.collectionId),
+      remove: ({ collectionId }) => {
+        first.ingest.abandonCollection(collectionId);
+        return first.indexes.remove(collectionId);
+      },
     },
   });
   const documents = new DocumentServices({
     ...first,
     addresses,
     clock,
-    admission: { check() {} },
+    admission: { check: () => admission.check() },
     fileBytesMax: 1_000_000,
     metadataBytesMax: () => 65_535,
   });
@@ -75,7 +80,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
   });
   const files = new FileServices({ ...first, images, secret });
   const status = new StatusServices(first.collections, first.counts);
-  return { first, collections, documents, queries, files, status, recorded, drawn };
+  return { first, collections, documents, queries, files, status, recorded, drawn, admission };
 }
 export type UseCases = Awaited<ReturnType<typeof useCases>>;
 

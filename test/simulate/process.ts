@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Chance } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
@@ -23,7 +24,7 @@ import { Counts } from '../../src/store/counts.ts';
 import { Documents } from '../../src/store/documents.ts';
 import { collectGarbage } from '../../src/store/garbage.ts';
 import { Sequence } from '../../src/store/sequence.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { SpaceGuard, Store } from '../../src/store/store.ts';
 import { sweepCollections } from '../../src/store/sweep.ts';
 import { VersionReader } from '../../src/store/version-reader.ts';
 import { Versions } from '../../src/store/versions.ts';
@@ -38,10 +39,13 @@ export interface ProcessOptions {
   readonly chance: Chance;
   /** Text of a raw file, or null for one that cannot be read; may throw for trouble of the parser itself. */
   readonly parse: (rawHash: string) => Promise<string[] | null>;
+  /** Refuses while there is no room for results; never by default. */
+  readonly space?: SpaceGuard;
 }
 
 /** The rooms of the server, without a door and with simple models, as one process of many on the same data. */
-export async function openProcess({ store, folder, clock, chance, parse }: ProcessOptions) {
+export async function openProcess(options: ProcessOptions) {
+  const { store, folder, clock, chance, parse, space = { check() {} } } = options;
   const reads = { versions: new Versions(store), contents: new Contents(store) };
   const parts = {
     store,
@@ -65,11 +69,13 @@ export async function openProcess({ store, folder, clock, chance, parse }: Proce
     locks: new KeyedLock(),
     clock,
     chance,
+    space,
     count: () => [],
   };
   const progress = new DocumentProgress(shared);
   const parsePool = {
-    run: async <Result>(task: object) => (await outcomeOf(parse, task as ParseTask)) as Result,
+    run: async <Result>(task: object) =>
+      (await Promise.race([outcomeOf(parse, task as ParseTask), cancelled(task)])) as Result,
   };
   const chunkPool = { run: async <Result>(task: object) => chunk(task as ChunkTask) as Result };
   const models = { embed: async (texts: readonly string[]) => embed(texts) };
@@ -97,7 +103,7 @@ export async function openProcess({ store, folder, clock, chance, parse }: Proce
   const writer = new DocumentWriter({
     ...shared,
     onJob: (job) => ingest.offer(job),
-    onAbandoned: (version) => ingest.abandon(version),
+    onAbandoned: (record) => ingest.abandon(record),
   });
   const search = new Search({
     ...parts,
@@ -131,6 +137,7 @@ export async function openProcess({ store, folder, clock, chance, parse }: Proce
     },
     async deleteCollection(collection: Collection) {
       await store.write(parts.collections.delete(collection, clock.now()), { mayUseReserve: true });
+      ingest.abandonCollection(collection.collectionId);
       await indexes.remove(collection.collectionId);
     },
     async clean() {
@@ -169,6 +176,12 @@ function copyFolder(from: string, to: string): void {
       if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
     }
   }
+}
+
+/** What the parse worker answers when its task is cancelled. */
+async function cancelled(task: { cancel?: MessagePort }): Promise<ParseOutcome> {
+  await new Promise((resolve) => task.cancel?.once('message', resolve));
+  return { failure: { code: 'timeout', message: 'Reading the document was cancelled.' } };
 }
 
 async function outcomeOf(parse: ProcessOptions['parse'], task: ParseTask): Promise<ParseOutcome> {

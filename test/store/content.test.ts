@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { Contents, type Layout, type StoredChunk } from '../../src/store/content.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
+import { operationsBytes } from '../../src/store/store.ts';
 import { seeded } from './seeded.ts';
 
 const chance = seeded();
@@ -94,7 +95,8 @@ t.test('chunks, layout, codes and index block come back as they were', async (t)
     chunkOfRow: Uint32Array.of(0, 5),
   };
   await store.write([
-    ...contents.putIndexBlock(documentId, block),
+    ...contents.putIndexPieces(documentId, block),
+    contents.putIndexHead(documentId, block),
     contents.putCodes(documentId, 5, Uint8Array.of(7)),
   ]);
   t.same({ ...contents.indexBlock(documentId), terms: null }, { ...block, terms: null });
@@ -105,6 +107,35 @@ t.test('chunks, layout, codes and index block come back as they were', async (t)
     [7, undefined],
   );
 });
+
+t.test(
+  'the vectors and terms of the longest documents come back as they were, in bounded writes',
+  async (t) => {
+    const store = new MemoryStore();
+    const contents = new Contents(store);
+    const documentId = randomUUID();
+    for (const rowCount of [0, 1, 12_500, 12_501]) {
+      const block = {
+        rowCount,
+        dimensions: 320,
+        model: 'm',
+        vectors: Float32Array.from({ length: rowCount * 320 }, (_, i) => i % 1_000),
+        terms: Uint8Array.from({ length: rowCount * 700 }, (_, i) => i % 251),
+        chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
+      };
+      const pieces = contents.putIndexPieces(documentId, block);
+      for (const piece of pieces) {
+        await store.write([piece]);
+        if (operationsBytes([piece]) > 4_100_000) t.fail('a piece is too large');
+      }
+      await store.write([contents.putIndexHead(documentId, block)]);
+      const found = contents.indexBlock(documentId)!;
+      t.equal(Buffer.compare(Buffer.from(found.vectors.buffer), Buffer.from(block.vectors.buffer)), 0);
+      t.equal(Buffer.compare(found.terms, block.terms), 0, `${rowCount} rows`);
+      t.same(contents.chunksOfRows([documentId]), [block.chunkOfRow]);
+    }
+  },
+);
 
 t.test('a document without text has empty text and no page; one without chunks has none', async (t) => {
   const store = new MemoryStore();

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { GroupCommit, type PlainOperation } from '../../src/store/group-commit.ts';
+import { readCounters } from '../../src/store/store.ts';
 import { put } from './store-contract.ts';
 
 interface Commit {
@@ -80,4 +81,29 @@ t.test('what was queued behind a failed commit fails with it, what comes later i
     pendingWrites: 0,
     pendingBytes: 0,
   });
+});
+
+t.test('a write that cannot be evaluated leaves no trace in its group', async (t) => {
+  const stored = new Map<string, Uint8Array>();
+  const keyOf = (key: Uint8Array) => Buffer.from(key).toString();
+  const group = new GroupCommit({
+    get(key) {
+      if (keyOf(key) === 'broken') throw new Error('a damaged block');
+      return stored.get(keyOf(key));
+    },
+    async commit(operations) {
+      for (const operation of operations)
+        if (operation.type === 'put') stored.set(keyOf(operation.key), operation.value);
+    },
+    pendingBytesMax: 1_000,
+    groupBytesMax: 1_000,
+  });
+  const add = (key: string) => ({ type: 'add' as const, key: Buffer.from(key), amounts: [1] });
+  const [broken, sound] = await Promise.allSettled([
+    group.write([add('count'), add('broken')]),
+    group.write([add('count')]),
+  ]);
+  t.match(broken, { status: 'rejected', reason: { message: 'a damaged block' } });
+  t.match(sound, { status: 'fulfilled' });
+  t.same(readCounters(stored.get('count'), 1), [1], 'only the sound write counted');
 });

@@ -226,6 +226,8 @@ function refusalContract(under: StoreUnderTest): void {
       const large = store.write([put('large', 'x'.repeat(5000))]);
       const refused = await rejection(store.write([put('b', 'x')]));
       t.equal(codeOf(refused), 'queue_full');
+      await store.write([put('c', 'y')], { mayExceedQueue: true });
+      t.equal(textAt(store, 'c'), 'y', 'work that is bounded elsewhere is queued all the same');
       t.ok(((refused as AppError).options.retryAfterMs ?? 0) > 0);
       await large;
       await store.write([put('b', 'y')]);
