@@ -60,8 +60,9 @@ const busyRetryMs = 1_000;
  * The shards of every collection, kept equal to what the store says is live: loaded from snapshots at start with the
  * change log replayed over them, rebuilt from the store where a snapshot is missing or damaged.
  *
- * A snapshot never holds a change that the store could still lose: it waits for the writes of all changes that the
- * shards show, and what it holds is fixed in the turn in which it begins.
+ * A snapshot never holds a change that the store could still lose, and never covers one that was undone and that the
+ * store could still keep: it waits for the writes of all changes that the shards show and for a store that can be
+ * written, and what it holds is fixed in the turn in which it begins.
  */
 export class Indexes {
   readonly #options: IndexesOptions;
@@ -403,6 +404,7 @@ export class Indexes {
       while (shelf.inDoubt.size > 0) await Promise.all(shelf.inDoubt);
       // The shards show a change that never happened: the next round comes when it is undone.
       if (shelf.undoing > 0) return;
+      await changes.settle(collectionId);
       changed = shelf.changed;
       writing = shelf.index.snapshot();
     } finally {

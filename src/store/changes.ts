@@ -31,6 +31,15 @@ export class ChangeLog {
     return changes.put([collectionId, sequence], rest);
   }
 
+  /**
+   * Resolves when the store has taken a write, and rejects as it does while it cannot be written: until then a change
+   * whose write failed may be on the disk all the same, and come back after a crash.
+   */
+  settle(collectionId: string): Promise<void> {
+    // No change has this sequence.
+    return this.#store.write([changes.delete([collectionId, 0])], { mayUseReserve: true });
+  }
+
   /** Changes with a greater sequence, in order. */
   async *after(collectionId: string, sequence: number): AsyncGenerator<Change, void, void> {
     const from = sequence < 0 ? {} : { gt: changes.keyOf(collectionId, sequence) };

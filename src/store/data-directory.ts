@@ -5,7 +5,7 @@ import { assert } from '../base/assert.ts';
 import type { Chance } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { Blobs } from './blobs.ts';
-import { replaceFile } from './durable-files.ts';
+import { replaceFile, syncFolder } from './durable-files.ts';
 import { RocksStore } from './rocks-store.ts';
 import { StoreLocked } from './rocksdb.ts';
 import { SpaceWatch } from './space-watch.ts';
@@ -104,6 +104,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
         chance: options.chance,
         space,
       });
+      // The names of the folders themselves.
+      await syncFolder(path);
       return new DataDirectory({ path, store, blobs, space, secret });
     } catch (error) {
       await store.close();

@@ -10,6 +10,8 @@ import { openProcess, type ProcessOptions } from '../simulate/process.ts';
 
 /** A store whose writes can be held back, refused or lost. */
 export class HeldStore implements Store {
+  /** What was refused with `failure`: a disk may have kept it all the same. */
+  readonly refused: Operation[] = [];
   /** The next writes fail with it. */
   failure: Error | null = null;
   /** Others keep the write queue full: what may be refused is. */
@@ -58,7 +60,10 @@ export class HeldStore implements Store {
 
   async write(operations: readonly Operation[], options?: WriteOptions): Promise<void> {
     await this.#held;
-    if (this.failure !== null) throw this.failure;
+    if (this.failure !== null) {
+      this.refused.push(...operations);
+      throw this.failure;
+    }
     if (this.isQueueFull && options?.mayExceedQueue !== true) {
       throw new AppError('queue_full', 'The write queue is full.', { retryAfterMs: 1 });
     }
@@ -112,7 +117,7 @@ export async function rooms(
     shards: 8,
     createdAt: clock.now(),
   });
-  return { ...first, folder, again: open, papers: first.collections.get(organizationId, 'papers')! };
+  return { ...first, memory, folder, again: open, papers: first.collections.get(organizationId, 'papers')! };
 }
 export type Rooms = Awaited<ReturnType<typeof rooms>>;
 

@@ -77,6 +77,25 @@ t.test(
   },
 );
 
+t.test('a change that the disk refused and kept all the same is seen by search after a crash', async (t) => {
+  const first = await filled(t);
+  await first.indexes.snapshot();
+  first.store.failure = diskFull();
+  await t.rejects(first.writer.remove(first.papers, ['anchor.txt']), { code: 'reserve_reached' });
+  const removal = [...first.store.refused];
+  t.same(await find(first, 'anchor'), ['anchor.txt']);
+  await t.rejects(
+    first.indexes.snapshot(),
+    { code: 'reserve_reached' },
+    'no snapshot covers what is in doubt',
+  );
+  await first.close();
+  await first.memory.write(removal);
+  const second = { ...(await first.again()), papers: first.papers };
+  t.equal(second.documents.get(first.papers.collectionId, 'anchor.txt'), undefined);
+  t.equal(second.indexes.get(first.papers.collectionId).count(null), words.length - 1);
+});
+
 t.test('a snapshot that fails keeps no later one from being written', async (t) => {
   const { indexes, store } = await filled(t);
   store.failure = diskFull();
