@@ -51,13 +51,15 @@ async function place(bytesMax: number) {
       chunkStarts: starts,
     };
     const vectors = new Float32Array(2);
-    const block = { rowCount: 2, dimensions: 1, model: 'm', vectors, terms: new Uint8Array(0) };
+    const head = { rowCount: 2, dimensions: 1, model: 'm', chunkOfRow: Uint32Array.of(1, 3) };
+    const block = { ...head, vectors, terms: new Uint8Array(0) };
     await store.write([
       versions.put(record),
       contents.putLayout(documentId, layout),
       ...chunks.map((chunk, number) => contents.putChunk(documentId, number, chunk)),
       ...chunks.map((_, number) => contents.putCodes(documentId, number, Uint8Array.of(number))),
-      ...contents.putIndexBlock(documentId, { ...block, chunkOfRow: Uint32Array.of(1, 3) }),
+      ...contents.putIndexPieces(documentId, block),
+      contents.putIndexHead(documentId, block),
     ]);
     return { record, chunks };
   };
