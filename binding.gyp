@@ -44,6 +44,9 @@
     {
       'target_name': 'engine',
       'type': 'static_library',
+      # A BM25 score must be the same, bit by bit, whichever inlined copy of its formula computes it.
+      'cflags_cc': ['-ffp-contract=off'],
+      'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-ffp-contract=off']},
       'dependencies': ['kernels_avx2', 'kernels_avx512'],
       'sources': [
         'native/engine/attributes.cc',
@@ -57,8 +60,12 @@
         'native/engine/kernels_neon.cc',
         'native/engine/kernels_scalar.cc',
         'native/engine/lexical_search.cc',
+        'native/engine/packed_postings.cc',
+        'native/engine/posting_block.cc',
+        'native/engine/posting_cursor.cc',
         'native/engine/postings.cc',
         'native/engine/registry.cc',
+        'native/engine/row_counts.cc',
         'native/engine/search.cc',
         'native/engine/search_request.cc',
         'native/engine/shard.cc',
@@ -100,12 +107,15 @@
       'type': 'executable',
       'dependencies': ['engine'],
       'include_dirs': ['test/native'],
+      'cflags_cc': ['-ffp-contract=off'],
+      'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-ffp-contract=off']},
       'sources': [
         'test/native/attributes_test.cc',
         'test/native/codes_test.cc',
         'test/native/collection_test.cc',
         'test/native/graph_test.cc',
         'test/native/kernels_test.cc',
+        'test/native/lexical_test.cc',
         'test/native/load_test.cc',
         'test/native/main.cc',
         'test/native/postings_test.cc',

@@ -16,6 +16,8 @@ class Bitset {
   size_t size() const { return size_; }
 
   bool Has(size_t i) const { return i < size_ && (words_[i >> 6] >> (i & 63) & 1) != 0; }
+  // Members [64 * w, 64 * w + 64), the lowest in the lowest bit.
+  uint64_t Word(size_t w) const { return w < words_.size() ? words_[w] : 0; }
   void Add(size_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
   // Adds `i` and tells whether it was there before.
   bool TestAndAdd(size_t i) {

@@ -19,6 +19,9 @@ namespace quarry {
 template <class T>
 class BlockArray {
  public:
+  // Rows [n * kStretchRows, (n + 1) * kStretchRows) lie side by side.
+  static constexpr size_t kStretchRows = 1024;
+
   explicit BlockArray(size_t width = 1) : width_(width) {}
   BlockArray(const BlockArray&) = delete;
   BlockArray& operator=(const BlockArray&) = delete;
@@ -61,7 +64,7 @@ class BlockArray {
   size_t BytesOf(size_t rows) const { return rows * width_ * sizeof(T); }
 
  private:
-  static constexpr size_t kFirstBits = 10;
+  static constexpr size_t kFirstBits = std::bit_width(kStretchRows) - 1;
   static constexpr size_t kBlocks = 23;  // up to 2^32 rows
   static constexpr size_t kHugeBytes = 4u << 20;
 

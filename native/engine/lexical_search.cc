@@ -1,23 +1,345 @@
 #include "engine/lexical_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <deque>
+#include <limits>
+
+#include "engine/posting_cursor.h"
+#include "engine/row_counts.h"
 
 namespace quarry {
 namespace {
 
-constexpr uint32_t kStopEvery = 1024;  // postings between two looks at the clock
+constexpr uint32_t kStopEveryBlocks = 64;   // counted blocks between two looks at the clock
+constexpr uint32_t kStopEveryWindows = 16;  // windows of rows between two looks at the clock
+// A bound is computed in another order than a score, so it may come out lower by a few units in the last place.
+constexpr float kBoundSlack = 1 + 1e-5F;
 
-// Working memory of one thread.
-struct LexicalScratch {
-  std::vector<float> scores;      // by row; all zero while `clean`
-  std::vector<uint32_t> touched;  // rows whose score is not zero
-  bool clean = true;              // false after a search that ran out of memory halfway
-};
-LexicalScratch& ThreadScratch() {
-  thread_local LexicalScratch scratch;
-  return scratch;
+// Opens the lists of some terms, and counts their postings.
+uint64_t OpenAll(const Postings& postings, const std::vector<uint64_t>& hashes, std::deque<PostingCursor>* cursors) {
+  uint64_t count = 0;
+  cursors->clear();
+  for (const uint64_t hash : hashes) {
+    if (postings.Open(hash, &cursors->emplace_back())) {
+      count += cursors->back().Count();
+    } else {
+      cursors->pop_back();
+    }
+  }
+  return count;
 }
+
+// Counts the visible rows that hold a term.
+Status CountRows(const ShardView& view, const Patience& patience, std::deque<PostingCursor>* cursors, uint64_t* count) {
+  Bitset counted(cursors->size() > 1 ? view.shard().Rows() : 0);
+  uint32_t blocks = 0;
+  for (PostingCursor& cursor : *cursors) {
+    for (; !cursor.AtEnd(); cursor.NextBlock()) {
+      if (++blocks % kStopEveryBlocks == 0) {
+        if (Status status = patience.Check(); !status.ok()) return status;
+      }
+      const uint32_t* rows = cursor.Rows();
+      for (uint32_t i = 0, size = cursor.Size(); i < size; i++) {
+        // Rows that came after the set was made are not visible at its moment.
+        if (!view.Visible(rows[i])) continue;
+        *count += cursors->size() == 1 || !counted.TestAndAdd(rows[i]) ? 1 : 0;
+      }
+    }
+  }
+  return {};
+}
+
+// How many rows of the document hold a term. Documents must come in order of rows.
+uint64_t RowsOf(const RowCounts::Change& document, std::deque<PostingCursor>* cursors) {
+  uint64_t count = 0;
+  uint32_t counts = 0;
+  for (uint32_t row = document.firstRow; row < document.firstRow + document.rowCount; row++) {
+    bool any = false;
+    for (PostingCursor& cursor : *cursors) any = cursor.Find(row, &counts) || any;
+    count += any ? 1 : 0;
+  }
+  return count;
+}
+
+// BM25 at one moment.
+class Bm25 {
+ public:
+  explicit Bm25(const Moment& moment) {
+    const float average =
+        moment.rows == 0 ? 1 : static_cast<float>(moment.bodyLength) / static_cast<float>(moment.rows);
+    perTerm_ = average > 0 ? kBm25LengthNorm / average : 0;
+  }
+  // What a term adds to a row's score, without its rarity. Every way to a score goes through this line, and the
+  // compiler may not contract its operations, so that a row has one score, bit by bit.
+  float Gain(float weight, float frequency, uint32_t length) const {
+    const float norm = kBm25Saturation * (1 - kBm25LengthNorm + perTerm_ * static_cast<float>(length));
+    return weight * frequency * (kBm25Saturation + 1) / (frequency + norm);
+  }
+  // No gain within the bounds is greater, but for rounding.
+  float GainWithin(float weight, const GainBounds& bounds) const {
+    if (bounds.mostFrequent == 0) return 0;
+    const float normPerFrequency =
+        kBm25Saturation * ((1 - kBm25LengthNorm) / bounds.MostFrequent() + perTerm_ * bounds.LeastRatio());
+    return weight * (kBm25Saturation + 1) / (1 + normPerFrequency);
+  }
+
+ private:
+  float perTerm_;
+};
+
+// Finds the best rows of a shard in windows of consecutive rows. In each window, words whose gains could not even
+// together lift a row to the wanted score (MaxScore: Turtle and Flood, 1995; here with the bounds of the blocks in the
+// window) are looked up only for the rows that the other words left in the race.
+class WindowSearch {
+ public:
+  WindowSearch(const ShardView& view, const Moment& moment, const SearchRequest& request,
+               const LexicalSearch::Groups& groups, const std::vector<float>& rarities)
+      : view_(view), shard_(view.shard()), request_(request), bm25_(moment), best_(request.lexicalCandidates) {
+    for (size_t i = 0; i < groups.size(); i++) {
+      Word& word = words_.emplace_back();
+      word.rarity = rarities[i];
+      for (const QueryTerm& term : groups[i]) {
+        Term& added = word.terms.emplace_back();
+        added.weight = term.weight;
+        if (!shard_.postings().Open(term.hash, &added.cursor)) word.terms.pop_back();
+      }
+    }
+    totals_.resize(kWindowRows);
+  }
+
+  // Rows in any order.
+  void ScoreRows(std::vector<std::pair<uint32_t, float*>> rows) {
+    std::sort(rows.begin(), rows.end());
+    for (const auto& [row, score] : rows) {
+      *score = 0;
+      for (Word& word : words_) *score += GainOf(&word, row);
+    }
+    for (Word& word : words_) {
+      for (Term& term : word.terms) term.cursor.Start();
+    }
+  }
+
+  Status FindBest(ScoreFloor* floor) {
+    uint32_t windows = 0;
+    const uint64_t rows = shard_.Rows();
+    for (uint64_t start = 0; start < rows; start += kWindowRows) {
+      if (++windows % kStopEveryWindows == 0) {
+        if (Status status = request_.patience.Check(); !status.ok()) return status;
+      }
+      if (!EnterWindow(static_cast<uint32_t>(start))) break;
+      wanted_ = std::max(best_.Least(), floor->Get());
+      SearchWindow();
+      if (best_.full()) floor->Raise(best_.Least());
+    }
+    return {};
+  }
+
+  std::vector<Scored>& best() { return best_.entries(); }
+
+ private:
+  static constexpr uint32_t kWindowRows = BlockArray<RowFacts>::kStretchRows;
+  static constexpr uint32_t kMaskWords = kWindowRows / 64;
+  // So few rows that match the filter are looked up in every word.
+  static constexpr uint32_t kFewRows = 64;
+
+  struct Term {
+    PostingCursor cursor;
+    float weight = 0;
+  };
+  struct Word {
+    std::deque<Term> terms;
+    float rarity = 0;
+    float bound = 0;           // of what it adds to the score of a row in this window
+    uint32_t blocks = 0;       // that may have rows in this window
+    std::vector<float> gains;  // by row in the window; right for candidates once the word has been added
+  };
+
+  // Moves to a window; false when no list goes on to it or beyond.
+  bool EnterWindow(uint32_t start) {
+    start_ = start;
+    bool any = false;
+    for (Word& word : words_) {
+      word.bound = 0;
+      word.blocks = 0;
+      for (Term& term : word.terms) {
+        term.cursor.Seek(start);
+        any = any || !term.cursor.AtEnd();
+        term.cursor.ForEachBoundsUpTo(start + kWindowRows - 1, [&](const GainBounds& bounds) {
+          word.bound = std::max(word.bound, bm25_.GainWithin(term.weight, bounds));
+          word.blocks++;
+        });
+      }
+      word.bound *= word.rarity;
+    }
+    return any;
+  }
+
+  // Whether a row that the words so far gave `sum` can still be wanted when the other words add at most `rest`.
+  bool InRace(float sum, float rest) const { return (sum + rest) * kBoundSlack >= wanted_; }
+
+  void SearchWindow() {
+    order_.clear();
+    float rest = 0;
+    for (Word& word : words_) {
+      if (word.blocks == 0) continue;
+      order_.push_back(&word);
+      rest += word.bound;
+    }
+    if (order_.empty() || !InRace(0, rest)) return;
+    std::sort(order_.begin(), order_.end(),
+              [](const Word* left, const Word* right) { return left->bound > right->bound; });
+    const uint32_t matching = view_.filtered() ? LoadFilter() : kWindowRows;
+    if (matching == 0) return;
+    size_t next = 0;
+    std::fill(totals_.begin(), totals_.end(), 0.0F);
+    if (matching <= kFewRows) {
+      CollectMatching();
+    } else {
+      for (; next < order_.size() && InRace(0, RestFrom(next)); next++) AddDense(order_[next]);
+      CollectCandidates(RestFrom(next));
+    }
+    for (; next < order_.size() && !candidates_.empty(); next++) AddToCandidates(order_[next], RestFrom(next + 1));
+    OfferCandidates();
+  }
+
+  // What the words from order_[from] on add at most.
+  float RestFrom(size_t from) const {
+    float rest = 0;
+    for (; from < order_.size(); from++) rest += order_[from]->bound;
+    return rest;
+  }
+
+  // Answers how many rows of the window match the filter.
+  uint32_t LoadFilter() {
+    int count = 0;
+    for (uint32_t i = 0; i < kMaskWords; i++) {
+      mask_[i] = view_.Matching().Word(start_ / 64 + i);
+      count += std::popcount(mask_[i]);
+    }
+    return static_cast<uint32_t>(count);
+  }
+  void CollectMatching() {
+    candidates_.clear();
+    for (uint32_t i = 0; i < kMaskWords; i++) {
+      for (uint64_t word = mask_[i]; word != 0; word &= word - 1) {
+        candidates_.push_back(i * 64 + static_cast<uint32_t>(std::countr_zero(word)));
+      }
+    }
+  }
+
+  // Gives every row of the window the gain of the word, and adds it to the totals.
+  void AddDense(Word* word) {
+    word->gains.assign(kWindowRows, 0);
+    for (Term& term : word->terms) AddPostings(&term, word);
+    for (uint32_t i = 0; i < kWindowRows; i++) totals_[i] += word->gains[i];
+  }
+
+  void AddPostings(Term* term, Word* word) {
+    const uint32_t end = start_ + kWindowRows;
+    const RowFacts* facts = &shard_.Facts(start_);
+    PostingCursor& cursor = term->cursor;
+    for (; !cursor.AtEnd(); cursor.NextBlock()) {
+      if (cursor.Before() != kBeforeFirst && cursor.Before() + 1 >= end) return;
+      const uint32_t* const rows = cursor.Rows();
+      const uint32_t size = cursor.Size();
+      const uint32_t* const from = rows[0] >= start_ ? rows : std::lower_bound(rows, rows + size, start_);
+      const uint32_t* const to = rows[size - 1] < end ? rows + size : std::lower_bound(from, rows + size, end);
+      if (from != to) {
+        const uint32_t* const counts = cursor.Counts() + (from - rows);
+        const auto count = static_cast<uint32_t>(to - from);
+        uint32_t lengths[kBlockPostings];
+        float gains[kBlockPostings];
+        for (uint32_t i = 0; i < count; i++) lengths[i] = facts[from[i] - start_].bodyLength;
+        for (uint32_t i = 0; i < count; i++) {
+          gains[i] = bm25_.Gain(term->weight, FrequencyOfCounts(counts[i]), lengths[i]) * word->rarity;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+          float& gain = word->gains[from[i] - start_];
+          gain = std::max(gain, gains[i]);
+        }
+      }
+      if (rows[size - 1] >= end - 1) return;
+    }
+  }
+
+  // What the word adds to the score of a row. Rows must not descend.
+  float GainOf(Word* word, uint32_t row) {
+    float best = 0;
+    uint32_t counts = 0;
+    for (Term& term : word->terms) {
+      if (!term.cursor.Find(row, &counts)) continue;
+      const float gain = bm25_.Gain(term.weight, FrequencyOfCounts(counts), shard_.Facts(row).bodyLength);
+      best = std::max(best, gain * word->rarity);
+    }
+    return best;
+  }
+
+  // The rows of the window whose totals leave them in the race and that match the filter.
+  void CollectCandidates(float rest) {
+    candidates_.clear();
+    // Without a gain a row is no hit, however little is wanted.
+    const float least = std::max(wanted_ / kBoundSlack / kBoundSlack - rest, std::numeric_limits<float>::denorm_min());
+    constexpr uint32_t kStep = 16;
+    for (uint32_t start = 0; start < kWindowRows; start += kStep) {
+      int any = 0;
+      for (uint32_t i = start; i < start + kStep; i++) any |= totals_[i] >= least ? 1 : 0;
+      if (any == 0) continue;
+      for (uint32_t i = start; i < start + kStep; i++) {
+        if (totals_[i] < least) continue;
+        if (view_.filtered() && (mask_[i / 64] >> i % 64 & 1) == 0) continue;
+        candidates_.push_back(i);
+      }
+    }
+  }
+
+  // Adds the gain of the word to the candidates' totals and drops those that are out of the race.
+  void AddToCandidates(Word* word, float rest) {
+    // Looking up a row costs about as much as a quarter of a block.
+    const bool dense = candidates_.size() > size_t{word->blocks} * 4;
+    if (dense) {
+      AddDense(word);
+    } else {
+      word->gains.resize(kWindowRows);
+    }
+    size_t kept = 0;
+    for (const uint32_t candidate : candidates_) {
+      if (!dense) {
+        word->gains[candidate] = GainOf(word, start_ + candidate);
+        totals_[candidate] += word->gains[candidate];
+      }
+      if (InRace(totals_[candidate], rest)) candidates_[kept++] = candidate;
+    }
+    candidates_.resize(kept);
+  }
+
+  void OfferCandidates() {
+    for (const uint32_t candidate : candidates_) {
+      // In the order of the words, so that the sum is the same whichever came first here.
+      float score = 0;
+      for (const Word& word : words_) score += word.blocks == 0 ? 0 : word.gains[candidate];
+      const uint32_t row = start_ + candidate;
+      if (score <= 0 || score < wanted_ || !best_.WouldTake(score) || !view_.Visible(row)) continue;
+      best_.Offer(view_.Identify(row, score));
+    }
+  }
+
+  const ShardView& view_;
+  const Shard& shard_;
+  const SearchRequest& request_;
+  const Bm25 bm25_;
+  std::deque<Word> words_;
+  BestHeap best_;
+
+  // Of the window.
+  uint32_t start_ = 0;
+  float wanted_ = 0;                  // rows with lower scores are not
+  std::vector<Word*> order_;          // words that occur, by bound
+  std::vector<float> totals_;         // of the words added so far; right for candidates
+  std::vector<uint32_t> candidates_;  // ascending, from the start of the window
+  uint64_t mask_[kMaskWords] = {};
+};
 
 }  // namespace
 
@@ -38,81 +360,52 @@ float Rarity(uint64_t rows, uint64_t found) {
   return static_cast<float>(std::log1p(std::max(0.0, all - with + 0.5) / (with + 0.5)));
 }
 
-Status LexicalSearch::Find(const std::vector<std::vector<QueryTerm>>& groups) {
+Status LexicalSearch::Count(const Groups& groups) {
   for (const auto& group : groups) {
-    auto& matches = matches_.emplace_back();
-    for (const QueryTerm& term : group) {
-      const size_t before = matches.size();
-      if (Status status = Decode(term, &matches); !status.ok()) return status;
-      if (before > 0) MergeAlternatives(&matches, before);
-    }
+    std::vector<uint64_t> hashes;
+    for (const QueryTerm& term : group) hashes.push_back(term.hash);
+    std::sort(hashes.begin(), hashes.end());
+    hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+    if (Status status = CountGroup(hashes, &counts_.emplace_back()); !status.ok()) return status;
   }
   return {};
 }
 
-Status LexicalSearch::Decode(const QueryTerm& term, std::vector<Match>* matches) const {
-  const float average =
-      moment_.rows == 0 ? 1 : static_cast<float>(moment_.bodyLength) / static_cast<float>(moment_.rows);
-  const float perTerm = average > 0 ? kBm25LengthNorm / average : 0;
-  Status stopped;
-  uint32_t decoded = 0;
-  view_.shard().postings().ForEach(term.hash, [&](const Posting& posting) {
-    if (++decoded % kStopEvery == 0) stopped = request_.patience.Check();
-    if (!view_.Visible(posting.row)) return stopped.ok();
-    const float frequency = static_cast<float>(posting.body) + kPrefixWeight * static_cast<float>(posting.prefix);
-    const float length = static_cast<float>(view_.shard().Facts(posting.row).bodyLength);
-    const float norm = kBm25Saturation * (1 - kBm25LengthNorm + perTerm * length);
-    matches->push_back({posting.row, term.weight * frequency * (kBm25Saturation + 1) / (frequency + norm)});
-    return stopped.ok();
-  });
-  return stopped;
-}
-
-// Two ascending runs become one; a row in both keeps the better gain. Alternatives are often forms of the same
-// occurrence, so adding them up would count it twice.
-void LexicalSearch::MergeAlternatives(std::vector<Match>* matches, size_t middle) {
-  const auto byRow = [](const Match& left, const Match& right) { return left.row < right.row; };
-  std::inplace_merge(matches->begin(), matches->begin() + static_cast<std::ptrdiff_t>(middle), matches->end(), byRow);
-  size_t kept = 0;
-  for (size_t i = 1; i < matches->size(); i++) {
-    Match& last = (*matches)[kept];
-    const Match& next = (*matches)[i];
-    if (last.row == next.row) {
-      last.gain = std::max(last.gain, next.gain);
-    } else {
-      (*matches)[++kept] = next;
-    }
-  }
-  if (!matches->empty()) matches->resize(kept + 1);
-}
-
-Status LexicalSearch::Score(const std::vector<float>& rarities, std::vector<Scored>* best,
-                            std::vector<std::pair<Scored, float>>* near) {
+Status LexicalSearch::CountGroup(const std::vector<uint64_t>& hashes, uint64_t* count) const {
   const Shard& shard = view_.shard();
-  LexicalScratch& scratch = ThreadScratch();
-  scratch.touched.clear();
-  if (!scratch.clean) scratch.scores.clear();
-  scratch.clean = false;
-  if (scratch.scores.size() < shard.Rows()) scratch.scores.resize(shard.Rows());
-  for (size_t group = 0; group < matches_.size(); group++) {
-    for (const Match& match : matches_[group]) {
-      float& score = scratch.scores[match.row];
-      if (score == 0) scratch.touched.push_back(match.row);
-      score += match.gain * rarities[group];
+  RowCounts::Known known;
+  const bool recalled = shard.rowCounts().Recall(hashes, moment_.epoch, &known);
+  *count = known.count;
+  if (recalled && known.since.empty()) return {};
+  std::deque<PostingCursor> cursors;
+  const uint64_t postings = OpenAll(shard.postings(), hashes, &cursors);
+  if (recalled) {
+    uint64_t rows = 0;
+    for (size_t i = 0; i < known.since.size(); i++) {
+      const RowCounts::Change& change = known.since[i];
+      // Of a document that came and went in between there are two changes.
+      if (i == 0 || known.since[i - 1].firstRow != change.firstRow) rows = RowsOf(change, &cursors);
+      *count += change.added ? rows : -rows;
     }
+  } else if (Status status = CountRows(view_, request_.patience, &cursors, count); !status.ok()) {
+    return status;
   }
+  if (postings > kBlockPostings) shard.rowCounts().Remember(hashes, moment_.epoch, *count);
+  return {};
+}
+
+Status LexicalSearch::Score(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,
+                            std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) const {
+  WindowSearch search(view_, moment_, request_, groups, rarities);
+  std::vector<std::pair<uint32_t, float*>> rows;
   for (auto& [entry, score] : *near) {
-    if (entry.shard == view_.number()) score = scratch.scores[entry.row];
+    if (entry.shard == view_.number()) rows.emplace_back(entry.row, &score);
   }
-  BestHeap heap(request_.lexicalCandidates);
-  for (const uint32_t row : scratch.touched) {
-    const float score = scratch.scores[row];
-    scratch.scores[row] = 0;
-    if (score > 0 && heap.WouldTake(score) && view_.Matches(row)) heap.Offer(view_.Identify(row, score));
-  }
-  scratch.clean = true;
-  best->insert(best->end(), heap.entries().begin(), heap.entries().end());
-  return request_.patience.Check();
+  search.ScoreRows(std::move(rows));
+  if (request_.lexicalCandidates == 0) return request_.patience.Check();
+  Status status = search.FindBest(floor);
+  best->insert(best->end(), search.best().begin(), search.best().end());
+  return status;
 }
 
 }  // namespace quarry

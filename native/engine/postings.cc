@@ -1,32 +1,23 @@
 #include "engine/postings.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <new>
+#include <string>
+#include <utility>
 
 namespace quarry {
 namespace {
 
 constexpr uint32_t kTermBlockMagic = 0x31425451;  // "QTB1"
 constexpr size_t kFirstTableSize = 64;
-constexpr uint32_t kFirstBlockBytes = 8;
-constexpr uint32_t kBlockBytesMax = 496;
-constexpr size_t kFirstChunkBytes = size_t{16} << 10;
-constexpr size_t kChunkBytesMax = size_t{1} << 20;
-// Five bytes for a row, three for the body count, three for the prefix count.
-constexpr uint32_t kPostingBytesMax = 11;
-
-uint32_t Put(uint8_t* at, uint32_t value) {
-  uint32_t length = 0;
-  while (value >= 0x80) {
-    at[length++] = static_cast<uint8_t>(value | 0x80);
-    value >>= 7;
-  }
-  at[length++] = static_cast<uint8_t>(value);
-  return length;
-}
+constexpr uint32_t kTailBytesMax = kBlockPostings * kLoosePostingBytesMax;
 
 Status Malformed(const char* what) { return {Code::kInvalid, std::string("malformed term block: ") + what}; }
+
+size_t WordsOf(size_t bytes) { return (bytes + 7) / 8; }
 
 }  // namespace
 
@@ -56,98 +47,226 @@ Status TermBlock::Parse(const uint8_t* bytes, size_t length, TermBlock* block) {
 Postings::Postings() {
   tables_.push_back(std::make_unique<Table>(kFirstTableSize));
   table_.store(tables_.back().get(), std::memory_order_release);
-  bytes_ = kFirstTableSize * sizeof(List*);
+  bytes_ = kFirstTableSize * sizeof(uint32_t);
 }
 
-void* Postings::Allocate(size_t bytes) {
-  bytes = (bytes + 7) / 8 * 8;
-  if (bytes > freeBytes_) {
-    const size_t wanted = std::min(kChunkBytesMax, kFirstChunkBytes << std::min<size_t>(chunks_.size(), 6));
-    const size_t chunk = std::max(bytes, wanted);
-    chunks_.push_back(std::make_unique<uint8_t[]>(chunk));
-    free_ = chunks_.back().get();
-    freeBytes_ = chunk;
-    bytes_.fetch_add(chunk, std::memory_order_relaxed);
+void Postings::Adopt(const PackedPostings& packed, size_t length, std::shared_ptr<const void> keeper) {
+  packed_ = packed;
+  keeper_ = std::move(keeper);
+  bytes_.fetch_add(length, std::memory_order_relaxed);
+}
+
+uint64_t Postings::Pack(const State& state) {
+  return uint64_t{state.blocks} << 32 | state.sizeClass << 24 | state.postings << 16 | state.bytes;
+}
+
+Postings::State Postings::Unpack(uint64_t packed) {
+  return {static_cast<uint32_t>(packed >> 32), static_cast<uint32_t>(packed >> 24 & 0xff),
+          static_cast<uint32_t>(packed >> 16 & 0xff), static_cast<uint32_t>(packed & 0xffff)};
+}
+
+uint32_t Postings::Allocate(size_t words) {
+  uint64_t place = used_;
+  arena_.Reserve(place + words);
+  // What is left of a mapping too short for it stays untouched.
+  while (arena_.RunFrom(place) < words) {
+    place += arena_.RunFrom(place);
+    arena_.Reserve(place + words);
   }
-  void* taken = free_;
-  free_ += bytes;
-  freeBytes_ -= bytes;
-  return taken;
+  if (place + words > std::numeric_limits<uint32_t>::max()) throw std::bad_alloc();
+  used_ = place + words;
+  bytes_.fetch_add(words * sizeof(uint64_t), std::memory_order_relaxed);
+  return static_cast<uint32_t>(place);
 }
 
-const Postings::List* Postings::Find(uint64_t hash) const {
+Postings::List* Postings::Find(uint64_t hash) const {
   const Table* table = table_.load(std::memory_order_acquire);
   // The hash is already well mixed; its low bits choose the slot.
   for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
-    const List* list = table->slots[i].load(std::memory_order_acquire);
-    if (list == nullptr || list->hash == hash) return list;
+    const uint32_t place = table->slots[i].load(std::memory_order_acquire);
+    if (place == 0) return nullptr;
+    if (List* list = ListAt(place); list->hash == hash) return list;
   }
 }
 
-void Postings::Grow() {
+void Postings::GrowTable() {
   const Table* old = tables_.back().get();
   const size_t size = (old->mask + 1) * 2;
   auto grown = std::make_unique<Table>(size);
   for (size_t i = 0; i <= old->mask; i++) {
-    List* list = old->slots[i].load(std::memory_order_relaxed);
-    if (list == nullptr) continue;
-    size_t at = list->hash & grown->mask;
-    while (grown->slots[at].load(std::memory_order_relaxed) != nullptr) at = (at + 1) & grown->mask;
-    grown->slots[at].store(list, std::memory_order_relaxed);
+    const uint32_t place = old->slots[i].load(std::memory_order_relaxed);
+    if (place == 0) continue;
+    size_t at = ListAt(place)->hash & grown->mask;
+    while (grown->slots[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & grown->mask;
+    grown->slots[at].store(place, std::memory_order_relaxed);
   }
   tables_.push_back(std::move(grown));
   table_.store(tables_.back().get(), std::memory_order_release);
-  bytes_.fetch_add(size * sizeof(List*), std::memory_order_relaxed);
+  bytes_.fetch_add(size * sizeof(uint32_t), std::memory_order_relaxed);
 }
 
 Postings::List* Postings::FindOrAdd(uint64_t hash) {
-  if (const List* found = Find(hash); found != nullptr) return const_cast<List*>(found);
+  if (List* found = Find(hash); found != nullptr) return found;
   Table* table = tables_.back().get();
-  if ((terms_.load(std::memory_order_relaxed) + 1) * 2 > table->mask + 1) {
-    Grow();
+  if ((lists_ + 1) * 2 > table->mask + 1) {
+    GrowTable();
     table = tables_.back().get();
   }
-  auto* list = new (Allocate(sizeof(List) + kFirstBlockBytes)) List();
+  const uint32_t place = Allocate(sizeof(List) / sizeof(uint64_t));
+  List* list = new (arena_.Row(place)) List();
   list->hash = hash;
-  list->first.capacity = kFirstBlockBytes;
-  list->tail = &list->first;
+  list->bounds.store(std::bit_cast<uint32_t>(GainBounds()), std::memory_order_relaxed);
+  list->lastRow = kBeforeFirst;
   size_t at = hash & table->mask;
-  while (table->slots[at].load(std::memory_order_relaxed) != nullptr) at = (at + 1) & table->mask;
-  table->slots[at].store(list, std::memory_order_release);
-  terms_.fetch_add(1, std::memory_order_relaxed);
+  while (table->slots[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & table->mask;
+  table->slots[at].store(place, std::memory_order_release);
+  lists_++;
   return list;
 }
 
-void Postings::Add(uint64_t hash, const Posting& posting) {
-  List* list = FindOrAdd(hash);
-  uint8_t encoded[kPostingBytesMax];
-  uint32_t length = Put(encoded, posting.row - list->lastRow);
-  length += Put(encoded + length, posting.body << 1 | (posting.prefix > 0 ? 1 : 0));
-  if (posting.prefix > 0) length += Put(encoded + length, posting.prefix);
-  Block* block = list->tail;
-  uint32_t used = block->used.load(std::memory_order_relaxed);
-  if (used + length > block->capacity) {
-    const uint32_t capacity = std::min(kBlockBytesMax, std::max(block->capacity * 2 + 8, kPostingBytesMax));
-    auto* next = new (Allocate(sizeof(Block) + capacity)) Block();
-    next->capacity = capacity;
-    block->next.store(next, std::memory_order_release);
-    list->tail = next;
-    block = next;
-    used = 0;
-  }
-  std::memcpy(block->bytes() + used, encoded, length);
-  block->used.store(used + length, std::memory_order_release);
-  list->lastRow = posting.row;
-  list->count.fetch_add(1, std::memory_order_relaxed);
+std::atomic<uint64_t>* Postings::BufferOf(List* list, uint32_t sizeClass) const {
+  if (sizeClass == 0) return &list->word;
+  return reinterpret_cast<std::atomic<uint64_t>*>(arena_.Row(list->buffer.load(std::memory_order_acquire)));
 }
 
-std::vector<const Postings::List*> Postings::Lists() const {
-  std::vector<const List*> lists;
+uint32_t Postings::NewBuffer(uint32_t sizeClass) {
+  std::vector<uint32_t>& free = freeBuffers_[sizeClass];
+  if (free.empty()) return Allocate(size_t{1} << sizeClass);
+  const uint32_t place = free.back();
+  free.pop_back();
+  return place;
+}
+
+void Postings::EnlargeTail(List* list, State* state) {
+  const std::atomic<uint64_t>* from = BufferOf(list, state->sizeClass);
+  const uint32_t left = list->buffer.load(std::memory_order_relaxed);
+  // Room for the entry, so that nothing fails after the move.
+  freeBuffers_[state->sizeClass].reserve(freeBuffers_[state->sizeClass].size() + 1);
+  const uint32_t place = NewBuffer(state->sizeClass + 1);
+  auto* to = reinterpret_cast<std::atomic<uint64_t>*>(arena_.Row(place));
+  for (size_t i = 0; i < WordsOf(state->bytes); i++) {
+    to[i].store(from[i].load(std::memory_order_relaxed), std::memory_order_release);
+  }
+  list->buffer.store(place, std::memory_order_release);
+  if (state->sizeClass > 0) freeBuffers_[state->sizeClass].push_back(left);
+  state->sizeClass++;
+  list->state.store(Pack(*state), std::memory_order_release);
+}
+
+BlockHead* Postings::NewHead(List* list, uint32_t block) {
+  uint32_t place = list->segments.load(std::memory_order_relaxed);
+  std::atomic<uint32_t>* link = &list->segments;
+  uint32_t capacity = 1;
+  while (place != 0) {
+    Segment* segment = SegmentAt(place);
+    if (block < segment->capacity) return HeadsOf(segment) + block;
+    block -= segment->capacity;
+    capacity = segment->capacity * 2;
+    link = &segment->next;
+    place = link->load(std::memory_order_relaxed);
+  }
+  place = Allocate(1 + size_t{capacity} * sizeof(BlockHead) / sizeof(uint64_t));
+  Segment* segment = new (arena_.Row(place)) Segment();
+  segment->capacity = capacity;
+  link->store(place, std::memory_order_release);
+  return HeadsOf(segment);
+}
+
+void Postings::PackTail(List* list, State* state) {
+  uint64_t words[WordsOf(kTailBytesMax)];
+  const std::atomic<uint64_t>* from = BufferOf(list, state->sizeClass);
+  for (size_t i = 0; i < WordsOf(state->bytes); i++) words[i] = from[i].load(std::memory_order_relaxed);
+  uint32_t before = kBeforeFirst;
+  if (state->blocks > 0) before = NewHead(list, state->blocks - 1)->lastRow;
+  uint32_t rows[kBlockPostings];
+  uint32_t counts[kBlockPostings];
+  TakeLoose(reinterpret_cast<const uint8_t*>(words), kBlockPostings, before, rows, counts);
+  Posting postings[kBlockPostings];
+  for (uint32_t i = 0; i < kBlockPostings; i++) postings[i] = {rows[i], counts[i] & 0xffff, counts[i] >> 16};
+  BlockHead head{};
+  packing_.clear();
+  PackBlock(postings, before, &packing_, &head);
+  head.bounds = std::bit_cast<GainBounds>(list->bounds.load(std::memory_order_relaxed));
+  freeBuffers_[state->sizeClass].reserve(freeBuffers_[state->sizeClass].size() + 1);
+  BlockHead* const kept = NewHead(list, state->blocks);
+  head.place = Allocate(packing_.size());
+  std::copy(packing_.begin(), packing_.end(), arena_.Row(head.place));
+  *kept = head;
+  if (state->sizeClass > 0) freeBuffers_[state->sizeClass].push_back(list->buffer.load(std::memory_order_relaxed));
+  *state = {state->blocks + 1, 0, 0, 0};
+}
+
+void Postings::Add(uint64_t hash, const Posting& posting, uint32_t length) {
+  List* list = FindOrAdd(hash);
+  State state = Unpack(list->state.load(std::memory_order_relaxed));
+  uint8_t encoded[kLoosePostingBytesMax];
+  const auto size = static_cast<uint32_t>(PutLoose(posting, list->lastRow, encoded));
+  while (state.bytes + size > 8U << state.sizeClass) EnlargeTail(list, &state);
+  std::atomic<uint64_t>* words = BufferOf(list, state.sizeClass);
+  for (uint32_t i = 0; i < size; i++, state.bytes++) {
+    std::atomic<uint64_t>& word = words[state.bytes / 8];
+    // A new word may hold anything.
+    const uint64_t kept = state.bytes % 8 == 0 ? 0 : word.load(std::memory_order_relaxed);
+    word.store(kept | uint64_t{encoded[i]} << state.bytes % 8 * 8, std::memory_order_release);
+  }
+  state.postings++;
+  auto bounds = std::bit_cast<GainBounds>(list->bounds.load(std::memory_order_relaxed));
+  bounds.Include(FrequencyOf(posting.body, posting.prefix), length);
+  list->bounds.store(std::bit_cast<uint32_t>(bounds), std::memory_order_release);
+  const bool full = state.postings == kBlockPostings;
+  if (full) PackTail(list, &state);
+  list->lastRow = posting.row;
+  list->state.store(Pack(state), std::memory_order_release);
+  if (full) list->bounds.store(std::bit_cast<uint32_t>(GainBounds()), std::memory_order_release);
+}
+
+void Postings::Read(List* list, PostingCursor* cursor) const {
+  constexpr int kStableBits = 24;  // above it: blocks and the size of the buffer
+  uint64_t words[WordsOf(kTailBytesMax) + 1];
+  State state{};
+  GainBounds bounds;
+  for (uint64_t before = list->state.load(std::memory_order_acquire), after = 0;; before = after) {
+    state = Unpack(before);
+    const std::atomic<uint64_t>* buffer = BufferOf(list, state.sizeClass);
+    // While the state is the same, the buffer is at least as large as it says.
+    after = list->state.load(std::memory_order_acquire);
+    if (before >> kStableBits != after >> kStableBits) continue;
+    for (size_t i = 0; i < WordsOf(state.bytes); i++) words[i] = buffer[i].load(std::memory_order_acquire);
+    bounds = std::bit_cast<GainBounds>(list->bounds.load(std::memory_order_acquire));
+    after = list->state.load(std::memory_order_acquire);
+    if (before >> kStableBits == after >> kStableBits) break;
+  }
+  uint32_t before = kBeforeFirst;
+  uint32_t left = state.blocks;
+  for (uint32_t place = list->segments.load(std::memory_order_acquire); left > 0;) {
+    Segment* segment = SegmentAt(place);
+    const uint32_t count = std::min(left, segment->capacity);
+    cursor->AddBlocks(HeadsOf(segment), count, before, arena_);
+    before = HeadsOf(segment)[count - 1].lastRow;
+    left -= count;
+    place = segment->next.load(std::memory_order_acquire);
+  }
+  cursor->AddLoose(reinterpret_cast<const uint8_t*>(words), state.postings, before, bounds);
+}
+
+bool Postings::Open(uint64_t hash, PostingCursor* cursor) const {
+  cursor->Reset();
+  packed_.Read(hash, cursor);
+  if (List* list = Find(hash); list != nullptr) Read(list, cursor);
+  cursor->Start();
+  return !cursor->AtEnd();
+}
+
+std::vector<uint64_t> Postings::Hashes() const {
+  std::vector<uint64_t> hashes = packed_.Hashes();
   const Table* table = table_.load(std::memory_order_acquire);
   for (size_t i = 0; i <= table->mask; i++) {
-    if (const List* list = table->slots[i].load(std::memory_order_acquire); list != nullptr) lists.push_back(list);
+    const uint32_t place = table->slots[i].load(std::memory_order_acquire);
+    if (place != 0) hashes.push_back(ListAt(place)->hash);
   }
-  return lists;
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  return hashes;
 }
 
 }  // namespace quarry

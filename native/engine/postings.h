@@ -7,16 +7,13 @@
 #include <memory>
 #include <vector>
 
+#include "engine/block_array.h"
+#include "engine/packed_postings.h"
+#include "engine/posting_block.h"
+#include "engine/posting_cursor.h"
 #include "engine/status.h"
 
 namespace quarry {
-
-// One term in one row. Counts saturate at 65535 where they are made.
-struct Posting {
-  uint32_t row;
-  uint32_t body;    // occurrences in the text
-  uint32_t prefix;  // occurrences in the title and heading path
-};
 
 // One entry of a packed term block: what the text room makes and RocksDB keeps.
 struct TermEntry {
@@ -43,93 +40,103 @@ class TermBlock {
   const TermEntry* entries_ = nullptr;
 };
 
-// Lists of postings by term hash. One writer at a time adds rows in ascending order; any number of readers walk the
-// lists meanwhile without a lock and see every posting that was whole when they reached it.
+// Lists of postings by term hash: those of a loaded snapshot, read where they lie, and after them those added since.
+// One writer at a time adds rows in ascending order; any number of readers walk the lists meanwhile without a lock
+// and see every posting that was whole when they reached it.
 class Postings {
  public:
-  // A stretch of encoded postings. Per posting: varint of the row's distance to the row before (the first of a
-  // list: to zero), varint of `body * 2 + (prefix > 0)`, and varint of `prefix` when it is not zero. A posting never
-  // crosses into the next block.
-  struct Block {
-    std::atomic<Block*> next{nullptr};
-    std::atomic<uint32_t> used{0};
-    uint32_t capacity = 0;
-    uint8_t* bytes() { return reinterpret_cast<uint8_t*>(this + 1); }
-    const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(this + 1); }
-  };
-  struct List {
-    uint64_t hash = 0;
-    Block* tail = nullptr;  // writer only
-    uint32_t lastRow = 0;   // writer only
-    std::atomic<uint32_t> count{0};
-    Block first;  // its bytes follow the list in memory
-  };
-
   Postings();
   Postings(const Postings&) = delete;
   Postings& operator=(const Postings&) = delete;
 
-  // Adds the posting to the list of `hash`. `row` is not below any row added before, and (hash, row) is new.
-  void Add(uint64_t hash, const Posting& posting);
+  // Puts lists before all that will be added, in `length` bytes that live as long as `keeper`. Before the first Add,
+  // and before there are readers.
+  void Adopt(const PackedPostings& packed, size_t length, std::shared_ptr<const void> keeper);
+
+  // Adds the posting to the list of `hash`. `row` is not below any row added before, and (hash, row) is new; the
+  // row's body has `length` terms.
+  void Add(uint64_t hash, const Posting& posting, uint32_t length);
+
+  // Sets the cursor to the start of the term's list; false when there is none.
+  bool Open(uint64_t hash, PostingCursor* cursor) const;
 
   // Calls visit(posting) in ascending order of rows until it answers false.
   template <class Visit>
   void ForEach(uint64_t hash, Visit visit) const {
-    if (const List* list = Find(hash); list != nullptr) ForEach(*list, visit);
-  }
-  template <class Visit>
-  static void ForEach(const List& list, Visit visit) {
-    uint32_t row = 0;
-    for (const Block* block = &list.first; block != nullptr; block = block->next.load(std::memory_order_acquire)) {
-      const uint8_t* at = block->bytes();
-      const uint8_t* const end = at + block->used.load(std::memory_order_acquire);
-      while (at < end) {
-        row += Take(&at);
-        const uint32_t counts = Take(&at);
-        const Posting posting{row, counts >> 1, (counts & 1) != 0 ? Take(&at) : 0};
-        if (!visit(posting)) return;
-      }
-    }
+    PostingCursor cursor;
+    if (Open(hash, &cursor)) cursor.ForEach(visit);
   }
 
-  // The lists that exist now, in no order; they live as long as the postings.
-  std::vector<const List*> Lists() const;
+  // The terms that have lists now, ascending.
+  std::vector<uint64_t> Hashes() const;
 
-  size_t Terms() const { return terms_.load(std::memory_order_relaxed); }
   size_t Bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  struct Table {
-    explicit Table(size_t size) : mask(size - 1), slots(new std::atomic<List*>[size]()) {}
-    const size_t mask;  // size - 1, the size a power of two
-    const std::unique_ptr<std::atomic<List*>[]> slots;
+  // A list that grows: full blocks, and a tail of loose postings that becomes the next block when there are enough.
+  // Tails lie in buffers of 1, 2, 4 ... words, and a buffer that one list leaves is given to another. What a reader
+  // copied from a tail is therefore good only when `state` still shows the same blocks and the same size of buffer.
+  struct List {
+    uint64_t hash;
+    std::atomic<uint64_t> state;     // a packed State
+    std::atomic<uint64_t> word;      // the smallest buffer
+    std::atomic<uint32_t> buffer;    // where a larger one is
+    std::atomic<uint32_t> segments;  // where the first segment is; 0: no full block yet
+    std::atomic<uint32_t> bounds;    // GainBounds of the tail
+    uint32_t lastRow;                // writer only
   };
+  static_assert(sizeof(List) == 40);
+  struct State {
+    uint32_t blocks;
+    uint32_t sizeClass;  // the buffer has 2^sizeClass words
+    uint32_t postings;
+    uint32_t bytes;
+  };
+  // Heads of consecutive blocks, `capacity` of which follow in memory. The first segment has one, each further one
+  // twice as many as the one before.
+  struct Segment {
+    std::atomic<uint32_t> next;  // 0: none yet
+    uint32_t capacity;
+  };
+  struct Table {
+    explicit Table(size_t size) : mask(size - 1), slots(new std::atomic<uint32_t>[size]()) {}
+    const size_t mask;                                     // size - 1, the size a power of two
+    const std::unique_ptr<std::atomic<uint32_t>[]> slots;  // where lists are; 0: free
+  };
+  static constexpr uint32_t kSizeClasses = 9;  // 128 postings take no more than 256 words
 
-  static uint32_t Take(const uint8_t** at);
-  const List* Find(uint64_t hash) const;
+  static uint64_t Pack(const State& state);
+  static State Unpack(uint64_t packed);
+
+  List* ListAt(uint32_t place) const { return reinterpret_cast<List*>(arena_.Row(place)); }
+  Segment* SegmentAt(uint32_t place) const { return reinterpret_cast<Segment*>(arena_.Row(place)); }
+  static BlockHead* HeadsOf(Segment* segment) { return reinterpret_cast<BlockHead*>(segment + 1); }
+  std::atomic<uint64_t>* BufferOf(List* list, uint32_t sizeClass) const;
+
+  List* Find(uint64_t hash) const;
   List* FindOrAdd(uint64_t hash);
-  void Grow();
-  void* Allocate(size_t bytes);
+  void GrowTable();
+  // The writer's steps of Add.
+  void EnlargeTail(List* list, State* state);
+  void PackTail(List* list, State* state);
+  BlockHead* NewHead(List* list, uint32_t block);
+  uint32_t NewBuffer(uint32_t sizeClass);
+  // Answers the place of `words` words of zeros, side by side.
+  uint32_t Allocate(size_t words);
+  // Adds what the list held at one instant to the cursor.
+  void Read(List* list, PostingCursor* cursor) const;
 
+  PackedPostings packed_;
+  std::shared_ptr<const void> keeper_;  // of the bytes of packed_
   std::atomic<Table*> table_{nullptr};
   // Every table that ever was: a reader may still walk an old one. All together are at most twice the last.
   std::vector<std::unique_ptr<Table>> tables_;
-  std::vector<std::unique_ptr<uint8_t[]>> chunks_;
-  uint8_t* free_ = nullptr;
-  size_t freeBytes_ = 0;
-  std::atomic<size_t> terms_{0};
+  size_t lists_ = 0;
+  BlockArray<uint64_t> arena_;
+  uint64_t used_ = 1;  // words; place 0 means none
+  std::vector<uint32_t> freeBuffers_[kSizeClasses];
+  std::vector<uint64_t> packing_;
   std::atomic<size_t> bytes_{0};
 };
-
-inline uint32_t Postings::Take(const uint8_t** at) {
-  uint32_t value = *(*at)++;
-  if (value < 0x80) return value;
-  value &= 0x7f;
-  for (int shift = 7;; shift += 7) {
-    const uint8_t byte = *(*at)++;
-    value |= static_cast<uint32_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return value;
-  }
-}
 
 }  // namespace quarry

@@ -46,6 +46,9 @@ class BestHeap {
   bool WouldTake(float score) const {
     return count_ > 0 && (entries_.size() < count_ || score >= entries_.front().score);
   }
+  bool full() const { return count_ > 0 && entries_.size() == count_; }
+  // The score that a further entry has to reach; 0 while any is taken.
+  float Least() const { return full() ? entries_.front().score : 0; }
   std::vector<Scored>& entries() { return entries_; }
 
  private:

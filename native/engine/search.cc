@@ -21,19 +21,19 @@ class ShardSearch {
   ShardSearch(const ShardSearch&) = delete;
   ShardSearch& operator=(const ShardSearch&) = delete;
 
-  // First pass: the nearest rows, and the rows that hold words of the query.
+  // First pass: the nearest rows, and how many rows hold the words of the query.
   Status Find(const NearQuery* query, const std::vector<std::vector<QueryTerm>>& groups) {
     Status status = FindNear(view_, request_, query, &near_);
-    if (status.ok()) status = lexical_.Find(groups);
+    if (status.ok()) status = lexical_.Count(groups);
     elapsed_ += Clock::now() - start_;
     return status;
   }
 
   // Second pass: BM25.
-  Status Score(const std::vector<float>& rarities, std::vector<Scored>* best,
-               std::vector<std::pair<Scored, float>>* near) {
+  Status Score(const std::vector<std::vector<QueryTerm>>& groups, const std::vector<float>& rarities, ScoreFloor* floor,
+               std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) {
     const auto start = Clock::now();
-    Status status = lexical_.Score(rarities, best, near);
+    Status status = lexical_.Score(groups, rarities, floor, best, near);
     elapsed_ += Clock::now() - start;
     return status;
   }
@@ -93,8 +93,9 @@ class CollectionSearch {
       for (const ShardSearch& part : parts_) with += part.RowsWith(group);
       rarities.push_back(Rarity(moment_.rows, with));
     }
+    ScoreFloor floor;
     for (ShardSearch& part : parts_) {
-      if (Status status = part.Score(rarities, &lexical_, &near_); !status.ok()) return status;
+      if (Status status = part.Score(groups_, rarities, &floor, &lexical_, &near_); !status.ok()) return status;
     }
     KeepBest(&lexical_, request_.lexicalCandidates);
     return {};

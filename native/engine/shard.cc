@@ -82,12 +82,12 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
     const uint32_t row = document.firstRow + i;
     std::memcpy(vectors_.Row(row), &input.vectors[size_t{i} * dimensions_], dimensions_ * sizeof(float));
     codes_.Set(row, vectors_.Row(row));
+    const TermEntry* const end = entry + input.block.EntriesOf(i);
     uint32_t bodyLength = 0;
-    for (uint32_t end = input.block.EntriesOf(i); end > 0; end--, entry++) {
-      bodyLength += entry->body;
-      postings_.Add(entry->hash, {row, entry->body, entry->prefix});
-    }
+    for (const TermEntry* each = entry; each < end; each++) bodyLength += each->body;
+    // Before the postings: who finds one may ask for it.
     facts_[row].bodyLength = bodyLength;
+    for (; entry < end; entry++) postings_.Add(entry->hash, {row, entry->body, entry->prefix}, bodyLength);
     document.bodyLength += bodyLength;
   }
   attributes_.Add(slot, input.attributes);
@@ -142,6 +142,7 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
     const DocumentSlot& document = documents_[found->second];
     Bury(found->second, epoch);
     SetLive(document, false);
+    rowCounts_.Note({epoch, document.firstRow, document.rowCount, false});
     change.rows -= document.rowCount;
     change.bodyLength -= static_cast<int64_t>(document.bodyLength);
     change.documents--;
@@ -155,6 +156,7 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
   DocumentSlot& document = documents_[staged->second.slot];
   document.birth.store(epoch, std::memory_order_release);
   SetLive(document, true);
+  rowCounts_.Note({epoch, document.firstRow, document.rowCount, true});
   change.rows += document.rowCount;
   change.bodyLength += static_cast<int64_t>(document.bodyLength);
   change.documents++;
@@ -198,12 +200,12 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
     document.death.store(kNever, std::memory_order_release);
     stagedVersions_[old.version] = {slot, true};
   }
-  for (const Postings::List* list : source.postings_.Lists()) {
+  for (const uint64_t hash : source.postings_.Hashes()) {
     if (stop()) return false;
-    Postings::ForEach(*list, [&](const Posting& posting) {
+    source.postings_.ForEach(hash, [&](const Posting& posting) {
       if (posting.row >= rowMap.size()) return false;
       const uint32_t row = rowMap[posting.row];
-      if (row != kNoRow) postings_.Add(list->hash, {row, posting.body, posting.prefix});
+      if (row != kNoRow) postings_.Add(hash, {row, posting.body, posting.prefix}, facts_[row].bodyLength);
       return true;
     });
   }
@@ -244,7 +246,9 @@ void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origin
     }
     SetLive(document, death == kNever);
   }
-  lastEpoch_.store(source.lastEpoch_.load(std::memory_order_acquire), std::memory_order_release);
+  const uint64_t epoch = source.lastEpoch_.load(std::memory_order_acquire);
+  lastEpoch_.store(epoch, std::memory_order_release);
+  rowCounts_.Restart(epoch);
 }
 
 void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {

@@ -16,6 +16,7 @@
 #include "engine/block_array.h"
 #include "engine/graph.h"
 #include "engine/postings.h"
+#include "engine/row_counts.h"
 #include "engine/status.h"
 
 namespace quarry {
@@ -77,6 +78,8 @@ class Shard {
   const CodeArray& codes() const { return codes_; }
   const Graph& graph() const { return graph_; }
   const Postings& postings() const { return postings_; }
+  // What is remembered of counted words; any thread.
+  RowCounts& rowCounts() const { return rowCounts_; }
   const AttributeIndex& attributes() const { return attributes_; }
 
   bool SlotVisible(uint32_t slot, uint64_t epoch) const {
@@ -167,6 +170,7 @@ class Shard {
   Graph graph_;
   Postings postings_;
   AttributeIndex attributes_;
+  mutable RowCounts rowCounts_;
   std::atomic<uint32_t> rows_{0};
   std::atomic<uint32_t> slots_{0};
   std::atomic<uint64_t> lastEpoch_{0};

@@ -10,6 +10,7 @@
 #include "engine/bytes.h"
 #include "engine/checksum.h"
 #include "engine/file.h"
+#include "engine/packed_postings.h"
 
 namespace quarry {
 namespace {
@@ -175,30 +176,18 @@ class SnapshotWriter {
     });
   }
   void Postings(SectionWriter* out) const {
-    auto lists = shard_.postings().Lists();
-    std::sort(lists.begin(), lists.end(), [](const quarry::Postings::List* left, const quarry::Postings::List* right) {
-      return left->hash < right->hash;
-    });
-    std::vector<uint8_t> bytes;
-    for (const quarry::Postings::List* list : lists) {
-      bytes.clear();
-      uint32_t count = 0;
-      uint32_t before = 0;
-      quarry::Postings::ForEach(*list, [&](const Posting& posting) {
+    PackedPostingsWriter packed([out](const void* bytes, size_t length) { out->Add(bytes, length); });
+    for (const uint64_t hash : shard_.postings().Hashes()) {
+      packed.Begin(hash);
+      shard_.postings().ForEach(hash, [&](const Posting& posting) {
         if (posting.row >= point_.rows) return false;
-        if (!Live(shard_.Facts(posting.row).slot)) return true;
-        PutVarint(&bytes, posting.row - before);
-        PutVarint(&bytes, uint64_t{posting.body} << 1 | (posting.prefix > 0 ? 1 : 0));
-        if (posting.prefix > 0) PutVarint(&bytes, posting.prefix);
-        before = posting.row;
-        count++;
+        const RowFacts& facts = shard_.Facts(posting.row);
+        if (Live(facts.slot)) packed.Add(posting, facts.bodyLength);
         return true;
       });
-      if (count == 0) continue;
-      out->AddValue(list->hash);
-      out->AddValue(count);
-      out->Add(bytes.data(), bytes.size());
+      packed.End();
     }
+    packed.Finish();
   }
 
   const Shard& shard_;
@@ -350,20 +339,14 @@ class SnapshotReader {
     return true;
   }
   bool Postings(ByteReader* in) {
-    while (in->left() > 0) {
-      const auto hash = in->Take<uint64_t>();
-      const auto count = in->Take<uint32_t>();
-      if (!in->ok() || count > in->left()) return false;
-      uint64_t row = 0;
-      for (uint32_t i = 0; i < count; i++) {
-        row += in->Varint();
-        const uint64_t counts = in->Varint();
-        const uint64_t prefix = (counts & 1) != 0 ? in->Varint() : 0;
-        if (!in->ok() || row >= header_.rows || counts >> 1 > 0xffff || prefix > 0xffff) return false;
-        shard_->postingsForRestore().Add(
-            hash, {static_cast<uint32_t>(row), static_cast<uint32_t>(counts >> 1), static_cast<uint32_t>(prefix)});
-      }
-    }
+    const size_t length = in->left();
+    const uint8_t* bytes = in->TakeBytes(length);
+    // Copied to where it is aligned and outlives the file.
+    const auto words = std::make_shared<std::vector<uint64_t>>((length + 7) / 8);
+    std::memcpy(words->data(), bytes, length);
+    PackedPostings packed;
+    if (!PackedPostings::Parse(words->data(), length, header_.rows, &packed)) return false;
+    shard_->postingsForRestore().Adopt(packed, length, words);
     return true;
   }
 

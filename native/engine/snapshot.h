@@ -12,7 +12,7 @@
 
 namespace quarry {
 
-inline constexpr uint32_t kSnapshotFormat = 1;
+inline constexpr uint32_t kSnapshotFormat = 2;
 
 // Which part of a shard a snapshot holds: everything appended up to an instant, live as of `epoch`.
 struct SnapshotPoint {

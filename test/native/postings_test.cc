@@ -1,8 +1,13 @@
 #include "engine/postings.h"
 
+#include <atomic>
 #include <cmath>
+#include <cstring>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "check.h"
@@ -24,7 +29,7 @@ TEST("postings give back every row and count that was added, in order") {
     for (uint64_t term = 0; term < 300; term++) {
       if (Below(&random, 1 + static_cast<uint32_t>(term)) != 0) continue;
       const Posting posting{row, Below(&random, 20) == 0 ? 65535 : Below(&random, 5), Below(&random, 3)};
-      postings.Add(term * 0x9e3779b97f4a7c15, posting);
+      postings.Add(term * 0x9e3779b97f4a7c15, posting, 1);
       expected[term * 0x9e3779b97f4a7c15].push_back(posting);
     }
   }
@@ -38,11 +43,190 @@ TEST("postings give back every row and count that was added, in order") {
     });
     CHECK(at == wanted.size());
   }
-  CHECK(postings.Lists().size() == expected.size() && postings.Terms() == expected.size());
+  CHECK(postings.Hashes().size() == expected.size());
   postings.ForEach(12345, [&](const Posting&) {
     CHECK(false);
     return true;
   });
+}
+
+// Postings of a block: rows in steps, and counts, of one of the kinds that lists are made of.
+std::vector<Posting> SomeBlock(Random* random, uint32_t before) {
+  constexpr uint32_t kSteps[] = {1, 3, 40, 5000};
+  constexpr uint32_t kCounts[] = {1, 2, 5, 300};
+  const uint32_t step = kSteps[Below(random, 4)];
+  const uint32_t bodies = kCounts[Below(random, 4)];
+  const uint32_t prefixes = kCounts[Below(random, 4)];
+  const uint32_t leastBody = Below(random, 2);
+  const uint32_t oddities = Below(random, 4) == 0 ? 3 : 50;  // how rare outliers are
+  std::vector<Posting> postings;
+  for (uint32_t i = 0; i < kBlockPostings; i++) {
+    before += 1 + Below(random, Below(random, oddities) == 0 ? 20'000'000 : step);
+    postings.push_back({before, leastBody + Below(random, bodies), Below(random, prefixes)});
+    if (Below(random, oddities) == 0) postings.back().body = 65535;
+    if (Below(random, oddities) == 0) postings.back().prefix = 65535;
+  }
+  return postings;
+}
+
+TEST("a block gives back what was packed, all of it or one by one") {
+  Random random(4);
+  for (int round = 0; round < 2000; round++) {
+    const uint32_t before = Below(&random, 2) == 0 ? kBeforeFirst : Below(&random, 1000);
+    const std::vector<Posting> postings = SomeBlock(&random, before);
+    std::vector<uint64_t> words = {~uint64_t{0}};
+    BlockHead head{};
+    PackBlock(postings.data(), before, &words, &head);
+    CHECK(words.size() == 1 + PackedWords(head) && head.lastRow == postings.back().row);
+    uint32_t rows[kBlockPostings];
+    uint32_t counts[kBlockPostings];
+    UnpackRows(head, words.data() + 1, before, rows);
+    UnpackCounts(head, words.data() + 1, counts);
+    for (uint32_t i = 0; i < kBlockPostings; i++) {
+      CHECK(rows[i] == postings[i].row && counts[i] == (postings[i].body | postings[i].prefix << 16));
+      CHECK(CountsAt(head, words.data() + 1, i) == counts[i]);
+    }
+  }
+}
+
+// Lists of every length around whole blocks, by hash; the row decides the counts.
+Posting PostingAt(uint64_t hash, uint32_t row) {
+  return {row, static_cast<uint32_t>((hash ^ row) % 7), static_cast<uint32_t>((hash + row) % 40 == 0 ? 2 : 0)};
+}
+uint32_t LengthAt(uint32_t row) { return 20 + row % 300; }
+constexpr uint32_t kListLengths[] = {1, 2, 127, 128, 129, 255, 256, 300, 1280, 3000};
+uint64_t HashOf(size_t list) { return (list + 1) * 0x9e3779b97f4a7c15; }
+bool InList(size_t list, uint32_t row, uint32_t rows) {
+  return uint64_t{row} * kListLengths[list] / rows != uint64_t{row + 1} * kListLengths[list] / rows;
+}
+
+// Checks the list from end to end, by jumps, and the bounds of its blocks.
+void CheckList(const Postings& postings, size_t list, uint32_t rows) {
+  PostingCursor cursor;
+  REQUIRE(postings.Open(HashOf(list), &cursor));
+  CHECK(cursor.Count() == kListLengths[list]);
+  for (; !cursor.AtEnd(); cursor.NextBlock()) {
+    CHECK(cursor.LastRow() == cursor.Rows()[cursor.Size() - 1]);
+    for (uint32_t i = 0; i < cursor.Size(); i++) {
+      const Posting wanted = PostingAt(HashOf(list), cursor.Rows()[i]);
+      CHECK(InList(list, wanted.row, rows) && cursor.Counts()[i] == (wanted.body | wanted.prefix << 16));
+      const float frequency = FrequencyOf(wanted.body, wanted.prefix);
+      CHECK(frequency <= cursor.Bounds().MostFrequent());
+      CHECK(frequency == 0 || static_cast<float>(LengthAt(wanted.row)) / frequency >= cursor.Bounds().LeastRatio());
+    }
+  }
+  for (const uint32_t step : {1U, 50U, 2000U}) {
+    cursor.Start();
+    for (uint32_t row = 0; row < rows; row += step) {
+      uint32_t counts = 0;
+      const bool found = cursor.Find(row, &counts);
+      const Posting wanted = PostingAt(HashOf(list), row);
+      CHECK(found == InList(list, row, rows));
+      CHECK(!found || counts == (wanted.body | wanted.prefix << 16));
+    }
+  }
+}
+
+constexpr uint32_t kListRows = 6000;
+void AddRows(Postings* postings, uint32_t from, uint32_t to) {
+  for (uint32_t row = from; row < to; row++) {
+    for (size_t list = 0; list < std::size(kListLengths); list++) {
+      if (InList(list, row, kListRows)) postings->Add(HashOf(list), PostingAt(HashOf(list), row), LengthAt(row));
+    }
+  }
+}
+
+std::vector<uint64_t> PackAll(const Postings& postings) {
+  std::vector<uint8_t> bytes;
+  PackedPostingsWriter writer([&](const void* from, size_t length) {
+    const auto* start = static_cast<const uint8_t*>(from);
+    bytes.insert(bytes.end(), start, start + length);
+  });
+  for (const uint64_t hash : postings.Hashes()) {
+    writer.Begin(hash);
+    postings.ForEach(hash, [&](const Posting& posting) {
+      writer.Add(posting, LengthAt(posting.row));
+      return true;
+    });
+    writer.End();
+  }
+  writer.Finish();
+  CHECK(bytes.size() % 8 == 0);
+  std::vector<uint64_t> words(bytes.size() / 8);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+TEST("a list reads the same whether it was added, loaded, or loaded in part and added to") {
+  for (const uint32_t loaded : {0U, 1U, 700U, 3000U, kListRows}) {
+    Postings before;
+    AddRows(&before, 0, loaded);
+    const auto words = std::make_shared<std::vector<uint64_t>>(PackAll(before));
+    PackedPostings packed;
+    REQUIRE(PackedPostings::Parse(words->data(), words->size() * 8, loaded, &packed));
+    Postings postings;
+    postings.Adopt(packed, words->size() * 8, words);
+    AddRows(&postings, loaded, kListRows);
+    for (size_t list = 0; list < std::size(kListLengths); list++) CheckList(postings, list, kListRows);
+    CHECK(postings.Hashes().size() == std::size(kListLengths));
+    PostingCursor cursor;
+    CHECK(!postings.Open(12345, &cursor));
+  }
+}
+
+TEST("packed lists with anything missing or rows that the shard does not have are refused") {
+  Postings postings;
+  AddRows(&postings, 0, kListRows);
+  const std::vector<uint64_t> words = PackAll(postings);
+  PackedPostings packed;
+  CHECK(PackedPostings::Parse(words.data(), words.size() * 8, kListRows, &packed));
+  CHECK(!PackedPostings::Parse(words.data(), words.size() * 8, kListRows - 1, &packed));
+  for (size_t length = 0; length < words.size() * 8; length++) {
+    CHECK(!PackedPostings::Parse(words.data(), length, kListRows, &packed));
+  }
+  // The two numbers of the trailer, and a place beyond the end in the directory, behind which the index has two words.
+  const std::pair<size_t, uint64_t> damages[] = {{1, 1}, {1, 2}, {1, 64}, {2, 1}, {2, 2}, {2, 64}, {5, 1 << 20}};
+  for (const auto& [fromEnd, change] : damages) {
+    auto damaged = words;
+    damaged[words.size() - fromEnd] += change;
+    CHECK(!PackedPostings::Parse(damaged.data(), damaged.size() * 8, kListRows, &packed));
+  }
+}
+
+TEST("readers see whole lists without gaps while postings are added") {
+  Postings postings;
+  std::atomic<uint32_t> added{0};
+  std::vector<std::thread> readers;
+  std::atomic<uint32_t> reads{0};
+  for (int i = 0; i < 2; i++) {
+    readers.emplace_back([&] {
+      for (uint32_t least = 0; least < kListRows; reads++) {
+        least = added.load(std::memory_order_acquire);
+        for (size_t list = 0; list < std::size(kListLengths); list++) {
+          uint32_t next = 0;
+          const auto skip = [&] {
+            while (next < kListRows && !InList(list, next, kListRows)) next++;
+          };
+          postings.ForEach(HashOf(list), [&](const Posting& posting) {
+            skip();
+            const Posting wanted = PostingAt(HashOf(list), next);
+            CHECK(posting.row == wanted.row && posting.body == wanted.body && posting.prefix == wanted.prefix);
+            next++;
+            return true;
+          });
+          skip();
+          CHECK(next >= least);
+        }
+      }
+    });
+  }
+  for (uint32_t row = 0; row < kListRows; row++) {
+    AddRows(&postings, row, row + 1);
+    added.store(row + 1, std::memory_order_release);
+    if (row % 64 == 0) std::this_thread::yield();
+  }
+  for (auto& reader : readers) reader.join();
+  CHECK(reads >= 2);
 }
 
 TEST("a term block that is cut off, too long, unsorted or not one is refused") {

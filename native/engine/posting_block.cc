@@ -1,0 +1,283 @@
+#include "engine/posting_block.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "engine/bytes.h"
+
+namespace quarry {
+namespace {
+
+constexpr uint32_t kLanes = 4;
+constexpr uint32_t kSteps = kBlockPostings / kLanes;
+constexpr size_t kExceptionBytes = 5;
+// More would not pay; both kinds together fit into a byte.
+constexpr uint32_t kExceptionsMax = 120;
+
+struct Exception {
+  uint8_t index;
+  uint32_t value;
+};
+
+// 128 numbers of `bits` bits take bits * 16 bytes.
+constexpr size_t StreamWords(uint32_t bits) { return size_t{bits} * 2; }
+
+uint32_t MaskOf(uint32_t bits) { return bits == 32 ? ~uint32_t{0} : (uint32_t{1} << bits) - 1; }
+
+// The compiler turns it into SSE2 or NEON, which are part of the base architectures.
+using Lanes = uint32_t __attribute__((vector_size(16)));
+
+// Four 32-bit words that follow each other in the stream.
+Lanes LoadLanes(const uint64_t* words, uint32_t step) {
+  Lanes lanes;
+  std::memcpy(&lanes, words + size_t{step} * 2, sizeof lanes);
+  return lanes;
+}
+
+template <uint32_t kBits>
+void UnpackStream(const uint64_t* words, uint32_t* numbers) {
+  if constexpr (kBits == 0) {
+    std::fill(numbers, numbers + kBlockPostings, 0U);
+  } else {
+    const uint32_t mask = kBits == 32 ? ~uint32_t{0} : (uint32_t{1} << (kBits % 32)) - 1;
+#pragma GCC unroll 32
+    for (uint32_t step = 0; step < kSteps; step++) {
+      const uint32_t word = step * kBits / 32;
+      const uint32_t shift = step * kBits % 32;
+      Lanes lanes = LoadLanes(words, word) >> shift;
+      if (shift + kBits > 32) lanes |= LoadLanes(words, word + 1) << (32 - shift);
+      lanes &= mask;
+      std::memcpy(numbers + step * kLanes, &lanes, sizeof lanes);
+    }
+  }
+}
+
+using Unpacker = void (*)(const uint64_t*, uint32_t*);
+template <size_t... kBits>
+constexpr std::array<Unpacker, sizeof...(kBits)> MakeUnpackers(std::index_sequence<kBits...>) {
+  return {UnpackStream<kBits>...};
+}
+constexpr auto kUnpackers = MakeUnpackers(std::make_index_sequence<33>());
+
+void PackStream(const uint32_t* numbers, uint32_t bits, std::vector<uint64_t>* words) {
+  uint32_t stream[kSteps * kLanes] = {};
+  const uint32_t mask = MaskOf(bits);
+  for (uint32_t i = 0; i < kBlockPostings && bits > 0; i++) {
+    const uint32_t bit = i / kLanes * bits;
+    const uint32_t at = bit / 32 * kLanes + i % kLanes;
+    const uint32_t number = numbers[i] & mask;
+    stream[at] |= number << bit % 32;
+    if (bit % 32 + bits > 32) stream[at + kLanes] |= number >> (32 - bit % 32);
+  }
+  const size_t start = words->size();
+  words->resize(start + StreamWords(bits));
+  if (bits > 0) std::memcpy(words->data() + start, stream, StreamWords(bits) * sizeof(uint64_t));
+}
+
+uint32_t HalfOf(const uint64_t* words, uint32_t i) { return static_cast<uint32_t>(words[i / 2] >> (i % 2 * 32)); }
+
+uint32_t NumberAt(const uint64_t* words, uint32_t bits, uint32_t i) {
+  if (bits == 0) return 0;
+  const uint32_t bit = i / kLanes * bits;
+  const uint32_t at = bit / 32 * kLanes + i % kLanes;
+  uint32_t number = HalfOf(words, at) >> bit % 32;
+  if (bit % 32 + bits > 32) number |= HalfOf(words, at + kLanes) << (32 - bit % 32);
+  return number & MaskOf(bits);
+}
+
+// The width that makes a stream with its exceptions shortest.
+uint32_t BestGapBits(const uint32_t* gaps) {
+  uint32_t wider[34] = {};  // numbers of at least as many bits
+  for (uint32_t i = 0; i < kBlockPostings; i++) wider[std::bit_width(gaps[i])]++;
+  for (uint32_t bits = 32; bits > 0; bits--) wider[bits] += wider[bits + 1];
+  uint32_t best = 32;
+  size_t least = std::numeric_limits<size_t>::max();
+  for (uint32_t bits = 0; bits <= 32; bits++) {
+    const size_t bytes = size_t{bits} * 16 + wider[bits + 1] * kExceptionBytes;
+    if (wider[bits + 1] > kExceptionsMax || bytes >= least) continue;
+    best = bits;
+    least = bytes;
+  }
+  return best;
+}
+
+// The same for both counts together, which share their exceptions.
+std::pair<uint32_t, uint32_t> BestCountBits(const uint32_t* bodies, const uint32_t* prefixes) {
+  constexpr uint32_t kWidths = 17;
+  uint32_t wide[kWidths][kWidths] = {};  // postings by the widths of both; then those not wider in either
+  for (uint32_t i = 0; i < kBlockPostings; i++) wide[std::bit_width(bodies[i])][std::bit_width(prefixes[i])]++;
+  std::pair<uint32_t, uint32_t> best{16, 16};
+  size_t least = std::numeric_limits<size_t>::max();
+  for (uint32_t body = 0; body < kWidths; body++) {
+    for (uint32_t prefix = 0; prefix < kWidths; prefix++) {
+      if (body > 0) wide[body][prefix] += wide[body - 1][prefix];
+      if (prefix > 0) wide[body][prefix] += wide[body][prefix - 1];
+      if (body > 0 && prefix > 0) wide[body][prefix] -= wide[body - 1][prefix - 1];
+      const uint32_t exceptions = kBlockPostings - wide[body][prefix];
+      const size_t bytes = size_t{body + prefix} * 16 + exceptions * kExceptionBytes;
+      if (exceptions > kExceptionsMax || bytes >= least) continue;
+      best = {body, prefix};
+      least = bytes;
+    }
+  }
+  return best;
+}
+
+struct Layout {
+  uint32_t bodyBits;
+  const uint64_t* bodies;
+  const uint64_t* prefixes;
+  const uint8_t* exceptions;
+  uint32_t one;  // what to add to a packed body count
+};
+Layout LayoutOf(const BlockHead& head, const uint64_t* words) {
+  const uint32_t bodyBits = head.bodyBits & ~BlockHead::kBodyFromOne;
+  const uint64_t* bodies = words + StreamWords(head.gapBits);
+  const uint64_t* prefixes = bodies + StreamWords(bodyBits);
+  const auto* exceptions = reinterpret_cast<const uint8_t*>(prefixes + StreamWords(head.prefixBits));
+  return {bodyBits, bodies, prefixes, exceptions, (head.bodyBits & BlockHead::kBodyFromOne) != 0 ? 1U : 0U};
+}
+
+Exception ExceptionAt(const uint8_t* bytes, uint32_t i) {
+  Exception exception{};
+  exception.index = bytes[i * kExceptionBytes];
+  std::memcpy(&exception.value, bytes + i * kExceptionBytes + 1, sizeof exception.value);
+  return exception;
+}
+
+size_t PutVarint(uint8_t* at, uint32_t value) {
+  size_t length = 0;
+  while (value >= 0x80) {
+    at[length++] = static_cast<uint8_t>(value | 0x80);
+    value >>= 7;
+  }
+  at[length++] = static_cast<uint8_t>(value);
+  return length;
+}
+
+uint32_t TakeVarint(const uint8_t** at) {
+  uint32_t value = *(*at)++;
+  if (value < 0x80) return value;
+  value &= 0x7f;
+  for (int shift = 7;; shift += 7) {
+    const uint8_t byte = *(*at)++;
+    value |= static_cast<uint32_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return value;
+  }
+}
+
+}  // namespace
+
+void PackBlock(const Posting* postings, uint32_t before, std::vector<uint64_t>* words, BlockHead* head) {
+  uint32_t gaps[kBlockPostings];
+  uint32_t bodies[kBlockPostings];
+  uint32_t prefixes[kBlockPostings];
+  bool fromOne = true;
+  for (uint32_t i = 0; i < kBlockPostings; i++) fromOne = fromOne && postings[i].body > 0;
+  for (uint32_t i = 0; i < kBlockPostings; before = postings[i].row, i++) {
+    gaps[i] = postings[i].row - before - 1;
+    bodies[i] = postings[i].body - (fromOne ? 1 : 0);
+    prefixes[i] = postings[i].prefix;
+  }
+  const uint32_t gapBits = BestGapBits(gaps);
+  const auto [bodyBits, prefixBits] = BestCountBits(bodies, prefixes);
+  PackStream(gaps, gapBits, words);
+  PackStream(bodies, bodyBits, words);
+  PackStream(prefixes, prefixBits, words);
+  std::vector<uint8_t> exceptions;
+  const auto except = [&](uint32_t index, uint32_t value) {
+    exceptions.push_back(static_cast<uint8_t>(index));
+    for (int shift = 0; shift < 32; shift += 8) exceptions.push_back(static_cast<uint8_t>(value >> shift));
+  };
+  for (uint32_t i = 0; i < kBlockPostings; i++) {
+    if (gaps[i] > MaskOf(gapBits)) except(i, gaps[i]);
+    if (bodies[i] <= MaskOf(bodyBits) && prefixes[i] <= MaskOf(prefixBits)) continue;
+    except(i | kCountsException, postings[i].body | postings[i].prefix << 16);
+  }
+  head->lastRow = before;
+  head->gapBits = static_cast<uint8_t>(gapBits);
+  head->bodyBits = static_cast<uint8_t>(bodyBits | (fromOne ? BlockHead::kBodyFromOne : 0));
+  head->prefixBits = static_cast<uint8_t>(prefixBits);
+  head->exceptions = static_cast<uint8_t>(exceptions.size() / kExceptionBytes);
+  const size_t start = words->size();
+  words->resize(start + (exceptions.size() + 7) / 8);
+  if (!exceptions.empty()) std::memcpy(words->data() + start, exceptions.data(), exceptions.size());
+}
+
+size_t PackedWords(const BlockHead& head) {
+  const uint32_t bodyBits = head.bodyBits & ~BlockHead::kBodyFromOne;
+  return StreamWords(uint32_t{head.gapBits} + bodyBits + head.prefixBits) +
+         (size_t{head.exceptions} * kExceptionBytes + 7) / 8;
+}
+
+void UnpackRows(const BlockHead& head, const uint64_t* words, uint32_t before, uint32_t* rows) {
+  kUnpackers[head.gapBits](words, rows);
+  if (head.exceptions > 0) {
+    const uint8_t* exceptions = LayoutOf(head, words).exceptions;
+    for (uint32_t i = 0; i < head.exceptions; i++) {
+      const Exception exception = ExceptionAt(exceptions, i);
+      if ((exception.index & kCountsException) == 0) rows[exception.index] = exception.value;
+    }
+  }
+  uint32_t row = before;
+  for (uint32_t i = 0; i < kBlockPostings; i++) rows[i] = row += rows[i] + 1;
+}
+
+void UnpackCounts(const BlockHead& head, const uint64_t* words, uint32_t* counts) {
+  const Layout layout = LayoutOf(head, words);
+  kUnpackers[layout.bodyBits](layout.bodies, counts);
+  for (uint32_t i = 0; i < kBlockPostings; i++) counts[i] += layout.one;
+  if (head.prefixBits > 0) {
+    uint32_t prefixes[kBlockPostings];
+    kUnpackers[head.prefixBits](layout.prefixes, prefixes);
+    for (uint32_t i = 0; i < kBlockPostings; i++) counts[i] |= prefixes[i] << 16;
+  }
+  for (uint32_t i = 0; i < head.exceptions; i++) {
+    const Exception exception = ExceptionAt(layout.exceptions, i);
+    if ((exception.index & kCountsException) != 0) counts[exception.index & ~kCountsException] = exception.value;
+  }
+}
+
+uint32_t CountsAt(const BlockHead& head, const uint64_t* words, uint32_t i) {
+  const Layout layout = LayoutOf(head, words);
+  for (uint32_t e = 0; e < head.exceptions; e++) {
+    const Exception exception = ExceptionAt(layout.exceptions, e);
+    if (exception.index == (i | kCountsException)) return exception.value;
+  }
+  return (NumberAt(layout.bodies, layout.bodyBits, i) + layout.one) | NumberAt(layout.prefixes, head.prefixBits, i)
+                                                                          << 16;
+}
+
+size_t PutLoose(const Posting& posting, uint32_t before, uint8_t* bytes) {
+  size_t length = PutVarint(bytes, posting.row - before - 1);
+  length += PutVarint(bytes + length, posting.body << 1 | (posting.prefix > 0 ? 1 : 0));
+  if (posting.prefix > 0) length += PutVarint(bytes + length, posting.prefix);
+  return length;
+}
+
+size_t TakeLoose(const uint8_t* bytes, uint32_t count, uint32_t before, uint32_t* rows, uint32_t* counts) {
+  const uint8_t* at = bytes;
+  uint32_t row = before;
+  for (uint32_t i = 0; i < count; i++) {
+    rows[i] = row += TakeVarint(&at) + 1;
+    counts[i] = TakeVarint(&at);
+    counts[i] = (counts[i] & 1) == 0 ? counts[i] >> 1 : counts[i] >> 1 | TakeVarint(&at) << 16;
+  }
+  return static_cast<size_t>(at - bytes);
+}
+
+bool CheckLoose(const uint8_t* bytes, size_t length, uint32_t count, uint32_t before, uint32_t rows) {
+  ByteReader in(bytes, length);
+  uint64_t next = before == kBeforeFirst ? 0 : uint64_t{before} + 1;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint64_t gap = in.Varint();
+    const uint64_t counts = in.Varint();
+    const uint64_t prefix = (counts & 1) != 0 ? in.Varint() : 0;
+    if (!in.ok() || gap >= rows || next + gap >= rows || counts >> 1 > 0xffff || prefix > 0xffff) return false;
+    next += gap + 1;
+  }
+  return true;
+}
+
+}  // namespace quarry

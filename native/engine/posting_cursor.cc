@@ -1,0 +1,121 @@
+#include "engine/posting_cursor.h"
+
+#include <algorithm>
+
+namespace quarry {
+
+void PostingCursor::Reset() {
+  runs_.clear();
+  looseCount_ = 0;
+  count_ = 0;
+}
+
+void PostingCursor::AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before, const uint64_t* base) {
+  if (count == 0) return;
+  runs_.push_back({heads, count, before, base, nullptr, kPacked});
+  count_ += uint64_t{count} * kBlockPostings;
+}
+
+void PostingCursor::AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before,
+                              const BlockArray<uint64_t>& arena) {
+  if (count == 0) return;
+  runs_.push_back({heads, count, before, nullptr, &arena, kPacked});
+  count_ += uint64_t{count} * kBlockPostings;
+}
+
+void PostingCursor::AddLoose(const uint8_t* bytes, uint32_t count, uint32_t before, GainBounds bounds) {
+  if (count == 0) return;
+  Loose& loose = loose_[looseCount_];
+  TakeLoose(bytes, count, before, loose.rows, loose.counts);
+  loose.size = count;
+  loose.head = {};
+  loose.head.lastRow = loose.rows[count - 1];
+  loose.head.bounds = bounds;
+  runs_.push_back({&loose.head, 1, before, nullptr, nullptr, looseCount_++});
+  count_ += count;
+}
+
+void PostingCursor::Start() {
+  run_ = 0;
+  block_ = 0;
+  Enter();
+}
+
+void PostingCursor::Enter() {
+  rowsUnpacked_ = false;
+  countsUnpacked_ = false;
+  next_ = 0;
+  if (AtEnd()) return;
+  before_ = block_ == 0 ? runs_[run_].before : runs_[run_].heads[block_ - 1].lastRow;
+}
+
+const uint64_t* PostingCursor::Words() const {
+  const Run& run = runs_[run_];
+  const uint32_t place = run.heads[block_].place;
+  return run.arena == nullptr ? run.base + place : run.arena->Row(place);
+}
+
+const uint32_t* PostingCursor::Rows() {
+  const Run& run = runs_[run_];
+  if (run.loose != kPacked) return loose_[run.loose].rows;
+  if (!rowsUnpacked_) UnpackRows(run.heads[block_], Words(), before_, rows_);
+  rowsUnpacked_ = true;
+  return rows_;
+}
+
+const uint32_t* PostingCursor::Counts() {
+  const Run& run = runs_[run_];
+  if (run.loose != kPacked) return loose_[run.loose].counts;
+  if (!countsUnpacked_) UnpackCounts(run.heads[block_], Words(), counts_);
+  countsUnpacked_ = true;
+  return counts_;
+}
+
+void PostingCursor::NextBlock() {
+  if (++block_ == runs_[run_].count) {
+    run_++;
+    block_ = 0;
+  }
+  Enter();
+}
+
+void PostingCursor::Seek(uint32_t row) {
+  if (AtEnd() || LastRow() >= row) return;
+  while (run_ < runs_.size() && runs_[run_].heads[runs_[run_].count - 1].lastRow < row) {
+    run_++;
+    block_ = 0;
+  }
+  if (!AtEnd()) {
+    // The next blocks first: steps are mostly short.
+    const Run& run = runs_[run_];
+    uint32_t low = block_;
+    uint32_t step = 1;
+    while (low + step < run.count && run.heads[low + step].lastRow < row) {
+      low += step;
+      step *= 2;
+    }
+    const BlockHead* found = std::lower_bound(run.heads + low, run.heads + std::min(low + step, run.count - 1), row,
+                                              [](const BlockHead& head, uint32_t r) { return head.lastRow < r; });
+    block_ = static_cast<uint32_t>(found - run.heads);
+  }
+  Enter();
+}
+
+bool PostingCursor::Find(uint32_t row, uint32_t* counts) {
+  Seek(row);
+  if (AtEnd() || (before_ != kBeforeFirst && row <= before_)) return false;
+  const uint32_t* rows = Rows();
+  const uint32_t* const end = rows + Size();
+  const uint32_t* const found = std::lower_bound(rows + next_, end, row);
+  next_ = static_cast<uint32_t>(found - rows);
+  if (found == end || *found != row) return false;
+  const Run& run = runs_[run_];
+  if (run.loose != kPacked) {
+    *counts = loose_[run.loose].counts[next_];
+  } else {
+    *counts = countsUnpacked_ ? counts_[next_] : CountsAt(run.heads[block_], Words(), next_);
+  }
+  return true;
+}
+
+}  // namespace quarry

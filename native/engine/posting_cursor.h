@@ -1,0 +1,114 @@
+// Walks the postings of one term, in ascending order of rows, unpacking only the blocks it is asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/block_array.h"
+#include "engine/posting_block.h"
+
+namespace quarry {
+
+// A list is a sequence of blocks; what fills no block counts as one of its own. The list stands still under the
+// cursor: what is added after it was opened is not seen.
+class PostingCursor {
+ public:
+  PostingCursor() = default;
+  PostingCursor(const PostingCursor&) = delete;
+  PostingCursor& operator=(const PostingCursor&) = delete;
+
+  // For the keepers of lists: empties the cursor, and gives it the parts of a list in order.
+  void Reset();
+  // Heads whose places count from `base`, the first block after row `before`. The bytes must outlive the cursor.
+  void AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before, const uint64_t* base);
+  // The same with places in an arena.
+  void AddBlocks(const BlockHead* heads, uint32_t count, uint32_t before, const BlockArray<uint64_t>& arena);
+  // At most 127 postings after row `before`.
+  void AddLoose(const uint8_t* bytes, uint32_t count, uint32_t before, GainBounds bounds);
+  // Moves to the first block, after the last part was added.
+  void Start();
+
+  uint64_t Count() const { return count_; }
+  // Whether the cursor has passed the last block. What follows is about the block it is at.
+  bool AtEnd() const { return run_ == runs_.size(); }
+  uint32_t LastRow() const { return runs_[run_].heads[block_].lastRow; }
+  // The block has only rows after this one (kBeforeFirst: any).
+  uint32_t Before() const { return before_; }
+  const GainBounds& Bounds() const { return runs_[run_].heads[block_].bounds; }
+  uint32_t Size() const { return runs_[run_].loose == kPacked ? kBlockPostings : loose_[runs_[run_].loose].size; }
+  const uint32_t* Rows();
+  // body + 65536 * prefix
+  const uint32_t* Counts();
+
+  void NextBlock();
+  // Moves on to the first block that ends with `row` or later.
+  void Seek(uint32_t row);
+  // Whether the list has `row`, and its counts. Moves as Seek does; rows must not descend.
+  bool Find(uint32_t row, uint32_t* counts);
+  // Calls visit(bounds) for this block and those after it that may have rows up to `row`.
+  template <class Visit>
+  void ForEachBoundsUpTo(uint32_t row, Visit visit) const {
+    size_t run = run_;
+    uint32_t block = block_;
+    uint32_t before = before_;
+    while (run < runs_.size() && (before == kBeforeFirst || before < row)) {
+      const BlockHead& head = runs_[run].heads[block];
+      visit(head.bounds);
+      before = head.lastRow;
+      if (++block < runs_[run].count) continue;
+      run++;
+      block = 0;
+    }
+  }
+
+  // Calls visit(posting) for every posting of the blocks from here on, until it answers false.
+  template <class Visit>
+  void ForEach(Visit visit) {
+    for (; !AtEnd(); NextBlock()) {
+      const uint32_t* rows = Rows();
+      const uint32_t* counts = Counts();
+      for (uint32_t i = 0, size = Size(); i < size; i++) {
+        if (!visit(Posting{rows[i], counts[i] & 0xffff, counts[i] >> 16})) return;
+      }
+    }
+  }
+
+ private:
+  static constexpr uint32_t kPacked = 0xffffffff;
+  // Blocks whose heads lie side by side.
+  struct Run {
+    const BlockHead* heads;
+    uint32_t count;
+    uint32_t before;
+    const uint64_t* base;               // null: the places are in `arena`
+    const BlockArray<uint64_t>* arena;  // null: they count from `base`
+    uint32_t loose;                     // which of loose_ this is, or kPacked
+  };
+  struct Loose {
+    BlockHead head;
+    uint32_t size;
+    uint32_t rows[kBlockPostings];
+    uint32_t counts[kBlockPostings];
+  };
+  // One in what was loaded, one in what was added since.
+  static constexpr uint32_t kLooseMax = 2;
+
+  const uint64_t* Words() const;
+  void Enter();
+
+  std::vector<Run> runs_;
+  Loose loose_[kLooseMax];
+  uint32_t looseCount_ = 0;
+  uint64_t count_ = 0;
+  size_t run_ = 0;
+  uint32_t block_ = 0;
+  uint32_t before_ = kBeforeFirst;
+  uint32_t next_ = 0;  // Find has passed the postings of this block before it
+  bool rowsUnpacked_ = false;
+  bool countsUnpacked_ = false;
+  uint32_t rows_[kBlockPostings];
+  uint32_t counts_[kBlockPostings];
+};
+
+}  // namespace quarry
