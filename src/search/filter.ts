@@ -135,5 +135,7 @@ function parseValues(operand: unknown, place: Place): string[] {
 
 function parseValue(value: unknown, place: Place): string {
   if (typeof value !== 'string') refuse(place, 'metadata values are strings, so a string is expected.');
+  // No metadata hold one, and in UTF-8 it would become the replacement character, which they may hold.
+  if (!value.isWellFormed()) refuse(place, 'the string contains a lone surrogate, which is not a character.');
   return value;
 }

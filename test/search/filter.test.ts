@@ -72,6 +72,12 @@ const refused: [string, unknown, RegExp][] = [
   ['a bare string on a list', { 'list:tag': 'x' }, /takes only \$in and \$nin/],
   ['a name with a dot', { 'a.b': '1' }, /an attribute name has letters/],
   ['an empty name', { '': '1' }, /an attribute name has letters/],
+  ['half a surrogate pair', { year: '\ud800' }, /filter\.year: .*lone surrogate/],
+  [
+    'half a pair in a membership',
+    { year: { $nin: ['\udc00'] } },
+    /filter\.year\.\$nin\[0\]: .*lone surrogate/,
+  ],
   ['10,000 levels', nested(10_000), /nests deeper than/],
   [
     'too many conditions',
