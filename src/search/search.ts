@@ -40,7 +40,8 @@ export interface SearchOptions {
 /** How a hit was found. */
 export interface HitOrigin {
   readonly lexical: number;
-  readonly similarity: number;
+  /** Null in a listing, which compares no vectors. */
+  readonly similarity: number | null;
   readonly fused: number;
   readonly rerank: number | null;
   /** Words of the query, as typed, that the text holds; only with `explain`. */
@@ -76,6 +77,14 @@ export interface Found<H> {
   readonly hits: H[];
   readonly shards: IndexHits['shards'];
   readonly times: SearchTimes;
+  /** What the models did for it; a listing needs none. */
+  readonly models: ModelWork;
+}
+
+interface ModelWork {
+  readonly embedded: boolean;
+  /** Texts that the reranker read. */
+  readonly reranked: number;
 }
 
 /** Everything one query carries through the stages. */
@@ -84,6 +93,7 @@ interface Run {
   readonly vector: Float32Array;
   readonly analysed: AnalysedQuery;
   readonly times: SearchTimes;
+  readonly models: { readonly embedded: true; reranked: number };
 }
 
 /** A passage or precise chunk in the final order. */
@@ -129,7 +139,7 @@ export class Search {
       const origin = this.#origin(run, entry, candidate, chunk);
       return { version, score: entry.score, origin, text, textJson, start, end, pageStart, pageEnd };
     });
-    return { hits, shards: candidates.shards, times: run.times };
+    return this.#found(run, hits, candidates.shards);
   }
 
   /** Passages of about 200 characters: the precise children of the best coarse ones. */
@@ -147,7 +157,7 @@ export class Search {
     const pool = children.slice(0, request.reranker === null ? request.k : Math.max(rerankDepth, request.k));
     const ranked = await this.#rerank(run, pool, childText, (child) => child.score);
     const hits = ranked.slice(0, request.k).map((entry) => this.#childHit(run, entry));
-    return { hits, shards: candidates.shards, times: run.times };
+    return this.#found(run, hits, candidates.shards);
   }
 
   async pages(request: SearchRequest): Promise<Found<PageHit>> {
@@ -169,7 +179,7 @@ export class Search {
       }
     }
     const hits = [...best.values()].sort((a, b) => b.score - a.score).slice(0, request.k);
-    return { hits, shards, times: run.times };
+    return this.#found(run, hits, shards);
   }
 
   async documents(request: SearchRequest): Promise<Found<DocumentHit>> {
@@ -186,7 +196,7 @@ export class Search {
       if (!hits.has(entry.item.version)) hits.set(entry.item.version, entry);
       if (hits.size === request.k) break;
     }
-    return { hits: this.#documentHits(run, [...hits.values()]), shards: found.shards, times: run.times };
+    return this.#found(run, this.#documentHits(run, [...hits.values()]), found.shards);
   }
 
   /** Passages of at least `k` pages where there are so many: a page of many passages must not hide all others. */
@@ -213,11 +223,15 @@ export class Search {
     const index = indexOf(collectionId);
     const numbers = await askIndex(request.signal, () => index.list(request.filter, request.k));
     times.search = clock.monotonic() - started;
-    const origin: HitOrigin = { lexical: 0, similarity: 0, fused: 0, rerank: null, words: [] };
+    const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, words: [] };
     const hits = reader
       .records(collectionId, [...numbers])
       .flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
-    return { hits, shards: [], times };
+    return { hits, shards: [], times, models: { embedded: false, reranked: 0 } };
+  }
+
+  #found<H>({ times, models }: Run, hits: H[], shards: IndexHits['shards']): Found<H> {
+    return { hits, shards, times, models };
   }
 
   async #begin(request: SearchRequest): Promise<Run> {
@@ -228,7 +242,7 @@ export class Search {
     const vector = await models.embed({ collectionId, text: request.query, shared: request.wide });
     times.embed = clock.monotonic() - started;
     const analysed = analyseQuery(request.query, request.collection.languages as readonly Language[]);
-    return { request, vector, analysed, times };
+    return { request, vector, analysed, times, models: { embedded: true, reranked: 0 } };
   }
 
   async #candidates({ request, vector, analysed, times }: Run, depth: number): Promise<CandidateList> {
@@ -251,7 +265,7 @@ export class Search {
 
   /** Blends in the reranker over the best items, when one is asked for; the rest follow in their order. */
   async #rerank<T>(
-    { request, times }: Run,
+    { request, times, models: work }: Run,
     items: readonly T[],
     textOf: (item: T) => string,
     fusedOf: (item: T) => number,
@@ -264,6 +278,7 @@ export class Search {
     const scores = await models.rerank(request.reranker, request.query, pool.map(textOf));
     const blended = blend(scores, Float32Array.from(pool, fusedOf));
     times.rerank += clock.monotonic() - started;
+    work.reranked += pool.length;
     const ranked: Ranked<T>[] = pool
       .map((item, i) => ({ item, score: blended[i]!, fused: fusedOf(item), rerank: scores[i]! }))
       .sort((a, b) => b.score - a.score);

@@ -125,12 +125,8 @@ export class QueryServices {
     };
   }
 
-  #record(
-    call: QueryCall,
-    search: SearchRequest,
-    type: QueryEnum,
-    { hits, times }: Found<DocumentHit>,
-  ): void {
+  #record(call: QueryCall, search: SearchRequest, type: QueryEnum, found: Found<DocumentHit>): void {
+    const { hits, times, models } = found;
     const { meter, counts, clock, embedModel } = this.#options;
     const { organizationId } = call.principal;
     const { collectionId } = search.collection;
@@ -150,12 +146,12 @@ export class QueryServices {
       timeTakenMs,
     });
     const internal = { organizationId, explicitCall: false, bytes, tokens };
-    meter.recordEmbed({ ...internal, model: embedModel, timeTakenMs: times.embed });
-    if (search.reranker === null) return;
+    if (models.embedded) meter.recordEmbed({ ...internal, model: embedModel, timeTakenMs: times.embed });
+    if (search.reranker === null || models.reranked === 0) return;
     meter.recordRerank({
       ...internal,
       model: search.reranker,
-      documents: results,
+      documents: models.reranked,
       timeTakenMs: times.rerank,
       inferenceMs: times.rerank,
     });

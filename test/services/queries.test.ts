@@ -106,3 +106,19 @@ t.test('each query is counted with its kind, its bytes and its results', async (
     })),
   );
 });
+
+t.test('models are counted for the work they did: a listing has none', async (t) => {
+  const parts = await useCases(t);
+  const queries = asked(parts);
+  for (const path of ['a.txt', 'b.txt', 'c.txt']) await addText(parts, path, 'a herring');
+  const reranker = 'zerank-2';
+  const listed = await queries.topDocuments(callOf(), { ...ask, query: null, reranker, explain: true });
+  t.equal(listed.results.length, 3);
+  t.match(listed.results[0]!.explain, { vector: { similarity: null }, rerank: null });
+  t.same(parts.modelled, []);
+  await queries.topDocuments(callOf(), { ...ask, k: 1, reranker });
+  t.match(parts.modelled, [
+    { kind: 'embed', bytes: 7 },
+    { kind: 'rerank', model: reranker, documents: 3 },
+  ]);
+});

@@ -117,12 +117,15 @@ const ofPages = {
     pageIndex % 3 === 0 ? `http://quarry.test/"${pageIndex}"` : null,
 };
 
+const models = { embedded: true, reranked: 0 };
+
 t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed})`, async (t) => {
   const replies = new QueryReplies();
   for (let round = 0; round < 400; round += 1) {
     const hits = Array.from({ length: chance.below(8) }, () => hit(4));
     const times = { embed: number(), search: number(), rerank: number(), read: number() };
-    const found = { hits, shards: [{ shard: 1, strategy: 'exact', candidates: 3, ms: number() }], times };
+    const shards = [{ shard: 1, strategy: 'exact', candidates: 3, ms: number() }];
+    const found = { hits, shards, times, models };
     const showing = {
       metadata: chance.below(2) === 0,
       explain: chance.below(2) === 0,
@@ -146,12 +149,12 @@ t.test('a reply that fails half-way leaves nothing to the next one', async (t) =
   const replies = new QueryReplies();
   const times = { embed: 0, search: 0, rerank: 0, read: 0 };
   const showing = { metadata: false, explain: false, fileUrl: () => '' };
-  const found = { hits: [hit(1), hit(1)], shards: [], times };
+  const found = { hits: [hit(1), hit(1)], shards: [], times, models };
   const content = () => {
     throw new Error('the store is being reopened');
   };
   t.throws(() => replies.pages(found, { ...showing, ...ofPages, content }), /reopened/);
-  const none = { hits: [], shards: [], times };
+  const none = { hits: [], shards: [], times, models };
   t.same(replies.documents(none, showing).parse(), { results: [] });
   t.same(replies.snippets(none, showing).parse(), { results: [], document_results: [] });
 });

@@ -36,6 +36,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
   const addresses = new Addresses(secret);
   const drawn: number[] = [];
   const recorded: object[] = [];
+  const modelled: object[] = [];
   /** Refuses new documents while a test says so. */
   const admission = { check() {} };
   const collections = new CollectionServices({
@@ -71,8 +72,8 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     clock,
     meter: {
       recordQuery: (fact) => void recorded.push(fact),
-      recordEmbed: () => {},
-      recordRerank: () => {},
+      recordEmbed: (fact) => void modelled.push({ kind: 'embed', ...fact }),
+      recordRerank: (fact) => void modelled.push({ kind: 'rerank', ...fact }),
     },
     rerankModels: ['zerank-2'],
     rerankerDefault: null,
@@ -80,7 +81,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
   });
   const files = new FileServices({ ...first, images, secret });
   const status = new StatusServices(first.collections, first.counts);
-  return { first, collections, documents, queries, files, status, recorded, drawn, admission };
+  return { first, collections, documents, queries, files, status, recorded, modelled, drawn, admission };
 }
 export type UseCases = Awaited<ReturnType<typeof useCases>>;
 
