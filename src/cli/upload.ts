@@ -81,7 +81,8 @@ export class Uploader {
 
   async #send(request: UploadRequest): Promise<Response> {
     const content = await openAsBlob(request.file.absolute);
-    if (Object.keys(request.metadata).length > 0) return this.#sendForm(request, content);
+    if (Object.keys(request.metadata).length > 0 || /^\.{1,2}$/.test(this.#collection))
+      return this.#sendForm(request, content);
     const collection = encodeURIComponent(this.#collection);
     const path = encodeURIComponent(request.file.path);
     return this.#api.send(`/v1/documents/${collection}/${path}?overwrite=true`, {
@@ -91,7 +92,10 @@ export class Uploader {
     });
   }
 
-  /** Metadata may be larger than a header may be, so it goes as a form field; the file must be the last field. */
+  /**
+   * Metadata may be larger than a header may be, and "." and ".." mean something else in an address, so these go as
+   * form fields; the file must be the last field.
+   */
   async #sendForm(request: UploadRequest, content: Blob): Promise<Response> {
     const form = new FormData();
     form.append('collection_name', this.#collection);

@@ -40,6 +40,16 @@ t.test(
   },
 );
 
+t.test('a collection may have a name that means something in an address', async (t) => {
+  const server = await open(t);
+  const folder = t.testdir({ 'a.txt': 'alpha' });
+  for (const name of ['.', '..']) {
+    const ended = await quarry(['ingest', folder, '-c', name], { variables: client(server) });
+    t.equal(ended.code, 0, `${name}: ${ended.err}${ended.out}`);
+    t.equal(server.collections.get(name)?.get('a.txt')?.bytes.toString(), 'alpha', name);
+  }
+});
+
 t.test('a second run uploads only what changed, by content and not by time', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'same.txt': 'same', 'changed.txt': 'one' });
