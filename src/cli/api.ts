@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
+import { withTimeout } from '../base/with-timeout.ts';
 
 const callMsMax = 70_000;
 const attemptsMax = 6;
@@ -50,13 +51,15 @@ export class Api {
   async call<Reply>(operation: string, body: object): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const reply = await this.send(`/v1/${operation}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-          signal: AbortSignal.any([this.signal, AbortSignal.timeout(callMsMax)]),
+        return await withTimeout({ signal: this.signal, msMax: callMsMax }, async (signal) => {
+          const reply = await this.send(`/v1/${operation}`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+            signal,
+          });
+          return (await reply.json()) as Reply;
         });
-        return (await reply.json()) as Reply;
       } catch (error) {
         if (!(error instanceof ReplyFailure) || !error.mayRetry || attempt >= attemptsMax) throw error;
         await sleep(backOffMs(error.retryAfterMs, attempt), undefined, { signal: this.signal });

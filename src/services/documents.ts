@@ -3,6 +3,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { withTimeout } from '../base/with-timeout.ts';
 import type { AddedDocument, DocumentWriter, NewDocument } from '../pipeline/document-writer.ts';
 import { pathUnknown } from '../pipeline/document-writer.ts';
 import type { Ingest } from '../pipeline/ingest.ts';
@@ -326,15 +327,17 @@ export class DocumentServices {
   ): Promise<AddDocumentResponse> {
     const { ingest, documents, collections, clock } = this.#options;
     const { collectionId } = collection;
-    const waitMs = msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, clock);
-    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(waitMs)]);
-    const settled = ingest.settled(added.version, signal);
+    const msMax = msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, clock);
     const own = () => {
       const record = documents.get(collectionId, path);
       return record?.version === added.version ? record : null;
     };
     const before = own();
-    const abandoned = before === null || terminal.includes(before.status) ? null : await settled;
+    const isSettled = before === null || terminal.includes(before.status);
+    const waiting = { signal: call.signal, msMax };
+    const abandoned = isSettled
+      ? null
+      : await withTimeout(waiting, (signal) => ingest.settled(added.version, signal));
     const record = own();
     const isGone = record === null || collections.byId(collectionId) === undefined;
     const { status } = record ?? abandoned ?? before ?? added;
