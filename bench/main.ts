@@ -4,6 +4,7 @@ import { AssertionFailure } from '../src/base/assert.ts';
 import { projectRoot } from '../src/base/root.ts';
 import { canaryCase } from './cases/canary.ts';
 import { engineCase } from './cases/engine.ts';
+import { serverCase } from './cases/server.ts';
 import { shardsCase } from './cases/shards.ts';
 import { engineKinds } from './engines/catalogue.ts';
 import type { BenchCase } from './harness/bench-case.ts';
@@ -26,7 +27,7 @@ import { writeAll, writeReport } from './report/write-report.ts';
 
 /** The bench: `npm run bench -- <case> [flags]`. */
 
-const cases: readonly BenchCase[] = [engineCase, shardsCase, canaryCase];
+const cases: readonly BenchCase[] = [engineCase, serverCase, shardsCase, canaryCase];
 
 const exitCodes = { done: 0, failed: 1, usage: 2, regressed: 4, interrupted: 130 } as const;
 

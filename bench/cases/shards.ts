@@ -1,28 +1,222 @@
-import type { BenchCase } from '../harness/bench-case.ts';
-import { searchFindings } from '../harness/search-findings.ts';
-import { measureSearches } from '../harness/search-measurement.ts';
+import { present } from '../../src/base/assert.ts';
+import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
+import type { BenchOptions } from '../harness/options.ts';
+import {
+  ingestRates,
+  loadColumns,
+  loadFigures,
+  loadMethod,
+  loadNotes,
+  loadRow,
+  peerColumns,
+  peerRow,
+} from '../harness/search-findings.ts';
+import {
+  type LoadFigures,
+  type MeasuredConfiguration,
+  measureSearches,
+  type SearchConfiguration,
+  type SearchMeasurement,
+} from '../harness/search-measurement.ts';
+import { spreadOf } from '../harness/statistics.ts';
+import type { Chart, Findings, Series, Table } from '../report/findings.ts';
 
-/** What does it cost a query that its collection is spread over more shards? */
+/** What does it cost, and what does it bring, that a collection is spread over more shards? */
 export const shardsCase: BenchCase = {
   name: 'shards',
-  summary: 'queries per second and latency over HTTP against the shard count of the collection',
+  summary:
+    'ingest, throughput, latency and CPU over HTTP against shards, connections and size of a collection',
   presets: {
     smoke:
-      '--documents 40 --words 60 --questions 20 --seconds 0.3 --warm-up 0.1 --rounds 2 --connections 2 --shards 1,8',
-    usual: '',
-    full: '--documents 10000 --seconds 20 --rounds 5',
+      '--documents 40 --words 60 --questions 20 --seconds 0.2 --warm-up 0.05 --rounds 2 --connections 2 --shards 1,8',
+    usual: '--documents 500,2000 --seconds 1.5 --warm-up 0.5 --connections 1,8',
+    full: '--documents 1000,10000 --seconds 10 --rounds 5 --connections 1,8,32',
   },
-  async run(context) {
-    const { shards } = context.options;
-    const measurement = await measureSearches(
-      shards.map((count) => ({ name: `shards-${count}`, shards: count })),
-      context,
-    );
-    return searchFindings({
-      title: 'Queries over HTTP against the shard count',
-      axis: { heading: 'shards', label: 'shards of the collection (logarithmic)', values: shards },
-      measurement,
-      options: context.options,
-    });
-  },
+  run: async (context) =>
+    findingsOf(await measureSearches(configurationsOf(context), context), context.options),
 };
+
+function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
+  const { documents, shards, connections, rates, http } = options;
+  return documents.flatMap((size) =>
+    shards.flatMap((count) =>
+      connections.flatMap((clients) =>
+        (rates.length === 0 ? [null] : rates).map((ratePerSecond) => ({
+          name: `${size} documents, ${count} shards, ${clients} connections${ratePerSecond === null ? '' : `, ${ratePerSecond}/s`}`,
+          http,
+          collection: { name: `documents-${size}-shards-${count}`, shards: count, documents: size },
+          connections: clients,
+          ratePerSecond,
+          client: 'own' as const,
+        })),
+      ),
+    ),
+  );
+}
+
+function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Findings {
+  const groups = groupsOf(measurement);
+  return {
+    title: 'What shards cost and bring, over HTTP',
+    method: [
+      ...loadMethod(measurement, options),
+      'Ingest: portions of 256 documents, four requests of 64 at once, each answered when its documents can be found; the collections take turns portion by portion.',
+    ],
+    tables: [ingestTable(measurement), ...groups.map(loadTable)],
+    charts: [...chartsOf(groups, options), ingestChart(measurement)],
+    notes: [
+      '"x peer" compares with the first shard count of the same size and connections, in the same round, and is the median of those ratios.',
+      'Shards of one process share its cores, its pools and its store, so they add no ingest throughput by themselves: parsing, chunking, embedding and writing cost the same whatever shard a row goes to. What more shards bring is smaller graphs, rebuilt in smaller pieces, and a search that can be split when cores are idle; what they cost is one search per shard.',
+      ...loadNotes(measurement),
+      '"Same documents": how many of the documents in the answers of the first shard count are also in this one\'s, over fifty questions. Approximate search may differ a little between shard counts.',
+    ],
+    figures: [
+      ...measurement.configurations.flatMap(loadFigures),
+      ...measurement.filled.map(({ plan, portions }) => ({
+        name: `${plan.name}: ingest`,
+        unit: 'MB/s of text',
+        better: 'more' as const,
+        values: ingestRates(portions),
+      })),
+    ],
+    measured: measurement,
+  };
+}
+
+interface Group {
+  readonly title: string;
+  readonly members: readonly MeasuredConfiguration[];
+  readonly agreement: readonly number[];
+}
+
+/** Configurations that differ in their shards only. */
+function groupsOf({ configurations, filled, agreement }: SearchMeasurement): Group[] {
+  const byName = new Map(filled.map(({ plan }, i) => [plan.name, agreement[i] ?? 0]));
+  const groups = new Map<string, MeasuredConfiguration[]>();
+  for (const measured of configurations) {
+    const { collection, connections, ratePerSecond } = measured.configuration;
+    const loop = ratePerSecond === null ? 'closed loop' : `open loop, ${ratePerSecond} requests/s`;
+    const title = `${collection.documents} documents, ${connections} connections, ${loop}`;
+    groups.set(title, [...(groups.get(title) ?? []), measured]);
+  }
+  return [...groups].map(([title, members]) => ({
+    title,
+    members,
+    agreement: members.map(({ configuration }) => byName.get(configuration.collection.name) ?? 0),
+  }));
+}
+
+function loadTable({ title, members, agreement }: Group): Table {
+  return {
+    title,
+    columns: [
+      { key: 'shards', heading: 'shards', unit: null, digits: 0 },
+      ...loadColumns,
+      ...peerColumns,
+      { key: 'agreement', heading: 'same documents', unit: '%', digits: 1 },
+    ],
+    rows: members.map((measured, i) => ({
+      shards: measured.configuration.collection.shards,
+      ...loadRow(measured),
+      ...peerRow(measured, members[0]),
+      agreement: 100 * (agreement[i] ?? 0),
+    })),
+  };
+}
+
+function ingestTable({ filled }: SearchMeasurement): Table {
+  const cpu = filled.map(({ portions }) => {
+    const bytes = portions.reduce((sum, { textBytes }) => sum + textBytes, 0);
+    const known = portions.every(({ serverCpuMs }) => serverCpuMs !== null);
+    return known
+      ? portions.reduce((sum, { serverCpuMs }) => sum + (serverCpuMs ?? 0), 0) / (bytes / 1e6)
+      : null;
+  });
+  return {
+    title: 'Ingest over HTTP, until the documents can be found',
+    columns: [
+      { key: 'documents', heading: 'documents', unit: null, digits: 0 },
+      { key: 'shards', heading: 'shards', unit: null, digits: 0 },
+      { key: 'median', heading: 'throughput', unit: 'MB/s of text', digits: 2 },
+      { key: 'least', heading: 'least', unit: 'MB/s', digits: 2 },
+      { key: 'most', heading: 'most', unit: 'MB/s', digits: 2 },
+      { key: 'cpu', heading: 'server CPU', unit: 'ms per MB', digits: 0 },
+    ],
+    rows: filled.map(({ plan, portions }, i) => ({
+      documents: plan.documents,
+      shards: plan.shards,
+      ...spreadOf(ingestRates(portions)),
+      cpu: cpu[i] ?? null,
+    })),
+  };
+}
+
+function shardsAxis(options: BenchOptions) {
+  const ticks = options.shards.map((at) => ({ at, label: String(at) }));
+  return { label: 'shards of the collection (logarithmic)', scale: 'logarithmic', ticks } as const;
+}
+
+function seriesOf({ title, members }: Group, of: (figures: LoadFigures) => number | null): Series {
+  return {
+    name: title.replace(/ documents, (\d+) connections.*/, ' d, $1 c'),
+    points: members.map(({ configuration, rounds }) => {
+      const spread = spreadOf(rounds.map(of));
+      return { x: configuration.collection.shards, y: spread?.median ?? null, spread };
+    }),
+  };
+}
+
+function chartsOf(groups: readonly Group[], options: BenchOptions): Chart[] {
+  const x = shardsAxis(options);
+  const chart = (title: string, label: string, of: (figures: LoadFigures) => number | null): Chart => ({
+    ...{ kind: 'lines', title, x, y: { label, scale: 'linear' } },
+    series: groups.map((group) => seriesOf(group, of)),
+  });
+  const quantiles = [
+    ['p50', ({ p50Ms }: LoadFigures) => p50Ms],
+    ['p90', ({ p90Ms }: LoadFigures) => p90Ms],
+    ['p99', ({ p99Ms }: LoadFigures) => p99Ms],
+    ['p99.9', ({ p999Ms }: LoadFigures) => p999Ms],
+  ] as const;
+  const last = present(groups.at(-1), 'a case has configurations');
+  return [
+    chart(
+      'Throughput against shards (d documents, c connections)',
+      'queries per second',
+      (f) => f.queriesPerSecond,
+    ),
+    {
+      kind: 'lines',
+      title: `Latency against shards: ${last.title}`,
+      x,
+      y: { label: 'latency [ms]', scale: 'linear' },
+      series: quantiles.map(([name, of]) => ({
+        name,
+        points: last.members.map(({ configuration, joined }) => ({
+          x: configuration.collection.shards,
+          y: of(joined),
+        })),
+      })),
+    },
+    chart('CPU of the server per query against shards', 'us per query', (f) => f.serverCpuUs),
+  ];
+}
+
+function ingestChart({ filled }: SearchMeasurement): Chart {
+  const sizes = [...new Set(filled.map(({ plan }) => plan.documents))];
+  return {
+    kind: 'lines',
+    title: 'Ingest against shards',
+    x: { label: 'shards of the collection (logarithmic)', scale: 'logarithmic' },
+    y: { label: 'MB of text per second', scale: 'linear' },
+    series: sizes.map((size) => ({
+      name: `${size} documents`,
+      points: filled
+        .filter(({ plan }) => plan.documents === size)
+        .map(({ plan, portions }) => {
+          const spread = spreadOf(ingestRates(portions));
+          return { x: plan.shards, y: spread?.median ?? null, spread };
+        }),
+    })),
+  };
+}

@@ -8,7 +8,7 @@ export type Size = (typeof sizes)[number];
 /** Everything a person can say to a bench run. */
 export interface BenchOptions {
   readonly size: Size;
-  readonly documents: number;
+  readonly documents: readonly number[];
   readonly wordsPerDocument: number;
   readonly vectors: number;
   readonly dimensions: number;
@@ -56,7 +56,11 @@ const shardCounts = [1, 8, 16, 32, 64];
 const flags = {
   full: mark('the long form: larger collections, more rounds'),
   smoke: mark('every case in a second or two; the figures mean nothing'),
-  documents: whole(1, 10_000_000, 2_000, 'documents of the generated corpus'),
+  documents: list(
+    { least: 1, most: 10_000_000, whole: true },
+    '2000',
+    'documents of the generated corpus; several sizes are measured each',
+  ),
   words: whole(5, 20_000, 300, 'words per document, on average'),
   vectors: whole(
     100,
@@ -85,9 +89,9 @@ const flags = {
   },
   results: whole(1, 100, 10, 'results per question'),
   connections: list(
-    { least: 1, most: 1_024 },
+    { least: 1, most: 1_024, whole: true },
     '8',
-    'connections of the load generator; of several, each is measured',
+    'connections of the load generator; several numbers are measured each',
   ),
   rate: list(
     { least: 0.1, most: 1_000_000 },
@@ -213,6 +217,7 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
 interface Bounds {
   readonly least: number;
   readonly most: number;
+  readonly whole?: boolean;
 }
 
 function mark(meaning: string): Flag<boolean> {
@@ -228,11 +233,7 @@ function whole(least: number, most: number, preset: number, meaning: string): Fl
     placeholder: 'n',
     preset: String(preset),
     meaning,
-    read: (text, flag) => {
-      const value = readNumber(text, flag, { least, most });
-      if (!Number.isInteger(value)) throw new UsageFailure(`${flag} is ${text}; allowed is a whole number.`);
-      return value;
-    },
+    read: (text, flag) => readNumber(text, flag, { least, most, whole: true }),
   };
 }
 
@@ -267,10 +268,11 @@ function oneOf<Name extends string>(names: readonly Name[], preset: Name, meanin
   };
 }
 
-function readNumber(text: string | null, flag: string, { least, most }: Bounds): number {
+function readNumber(text: string | null, flag: string, { least, most, whole = false }: Bounds): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new UsageFailure(`${flag} is ${text}; allowed is a number from ${least} to ${most}.`);
+  const kind = whole ? 'a whole number' : 'a number';
+  if (value >= least && value <= most && (!whole || Number.isInteger(value))) return value;
+  throw new UsageFailure(`${flag} is ${text}; allowed is ${kind} from ${least} to ${most}.`);
 }
 
 function readShards(text: string | null, flag: string): number[] {

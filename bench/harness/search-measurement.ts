@@ -1,21 +1,27 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { present } from '../../src/base/assert.ts';
-import { type Api, requestBytes } from './api.ts';
+import { assert, present } from '../../src/base/assert.ts';
 import type { BenchContext } from './bench-case.ts';
 import { startChild } from './child.ts';
+import { type CollectionPlan, type FilledCollection, fillCollections, settle } from './collections.ts';
 import { Corpus } from './corpus.ts';
-import { cpuMsOf } from './cpu-time.ts';
 import { LatencyHistogram } from './histogram.ts';
 import { LoadGenerator } from './load-generator.ts';
-import type { LoadJob, LoadOutcome, LoadTarget } from './load-run.ts';
-import { type QuarryServer, startQuarry } from './quarry-server.ts';
+import type { LoadOutcome, LoadTarget } from './load-run.ts';
+import { type HttpKind, type QuarryServer, startQuarry } from './quarry-server.ts';
+import { compareAnswers, questionTarget, searchBody, searchOperation } from './questions.ts';
 import { interleaved } from './rounds.ts';
+import { runWrk, type WrkOutcome, wrkVersion } from './wrk.ts';
 
-/** One collection of the server; all hold the same documents. */
+/** One way to put load on one collection. */
 export interface SearchConfiguration {
   readonly name: string;
-  readonly shards: number;
+  readonly http: HttpKind;
+  readonly collection: CollectionPlan;
+  readonly connections: number;
+  /** Open loop at so many requests per second; null: closed loop. */
+  readonly ratePerSecond: number | null;
+  /** "wrk" only for the closed loop, and only where it is on the path. */
+  readonly client: 'own' | 'wrk';
 }
 
 /** The figures of one measured window, or of several joined. */
@@ -26,7 +32,6 @@ export interface LoadFigures {
   readonly p99Ms: number | null;
   readonly p999Ms: number | null;
   readonly mostMs: number | null;
-  readonly meanMs: number | null;
   /** Latencies that the quantiles are taken of. */
   readonly samples: number;
   readonly abandoned: number;
@@ -40,6 +45,7 @@ export interface MeasuredConfiguration {
   readonly configuration: SearchConfiguration;
   /** In the order of the rounds. */
   readonly rounds: readonly LoadFigures[];
+  /** All rounds as one: quantiles of all latencies. With wrk, which gives no histogram, medians of the rounds. */
   readonly joined: LoadFigures;
 }
 
@@ -47,161 +53,78 @@ export interface SearchMeasurement {
   readonly configurations: readonly MeasuredConfiguration[];
   /** The generator against a server that does nothing, in the same rounds. */
   readonly ceiling: Omit<MeasuredConfiguration, 'configuration'>;
-  readonly http: 'uws' | 'node';
-  /** Mean share of the first configuration's ten best documents that each finds too. */
+  readonly filled: readonly FilledCollection[];
+  /** By collection, in the order of `filled`; see Answers. */
+  readonly agreement: readonly number[];
+  readonly replyBytes: number;
+  /** What answered, by the kind that was asked for. */
+  readonly answeredBy: Readonly<Record<string, 'uws' | 'node'>>;
+}
+
+const ceilingName = 'trivial server';
+
+interface Prepared {
+  readonly servers: ReadonlyMap<HttpKind, QuarryServer>;
+  readonly corpus: Corpus;
+  readonly filled: readonly FilledCollection[];
   readonly agreement: readonly number[];
   readonly replyBytes: number;
 }
 
-const batchDocuments = 64;
-const checkedQuestions = 50;
-const ceilingName = 'trivial server';
-const settledShare = 0.1;
-const settleMsMax = 60_000;
-
 /**
- * Fills one collection per configuration with the same corpus, then puts load on each in interleaved rounds, over HTTP
- * and from another process than the server. Rejects when a document fails, a query is refused or a connection breaks.
+ * Fills each server's collections with the same corpus, then puts load on each configuration in interleaved rounds, over
+ * HTTP and from another process than the server. Rejects when a document fails, a query is refused or a connection
+ * breaks.
  */
 export async function measureSearches(
   configurations: readonly SearchConfiguration[],
   context: BenchContext,
 ): Promise<SearchMeasurement> {
-  const { options, progress } = context;
-  const corpus = new Corpus(options);
-  progress.note(`starting a server (${options.http}) with an empty data directory`);
-  const server = await startQuarry({ http: options.http });
+  const servers = new Map<HttpKind, QuarryServer>();
   try {
-    await fill(server.api, configurations, corpus, context);
-    const answers = await compareAnswers(server.api, configurations, corpus, context);
-    await settle(server.pid, context);
-    const trivial = await startTrivialServer(answers.replyBytes);
+    for (const { http } of configurations) {
+      if (servers.has(http)) continue;
+      context.progress.note(`starting a server (${http}) with an empty data directory`);
+      servers.set(http, await startQuarry({ http }));
+    }
+    const prepared = await prepare(servers, configurations, context);
+    const trivial = await startTrivialServer(prepared.replyBytes);
     try {
-      const targets = loadTargets(server, configurations, corpus, context);
       const [, port] = await trivial.ready;
-      targets[ceilingName] = { ...firstTarget(targets, configurations), port: Number(port) };
       const measured = await measureRounds(
-        { server, trivialPid: trivial.pid, targets, configurations },
+        configurations,
+        prepared,
+        { pid: trivial.pid, port: Number(port) },
         context,
       );
-      return { ...measured, ...answers, http: server.http };
+      const { filled, agreement, replyBytes } = prepared;
+      const answeredBy = Object.fromEntries([...servers].map(([kind, { http }]) => [kind, http]));
+      return { ...measured, filled, agreement, replyBytes, answeredBy };
     } finally {
       await trivial.stop();
     }
   } finally {
-    await server.stop();
+    await Promise.all([...servers.values()].map((server) => server.stop()));
   }
 }
 
-/** Adds the documents batch by batch, each batch to every collection at once. */
-async function fill(
-  api: Api,
+async function prepare(
+  servers: ReadonlyMap<HttpKind, QuarryServer>,
   configurations: readonly SearchConfiguration[],
-  corpus: Corpus,
-  { progress, signal }: BenchContext,
-): Promise<void> {
-  for (const { name, shards } of configurations) {
-    await api.call('collections/add-collection', { collection_name: name, num_shards: shards });
+  context: BenchContext,
+): Promise<Prepared> {
+  const documents = Math.max(...configurations.map(({ collection }) => collection.documents));
+  const corpus = new Corpus({ ...context.options, documents });
+  let first: Omit<Prepared, 'servers' | 'corpus'> | null = null;
+  for (const [kind, server] of servers) {
+    const own = configurations.filter(({ http }) => http === kind).map(({ collection }) => collection);
+    const plans = [...new Map(own.map((plan) => [plan.name, plan])).values()];
+    const filled = await fillCollections(server, plans, corpus, context);
+    const { agreement, replyBytes } = await compareAnswers(server.api, plans, corpus, context);
+    await settle(server.pid, context);
+    first ??= { filled, agreement: plans.map((plan) => agreement.get(plan) ?? 0), replyBytes };
   }
-  for (let first = 0; first < corpus.documents; first += batchDocuments) {
-    const count = Math.min(batchDocuments, corpus.documents - first);
-    const documents = Array.from({ length: count }, (_, i) => {
-      const { path, text } = corpus.document(first + i);
-      return { path, content: { type: 'text', text } };
-    });
-    signal.throwIfAborted();
-    progress.update(
-      'adding documents',
-      first,
-      corpus.documents,
-      `of ${corpus.documents}, to each collection`,
-    );
-    await Promise.all(configurations.map(({ name }) => addBatch(api, name, documents)));
-  }
-  for (const { name } of configurations) await waitForIndexed(api, name, corpus.documents, signal);
-}
-
-async function addBatch(api: Api, collection: string, documents: readonly object[]): Promise<void> {
-  const { results } = await api.call<{ results: { path: string; status: number; detail?: string }[] }>(
-    'documents/add-documents',
-    { collection_name: collection, documents, wait: true },
-  );
-  const refused = results.find(({ status }) => status !== 201);
-  if (refused !== undefined) throw new Error(`${refused.path}: ${refused.status} ${refused.detail ?? ''}`);
-}
-
-async function waitForIndexed(
-  api: Api,
-  collection: string,
-  documents: number,
-  signal: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    signal.throwIfAborted();
-    const status = await api.call<{ num_indexed_documents: number; num_failed_documents: number }>(
-      'status/get-status',
-      { collection_name: collection },
-    );
-    if (status.num_failed_documents > 0) {
-      throw new Error(`${status.num_failed_documents} documents of ${collection} failed.`);
-    }
-    if (status.num_indexed_documents === documents) return;
-    await sleep(200);
-  }
-}
-
-/** Asks every collection the same questions: the more they agree, the more their speeds can be compared. */
-async function compareAnswers(
-  api: Api,
-  configurations: readonly SearchConfiguration[],
-  corpus: Corpus,
-  { options, signal }: BenchContext,
-): Promise<{ readonly agreement: number[]; readonly replyBytes: number }> {
-  const shared = configurations.map(() => 0);
-  let bytes = 0;
-  for (let i = 0; i < checkedQuestions; i++) {
-    let expected: string[] | null = null;
-    for (const [which, { name }] of configurations.entries()) {
-      signal.throwIfAborted();
-      const reply = await api.call<{ results: { path: string }[] }>(
-        searchOperation,
-        searchBody(name, corpus.question(i), options.results),
-      );
-      bytes += Buffer.byteLength(JSON.stringify(reply));
-      const paths = [...new Set(reply.results.map(({ path }) => path))];
-      if (paths.length === 0) throw new Error(`${name} has no answer to "${corpus.question(i)}".`);
-      expected ??= paths;
-      shared[which] =
-        (shared[which] ?? 0) + expected.filter((path) => paths.includes(path)).length / expected.length;
-    }
-  }
-  return {
-    agreement: shared.map((sum) => sum / checkedQuestions),
-    replyBytes: Math.round(bytes / checkedQuestions / configurations.length),
-  };
-}
-
-const searchOperation = 'queries/top-snippets';
-
-function searchBody(collection: string, question: string, results: number): object {
-  return { collection_name: collection, query: question, k: results };
-}
-
-/** Waits until the server has nothing left to do after the documents went in. */
-async function settle(pid: number, { progress, signal }: BenchContext): Promise<void> {
-  const until = performance.now() + settleMsMax;
-  for (;;) {
-    signal.throwIfAborted();
-    progress.update('waiting until the server rests', 0, 1, '');
-    const [before, startedMs] = [cpuMsOf(pid), performance.now()];
-    await sleep(1_000);
-    const after = cpuMsOf(pid);
-    if (before === null || after === null) return;
-    if (after - before < settledShare * (performance.now() - startedMs)) return;
-    if (performance.now() > until) {
-      throw new Error(`The server still works ${settleMsMax / 1_000} s after all documents were indexed.`);
-    }
-  }
+  return { servers, corpus, ...present(first, 'a case has configurations') };
 }
 
 function startTrivialServer(replyBytes: number) {
@@ -214,115 +137,208 @@ function startTrivialServer(replyBytes: number) {
   });
 }
 
-function loadTargets(
-  server: QuarryServer,
-  configurations: readonly SearchConfiguration[],
-  corpus: Corpus,
-  { options }: BenchContext,
-): Record<string, LoadTarget> {
-  const questions = Array.from({ length: options.questions }, (_, i) => corpus.question(i));
-  const { port, key } = server;
-  const requests = (name: string) =>
-    questions.map((question) =>
-      requestBytes({
-        operation: searchOperation,
-        body: searchBody(name, question, options.results),
-        port,
-        key,
-      }),
-    );
-  return Object.fromEntries(configurations.map(({ name }) => [name, { port, requests: requests(name) }]));
+interface Trivial {
+  readonly pid: number;
+  readonly port: number;
 }
 
-function firstTarget(
-  targets: Readonly<Record<string, LoadTarget>>,
-  configurations: readonly SearchConfiguration[],
-): LoadTarget {
-  const first = present(configurations[0], 'a case has configurations');
-  return present(targets[first.name], 'every configuration has a target');
-}
-
-interface Measuring {
-  readonly server: QuarryServer;
-  readonly trivialPid: number;
-  readonly targets: Readonly<Record<string, LoadTarget>>;
-  readonly configurations: readonly SearchConfiguration[];
-}
+/** Of the wrk client or of our own generator. */
+type Outcome = { readonly own: LoadOutcome } | { readonly wrk: WrkOutcome };
 
 async function measureRounds(
-  { server, trivialPid, targets, configurations }: Measuring,
-  { options, progress, signal }: BenchContext,
+  configurations: readonly SearchConfiguration[],
+  prepared: Prepared,
+  trivial: Trivial,
+  { options, progress, signal, ...context }: BenchContext,
 ): Promise<Pick<SearchMeasurement, 'configurations' | 'ceiling'>> {
-  const outcomes = new Map<string, LoadOutcome[]>(Object.keys(targets).map((name) => [name, []]));
-  const turns = interleaved(Object.keys(targets), options.rounds, options.seed);
+  const whole = { options, progress, signal, ...context };
+  const targets = loadTargets(configurations, prepared, trivial, whole);
   const generator = new LoadGenerator(targets);
-  const jobFor = (name: string): Omit<LoadJob, 'from'> => ({
-    connections: present(options.connections[0], 'there is a number of connections'),
-    warmUpMs: options.warmUpSeconds * 1_000,
-    measureMs: options.seconds * 1_000,
-    // What the generator can do at most shows in a closed loop only.
-    ratePerSecond: name === ceilingName ? null : (options.rates[0] ?? null),
-    serverPid: name === ceilingName ? trivialPid : server.pid,
-  });
+  const runner = new Runner(prepared, trivial, generator, whole);
+  const all: (SearchConfiguration | null)[] = [...configurations, null];
+  const outcomes = new Map(all.map((configuration) => [configuration, [] as Outcome[]]));
   try {
     // Once around unmeasured: a process that has just started runs slower than it will.
-    for (const [done, name] of Object.keys(targets).entries()) {
+    for (const [done, configuration] of all.entries()) {
       signal.throwIfAborted();
-      progress.update('warming up', done, Object.keys(targets).length, name);
-      const measureMs = options.warmUpSeconds * 1_000;
-      await generator.run(name, { ...jobFor(name), warmUpMs: 0, measureMs }, signal);
+      progress.update('warming up', done, all.length, nameOf(configuration));
+      await runner.warmUp(configuration);
     }
-    for (const [done, { round, configuration: name }] of turns.entries()) {
+    const turns = interleaved(all, options.rounds, options.seed);
+    for (const [done, { round, configuration }] of turns.entries()) {
       signal.throwIfAborted();
-      progress.update('measuring', done, turns.length, `round ${round + 1} of ${options.rounds}: ${name}`);
-      const outcome = await generator.run(name, jobFor(name), signal);
-      if (outcome.refused > 0) {
-        throw new Error(
-          `${name}: ${outcome.refused} replies were no answers, the first: ${outcome.firstRefusal}`,
-        );
-      }
-      outcomes.get(name)?.push(outcome);
+      const words = `round ${round + 1} of ${options.rounds}: ${nameOf(configuration)}`;
+      progress.update('measuring', done, turns.length, words);
+      outcomes.get(configuration)?.push(await runner.measure(configuration));
     }
   } finally {
     await generator.close();
   }
-  const measured = (name: string) => {
-    const rounds = outcomes.get(name) ?? [];
+  const measured = (configuration: SearchConfiguration | null) => {
+    const rounds = outcomes.get(configuration) ?? [];
     return { rounds: rounds.map((outcome) => figuresOf([outcome])), joined: figuresOf(rounds) };
   };
   return {
-    configurations: configurations.map((configuration) => ({
-      configuration,
-      ...measured(configuration.name),
-    })),
-    ceiling: measured(ceilingName),
+    configurations: configurations.map((configuration) => ({ configuration, ...measured(configuration) })),
+    ceiling: measured(null),
   };
 }
 
-function figuresOf(outcomes: readonly LoadOutcome[]): LoadFigures {
+function nameOf(configuration: SearchConfiguration | null): string {
+  return configuration?.name ?? ceilingName;
+}
+
+function targetOf({ http, collection }: SearchConfiguration): string {
+  return `${http} ${collection.name}`;
+}
+
+function loadTargets(
+  configurations: readonly SearchConfiguration[],
+  { servers, corpus }: Prepared,
+  trivial: Trivial,
+  context: BenchContext,
+): Record<string, LoadTarget> {
+  const targets: Record<string, LoadTarget> = {};
+  for (const configuration of configurations) {
+    const server = present(servers.get(configuration.http), 'every kind has a server');
+    targets[targetOf(configuration)] ??= questionTarget(
+      server,
+      configuration.collection.name,
+      corpus,
+      context,
+    );
+  }
+  const [first] = Object.values(targets);
+  return { ...targets, [ceilingName]: { ...present(first, 'there is load'), port: trivial.port } };
+}
+
+/** Runs one configuration once, or with null the trivial server. */
+class Runner {
+  readonly #prepared: Prepared;
+  readonly #trivial: Trivial;
+  readonly #generator: LoadGenerator;
+  readonly #context: BenchContext;
+
+  constructor(prepared: Prepared, trivial: Trivial, generator: LoadGenerator, context: BenchContext) {
+    this.#prepared = prepared;
+    this.#trivial = trivial;
+    this.#generator = generator;
+    this.#context = context;
+  }
+
+  async warmUp(configuration: SearchConfiguration | null): Promise<void> {
+    const measureMs = this.#context.options.warmUpSeconds * 1_000;
+    if (measureMs > 0) await this.#run(configuration, { warmUpMs: 0, measureMs });
+  }
+
+  async measure(configuration: SearchConfiguration | null): Promise<Outcome> {
+    const { options } = this.#context;
+    const times = { warmUpMs: options.warmUpSeconds * 1_000, measureMs: options.seconds * 1_000 };
+    if (configuration?.client === 'wrk') return { wrk: await this.#runWrk(configuration) };
+    return { own: await this.#run(configuration, times) };
+  }
+
+  async #run(
+    configuration: SearchConfiguration | null,
+    times: { readonly warmUpMs: number; readonly measureMs: number },
+  ): Promise<LoadOutcome> {
+    const { options, signal } = this.#context;
+    const server = configuration === null ? this.#trivial : this.#server(configuration);
+    const job = {
+      ...times,
+      // What the generator can do at most shows in a closed loop only.
+      connections: configuration?.connections ?? Math.max(...options.connections),
+      ratePerSecond: configuration?.ratePerSecond ?? null,
+      serverPid: server.pid,
+    };
+    const target = configuration === null ? ceilingName : targetOf(configuration);
+    const outcome = await this.#generator.run(target, job, signal);
+    if (outcome.refused > 0) {
+      throw new Error(
+        `${nameOf(configuration)}: ${outcome.refused} replies were no answers, the first: ${outcome.firstRefusal}`,
+      );
+    }
+    return outcome;
+  }
+
+  #runWrk(configuration: SearchConfiguration): Promise<WrkOutcome> {
+    const { options } = this.#context;
+    const { corpus } = this.#prepared;
+    const { pid, port, key } = this.#server(configuration);
+    assert(configuration.ratePerSecond === null, 'wrk runs a closed loop only');
+    return runWrk({
+      ...{ port, key, serverPid: pid, operation: searchOperation, connections: configuration.connections },
+      bodies: Array.from({ length: options.questions }, (_, i) =>
+        searchBody(configuration.collection.name, corpus.question(i), options.results),
+      ),
+      warmUpSeconds: options.warmUpSeconds,
+      seconds: options.seconds,
+    });
+  }
+
+  #server({ http }: SearchConfiguration): QuarryServer {
+    return present(this.#prepared.servers.get(http), 'every kind has a server');
+  }
+}
+
+/** Which client the closed loop gets. */
+export async function closedLoopClient(): Promise<{ client: 'own' | 'wrk'; words: string }> {
+  const version = await wrkVersion();
+  if (version === null)
+    return { client: 'own', words: 'a worker thread of the bench (wrk is not on the path)' };
+  return { client: 'wrk', words: version };
+}
+
+function figuresOf(outcomes: readonly Outcome[]): LoadFigures {
+  const own = outcomes.flatMap((outcome) => ('own' in outcome ? [outcome.own] : []));
+  const wrk = outcomes.flatMap((outcome) => ('wrk' in outcome ? [outcome.wrk] : []));
+  assert(own.length === 0 || wrk.length === 0, 'a configuration has one client');
+  const all = [...own, ...wrk];
+  const sum = <T>(of: readonly T[], value: (one: T) => number) =>
+    of.reduce((total, one) => total + value(one), 0);
+  const replies = sum(all, (outcome) => outcome.replies);
+  const serverKnown = all.every(({ serverCpuMs }) => serverCpuMs !== null);
+  const perReplyUs = (ms: number) => (replies === 0 ? null : (ms * 1_000) / replies);
+  return {
+    queriesPerSecond: (replies * 1_000) / sum(all, ({ windowMs }) => windowMs),
+    serverCpuUs: serverKnown ? perReplyUs(sum(all, ({ serverCpuMs }) => serverCpuMs ?? 0)) : null,
+    samples: wrk.length > 0 ? replies : sum(own, ({ latencies }) => latencies.values),
+    abandoned: sum(own, ({ abandoned }) => abandoned),
+    clientCpuUs: wrk.length > 0 ? null : perReplyUs(sum(own, ({ clientCpuMs }) => clientCpuMs)),
+    ...(wrk.length > 0 ? wrkQuantiles(wrk) : ownQuantiles(own)),
+  };
+}
+
+type Quantiles = Pick<LoadFigures, 'p50Ms' | 'p90Ms' | 'p99Ms' | 'p999Ms' | 'mostMs' | 'latenessP99Ms'>;
+
+function ownQuantiles(outcomes: readonly LoadOutcome[]): Quantiles {
   const latencies = new LatencyHistogram();
   const lateness = new LatencyHistogram();
   for (const outcome of outcomes) {
     latencies.add(outcome.latencies);
     lateness.add(outcome.lateness);
   }
-  const sum = (of: (outcome: LoadOutcome) => number) =>
-    outcomes.reduce((total, outcome) => total + of(outcome), 0);
-  const replies = sum(({ replies }) => replies);
-  const perReplyUs = (ms: number) => (replies === 0 ? null : (ms * 1_000) / replies);
-  const serverKnown = outcomes.every(({ serverCpuMs }) => serverCpuMs !== null);
   return {
-    queriesPerSecond: (replies * 1_000) / sum(({ windowMs }) => windowMs),
     p50Ms: latencies.quantileMs(0.5),
     p90Ms: latencies.quantileMs(0.9),
     p99Ms: latencies.quantileMs(0.99),
     p999Ms: latencies.quantileMs(0.999),
     mostMs: latencies.mostMs,
-    meanMs: latencies.meanMs,
-    samples: latencies.values,
-    abandoned: sum(({ abandoned }) => abandoned),
-    serverCpuUs: serverKnown ? perReplyUs(sum(({ serverCpuMs }) => serverCpuMs ?? 0)) : null,
-    clientCpuUs: perReplyUs(sum(({ clientCpuMs }) => clientCpuMs)),
     latenessP99Ms: lateness.quantileMs(0.99),
+  };
+}
+
+function wrkQuantiles(outcomes: readonly WrkOutcome[]): Quantiles {
+  const middle = (of: (outcome: WrkOutcome) => number) => {
+    const sorted = outcomes.map(of).sort((a, b) => a - b);
+    return sorted[Math.floor(sorted.length / 2)] ?? null;
+  };
+  return {
+    p50Ms: middle(({ p50Ms }) => p50Ms),
+    p90Ms: middle(({ p90Ms }) => p90Ms),
+    p99Ms: middle(({ p99Ms }) => p99Ms),
+    p999Ms: middle(({ p999Ms }) => p999Ms),
+    mostMs: Math.max(...outcomes.map(({ mostMs }) => mostMs)),
+    latenessP99Ms: null,
   };
 }

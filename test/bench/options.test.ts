@@ -28,7 +28,7 @@ t.test('what a person types goes before what the case presets, and that before t
   const { optionsFor, size } = readCommandLine(words('shards --documents 40 --full'));
   t.equal(size, 'full');
   const { documents, rounds, seed } = optionsFor('--documents 7 --rounds 9');
-  t.same({ documents, rounds, seed }, { documents: 40, rounds: 9, seed: 1 });
+  t.same({ documents, rounds, seed }, { documents: [40], rounds: 9, seed: 1 });
 });
 
 t.test('flags are read as they are meant', async (t) => {
@@ -41,7 +41,7 @@ t.test('flags are read as they are meant', async (t) => {
   );
   t.match(optionsFor(''), {
     size: 'usual',
-    documents: 40,
+    documents: [40],
     wordsPerDocument: 50,
     questions: 7,
     seed: 3,
@@ -61,7 +61,7 @@ t.test('flags are read as they are meant', async (t) => {
 });
 
 const wrongLines: readonly (readonly [line: string, sentence: RegExp])[] = [
-  ['shards --documents many', /--documents is many; allowed is a number from 1 to/],
+  ['shards --documents many', /--documents is many; allowed is a whole number from 1 to/],
   ['shards --documents 0', /--documents is 0/],
   ['shards --documents 1.5', /whole number/],
   ['shards --seconds 1e3', /--seconds is 1e3/],

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assert } from '../../src/base/assert.ts';
+import type { Api } from './api.ts';
+import type { BenchContext } from './bench-case.ts';
+import type { Corpus } from './corpus.ts';
+import { cpuMsOf } from './cpu-time.ts';
+
+/** A collection to be made: the first `documents` of the corpus in so many shards. */
+export interface CollectionPlan {
+  readonly name: string;
+  readonly shards: number;
+  readonly documents: number;
+}
+
+/** What one portion of documents took, from the first byte sent until all of it can be found. */
+export interface IngestFigures {
+  readonly documents: number;
+  readonly textBytes: number;
+  readonly ms: number;
+  /** All threads of the server; null where the system does not tell. */
+  readonly serverCpuMs: number | null;
+}
+
+export interface FilledCollection {
+  readonly plan: CollectionPlan;
+  readonly portions: readonly IngestFigures[];
+}
+
+interface Server {
+  readonly api: Api;
+  readonly pid: number;
+}
+
+const batchDocuments = 64;
+/** Batches of a portion that are under way at once, so that no pool waits for the client. */
+const batchesAtOnce = 4;
+const settledShare = 0.1;
+const settleMsMax = 60_000;
+
+/**
+ * Adds the documents over HTTP, portion by portion, the collections taking turns, so that whatever disturbs the machine
+ * disturbs all. Rejects when a document is refused or fails.
+ */
+export async function fillCollections(
+  server: Server,
+  plans: readonly CollectionPlan[],
+  corpus: Corpus,
+  { progress, signal }: BenchContext,
+): Promise<FilledCollection[]> {
+  const portions = new Map(plans.map((plan) => [plan, [] as IngestFigures[]]));
+  for (const { name, shards } of plans) {
+    await server.api.call('collections/add-collection', { collection_name: name, num_shards: shards });
+  }
+  progress.update('warming up', 0, 1, 'documents to a collection of their own');
+  await server.api.call('collections/add-collection', { collection_name: 'warm-up', num_shards: 1 });
+  await addPortion(server, 'warm-up', corpus, {
+    first: 0,
+    count: Math.min(batchDocuments, corpus.documents),
+  });
+  const total = plans.reduce((sum, { documents }) => sum + documents, 0);
+  let done = 0;
+  const portionDocuments = batchDocuments * batchesAtOnce;
+  for (let first = 0; first < corpus.documents; first += portionDocuments) {
+    for (const plan of plans.filter(({ documents }) => documents > first)) {
+      signal.throwIfAborted();
+      progress.update('adding documents', done, total, `of ${total}: ${plan.name}`);
+      const count = Math.min(portionDocuments, plan.documents - first);
+      portions.get(plan)?.push(await addPortion(server, plan.name, corpus, { first, count }));
+      done += count;
+    }
+  }
+  for (const plan of plans) await waitForIndexed(server.api, plan, signal);
+  return plans.map((plan) => ({ plan, portions: portions.get(plan) ?? [] }));
+}
+
+interface Span {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Adds documents of the corpus and waits until they can be found. */
+export async function addPortion(
+  { api, pid }: Server,
+  collection: string,
+  corpus: Corpus,
+  { first, count }: Span,
+): Promise<IngestFigures> {
+  const all = Array.from({ length: count }, (_, i) => corpus.document(first + i));
+  const documents = all.map(({ path, text }) => ({ path, content: { type: 'text', text }, overwrite: true }));
+  const batches: (typeof documents)[] = [];
+  for (let at = 0; at < count; at += batchDocuments) batches.push(documents.slice(at, at + batchDocuments));
+  const [startMs, cpuBefore] = [performance.now(), cpuMsOf(pid)];
+  await Promise.all(batches.map((batch) => addBatch(api, collection, batch)));
+  const cpuAfter = cpuMsOf(pid);
+  return {
+    documents: count,
+    textBytes: all.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
+    ms: performance.now() - startMs,
+    serverCpuMs: cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore,
+  };
+}
+
+async function addBatch(api: Api, collection: string, documents: readonly object[]): Promise<void> {
+  const { results } = await api.call<{ results: { path: string; status: number; detail?: string }[] }>(
+    'documents/add-documents',
+    { collection_name: collection, documents, wait: true },
+  );
+  const refused = results.find(({ status }) => status !== 201 && status !== 200);
+  if (refused !== undefined) throw new Error(`${refused.path}: ${refused.status} ${refused.detail ?? ''}`);
+}
+
+async function waitForIndexed(api: Api, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const status = await api.call<{ num_indexed_documents: number; num_failed_documents: number }>(
+      'status/get-status',
+      { collection_name: plan.name },
+    );
+    if (status.num_failed_documents > 0) {
+      throw new Error(`${status.num_failed_documents} documents of ${plan.name} failed.`);
+    }
+    if (status.num_indexed_documents === plan.documents) return;
+    assert(status.num_indexed_documents < plan.documents, 'nobody else adds documents');
+    await sleep(200);
+  }
+}
+
+/** Waits until the server has nothing left to do after documents went in. */
+export async function settle(pid: number, { progress, signal }: BenchContext): Promise<void> {
+  const until = performance.now() + settleMsMax;
+  for (;;) {
+    signal.throwIfAborted();
+    progress.update('waiting until the server rests', 0, 1, '');
+    const [before, startedMs] = [cpuMsOf(pid), performance.now()];
+    await sleep(500);
+    const after = cpuMsOf(pid);
+    if (before === null || after === null) return;
+    if (after - before < settledShare * (performance.now() - startedMs)) return;
+    if (performance.now() > until) {
+      throw new Error(`The server still works ${settleMsMax / 1_000} s after all documents were indexed.`);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { type Api, requestBytes } from './api.ts';
+import type { BenchContext } from './bench-case.ts';
+import type { CollectionPlan } from './collections.ts';
+import type { Corpus } from './corpus.ts';
+import type { LoadTarget } from './load-run.ts';
+
+/** What the load of all cases asks: ten snippets, as an application would. */
+export const searchOperation = 'queries/top-snippets';
+
+const checkedQuestions = 50;
+
+export function searchBody(collection: string, question: string, results: number): object {
+  return { collection_name: collection, query: question, k: results };
+}
+
+/** The requests of the load on one collection, ready to be sent. */
+export function questionTarget(
+  server: { readonly port: number; readonly key: string },
+  collection: string,
+  corpus: Corpus,
+  { options }: BenchContext,
+): LoadTarget {
+  const requests = Array.from({ length: options.questions }, (_, i) =>
+    requestBytes({
+      operation: searchOperation,
+      body: searchBody(collection, corpus.question(i), options.results),
+      port: server.port,
+      key: server.key,
+    }),
+  );
+  return { port: server.port, requests };
+}
+
+export interface Answers {
+  /** Mean share of the documents in the answers of the first collection of its size that each finds too. */
+  readonly agreement: ReadonlyMap<CollectionPlan, number>;
+  readonly replyBytes: number;
+}
+
+/** Asks every collection the same questions: the more they agree, the more their speeds can be compared. */
+export async function compareAnswers(
+  api: Api,
+  plans: readonly CollectionPlan[],
+  corpus: Corpus,
+  { options, signal }: BenchContext,
+): Promise<Answers> {
+  const shared = new Map(plans.map((plan) => [plan, 0]));
+  let bytes = 0;
+  for (let i = 0; i < checkedQuestions; i++) {
+    const expected = new Map<number, string[]>();
+    for (const plan of plans) {
+      signal.throwIfAborted();
+      const reply = await api.call<{ results: { path: string }[] }>(
+        searchOperation,
+        searchBody(plan.name, corpus.question(i), options.results),
+      );
+      bytes += Buffer.byteLength(JSON.stringify(reply));
+      const paths = [...new Set(reply.results.map(({ path }) => path))];
+      if (paths.length === 0) throw new Error(`${plan.name} has no answer to "${corpus.question(i)}".`);
+      const first = expected.get(plan.documents) ?? paths;
+      expected.set(plan.documents, first);
+      const same = first.filter((path) => paths.includes(path)).length / first.length;
+      shared.set(plan, (shared.get(plan) ?? 0) + same / checkedQuestions);
+    }
+  }
+  return { agreement: shared, replyBytes: Math.round(bytes / checkedQuestions / plans.length) };
+}
