@@ -4,8 +4,13 @@ import { AssertionFailure } from '../src/base/assert.ts';
 import { projectRoot } from '../src/base/root.ts';
 import { canaryCase } from './cases/canary.ts';
 import { engineCase } from './cases/engine.ts';
+import { ingestCase } from './cases/ingest.ts';
+import { lexicalCase } from './cases/lexical.ts';
+import { pipelineCase } from './cases/pipeline.ts';
+import { relevanceCase } from './cases/relevance.ts';
 import { serverCase } from './cases/server.ts';
 import { shardsCase } from './cases/shards.ts';
+import { startupCase } from './cases/startup.ts';
 import { engineKinds } from './engines/catalogue.ts';
 import type { BenchCase } from './harness/bench-case.ts';
 import { machineFacts, oneMinuteLoad } from './harness/machine.ts';
@@ -27,7 +32,17 @@ import { writeAll, writeReport } from './report/write-report.ts';
 
 /** The bench: `npm run bench -- <case> [flags]`. */
 
-const cases: readonly BenchCase[] = [engineCase, serverCase, shardsCase, canaryCase];
+const cases: readonly BenchCase[] = [
+  engineCase,
+  shardsCase,
+  serverCase,
+  ingestCase,
+  pipelineCase,
+  lexicalCase,
+  startupCase,
+  relevanceCase,
+  canaryCase,
+];
 
 const exitCodes = { done: 0, failed: 1, usage: 2, regressed: 4, interrupted: 130 } as const;
 

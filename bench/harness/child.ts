@@ -87,6 +87,13 @@ export class Child {
       throw this.#failure(`did not end within ${this.#options.stopMsMax} ms of SIGTERM`);
   }
 
+  /** Kills the process at once, as a crash would; `stop` then finds it ended and is content. */
+  async kill(): Promise<void> {
+    this.#stopping = Promise.resolve();
+    this.#process.kill('SIGKILL');
+    await this.#closed;
+  }
+
   /** SIGTERM, after a while SIGKILL; resolves when the process is gone. */
   async end(): Promise<'ended' | 'killed'> {
     if (this.#process.pid === undefined) return 'ended';

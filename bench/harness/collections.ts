@@ -100,7 +100,7 @@ export async function addPortion(
   };
 }
 
-async function addBatch(api: Api, collection: string, documents: readonly object[]): Promise<void> {
+export async function addBatch(api: Api, collection: string, documents: readonly object[]): Promise<void> {
   const { results } = await api.call<{ results: { path: string; status: number; detail?: string }[] }>(
     'documents/add-documents',
     { collection_name: collection, documents, wait: true },

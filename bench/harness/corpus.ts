@@ -11,6 +11,8 @@ export interface CorpusOptions {
   readonly documents: number;
   /** Words of a document on average; single documents have half to one and a half times as many. */
   readonly wordsPerDocument: number;
+  /** Default: one topic for every few dozen documents. */
+  readonly topics?: number;
 }
 
 export interface CorpusDocument {
@@ -88,7 +90,7 @@ export class Corpus {
   constructor(options: CorpusOptions) {
     this.#options = options;
     this.documents = options.documents;
-    this.topics = Math.max(4, Math.ceil(options.documents / documentsPerTopic));
+    this.topics = options.topics ?? Math.max(4, Math.ceil(options.documents / documentsPerTopic));
     this.#topicWords = Array.from({ length: this.topics }, (_, topic) => {
       const chance = chanceOf(options.seed, streams.topic, topic);
       return Array.from({ length: wordsPerTopic }, () => this.#words[below(chance, contentWords)] ?? '');
@@ -115,6 +117,11 @@ export class Corpus {
       return chance() < 0.5 ? `${this.#functionWord(chance)} ${subject}` : subject;
     });
     return `how ${words.join(' ')}?`;
+  }
+
+  /** The topic that question `index` is about. */
+  topicOfQuestion(index: number): number {
+    return below(chanceOf(this.#options.seed, streams.question, index), this.topics);
   }
 
   #text(topic: number, words: number, chance: Chance): string {

@@ -17,16 +17,30 @@ export interface QuarryServer {
   readonly api: Api;
   /** Which HTTP server answers. */
   readonly http: 'uws' | 'node';
-  /** Stops the process and removes its data; harmless twice. */
+  /** Stops the process and removes its data, unless they were given; harmless twice. */
   stop(): Promise<void>;
+  /** Kills the process at once and leaves the data as they are. */
+  kill(): Promise<void>;
+}
+
+export interface QuarryOptions {
+  readonly http: HttpKind;
+  /** A data directory that outlives the server, with the API key of its first organisation. */
+  readonly data?: { readonly folder: string; readonly key: string };
 }
 
 const commandLine = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
-export async function startQuarry(options: { readonly http: HttpKind }): Promise<QuarryServer> {
-  const data = await mkdtemp(join(tmpdir(), 'quarry-bench-'));
-  const removeData = () => rm(data, { recursive: true, force: true });
-  const key = `bench_${randomBytes(16).toString('hex')}`;
+export function randomKey(): string {
+  return `bench_${randomBytes(16).toString('hex')}`;
+}
+
+export async function startQuarry(options: QuarryOptions): Promise<QuarryServer> {
+  const data = options.data?.folder ?? (await mkdtemp(join(tmpdir(), 'quarry-bench-')));
+  const key = options.data?.key ?? randomKey();
+  const removeData = async () => {
+    if (options.data === undefined) await rm(data, { recursive: true, force: true });
+  };
   let child: Child;
   try {
     child = await startChild({
@@ -50,7 +64,15 @@ export async function startQuarry(options: { readonly http: HttpKind }): Promise
   try {
     const [, url = '', port] = await child.ready;
     const api = new Api({ url, key });
-    return { pid: child.pid, port: Number(port), key, api, http: await api.httpServer(), stop };
+    return {
+      pid: child.pid,
+      port: Number(port),
+      key,
+      api,
+      http: await api.httpServer(),
+      stop,
+      kill: () => child.kill(),
+    };
   } catch (error) {
     await stop();
     throw error;

@@ -14,7 +14,7 @@ t.test('a case without flags runs with the defaults that the help shows', async 
   t.equal(options.out, null);
   const help = helpText([{ name: 'shards', summary: 'what it measures' }]);
   t.match(help, /shards {2}what it measures/);
-  t.match(help, new RegExp(`--documents <n> .*\\[${options.documents}\\]`));
+  t.match(help, new RegExp(`--documents <list> .*\\[${options.documents}\\]`));
   t.match(help, /--shards <list> .*\[1,8,16,32,64\]/);
 });
 

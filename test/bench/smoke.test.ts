@@ -8,6 +8,8 @@ import type { Report } from '../../bench/report/findings.ts';
 // The machine may be busy with other tests.
 t.setTimeout(200_000);
 
+const cases = 'canary engine ingest lexical pipeline relevance server shards startup'.split(' ');
+
 const bench = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
 
 function run(words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
@@ -19,13 +21,16 @@ function run(words: readonly string[]): Promise<{ code: number; out: string; err
   });
 }
 
+/** What the run of all cases wrote, for the tests that look closer. */
+const smokeFolder = t.testdir();
+
 t.test('every case runs small and says what it measured', async (t) => {
-  const folder = t.testdir();
+  const folder = smokeFolder;
   const ended = await run(['all', '--smoke', '--out', folder]);
   t.equal(ended.code, 0, ended.err);
   const page = await readFile(join(folder, 'bench.html'), 'utf8');
   const names = [...page.matchAll(/<section id="(\w+)">/g)].map(([, name]) => name ?? '');
-  t.ok(names.includes('engine') && names.includes('shards') && names.includes('canary'), names.join(' '));
+  t.same(names.toSorted(), cases.toSorted());
   for (const name of names) {
     const report = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8')) as Report;
     t.equal(report.case, name);
@@ -36,6 +41,10 @@ t.test('every case runs small and says what it measured', async (t) => {
         `${figure}: ${values.join(' ')}`,
       );
     }
+    t.match(
+      await readFile(join(folder, `${name}.md`), 'utf8'),
+      /^# .*\n[\s\S]*\n\| ---|^# .*\n[\s\S]*\n\| :---/,
+    );
     t.ok(report.tables.every(({ rows }) => rows.length > 0));
     t.ok(
       report.method.length > 0 && report.notes.length > 0,
@@ -73,4 +82,45 @@ t.test('a canary that got four times slower is called a regression', async (t) =
     folder,
   ]);
   t.not(wrong.code, 0);
+});
+
+t.test('help lists the cases; an unknown case names the known ones and changes nothing', async (t) => {
+  const help = await run(['--help']);
+  t.equal(help.code, 0);
+  t.match(help.out, /Cases:\n {2}engine [\s\S]*\n {2}shards /);
+  const unknown = await run(['shard']);
+  t.equal(unknown.code, 2);
+  t.match(unknown.err, /no case "shard"\. Cases: engine, .*shards/);
+});
+
+t.test(
+  'the case "shards" shows what documents cost to add and what every shard count costs a query',
+  async (t) => {
+    const report = JSON.parse(await readFile(join(smokeFolder, 'shards.json'), 'utf8')) as Report;
+    const [ingest, load] = report.tables;
+    t.ok(Number(ingest?.rows[0]?.median) > 0, 'documents went in');
+    const rows = load?.rows ?? [];
+    t.same(
+      rows.map((row) => row.shards),
+      [1, 8],
+    );
+    for (const row of rows) {
+      t.ok(Number(row.queriesPerSecond) > 0, `${row.shards} shards answered queries`);
+      t.ok(
+        Number(row.p50Ms) > 0 && Number(row.mostMs) >= Number(row.p50Ms),
+        `${row.shards} shards have latencies`,
+      );
+      t.ok(Number(row.agreement) > 50, `${row.agreement} % of the documents are the same`);
+    }
+    t.equal(rows[0]?.throughputRatio, 1, 'the peer is once as fast as itself');
+    t.match(report.notes.join('\n'), /generator's ceiling: [\d,]+ requests\/s/);
+  },
+);
+
+t.test('the case "engine" finds what exact search finds, and so do its peers', async (t) => {
+  const report = JSON.parse(await readFile(join(smokeFolder, 'engine.json'), 'utf8')) as Report;
+  const filtered = report.tables.find(({ title }) => title.startsWith('Searches with a filter'))?.rows ?? [];
+  t.ok(filtered.length >= 12, 'six filters, two engines');
+  for (const { engine, filter, recall } of filtered)
+    t.ok(Number(recall) > 0.9, `${engine}, ${filter}: ${recall}`);
 });

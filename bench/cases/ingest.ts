@@ -1,0 +1,246 @@
+import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
+import { addBatch, type CollectionPlan, fillCollections, settle } from '../harness/collections.ts';
+import { Corpus } from '../harness/corpus.ts';
+import { cpuMsOf } from '../harness/cpu-time.ts';
+import { LatencyHistogram } from '../harness/histogram.ts';
+import { LoadGenerator } from '../harness/load-generator.ts';
+import { type QuarryServer, startQuarry } from '../harness/quarry-server.ts';
+import { questionTarget } from '../harness/questions.ts';
+import { interleaved } from '../harness/rounds.ts';
+import { ratioOf, spreadOf } from '../harness/statistics.ts';
+import type { Figure, Findings } from '../report/findings.ts';
+
+const modes = ['ingest alone', 'searching alone', 'both'] as const;
+type Mode = (typeof modes)[number];
+
+interface Round {
+  /** Megabytes of text that could be found at the end, per second; null when nothing was added. */
+  readonly ingestMbPerSecond: number | null;
+  /** CPU of the server for a megabyte; only where nothing else ran. */
+  readonly cpuMsPerMb: number | null;
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+}
+
+const batchDocuments = 64;
+const lanes = 4;
+/** Documents of the corpus that may be added besides those that are searched. */
+const addedDocumentsMax = 10_000_000;
+const wanted = { mbPerSecond: 5, p99Times: 2 };
+
+/** How fast does text become searchable, and what do those who search meanwhile notice? */
+export const ingestCase: BenchCase = {
+  name: 'ingest',
+  summary: 'megabytes of text per second over HTTP until they can be found, and the search latency meanwhile',
+  presets: {
+    smoke:
+      '--documents 40 --words 60 --questions 20 --seconds 0.3 --warm-up 0 --rounds 1 --rate 50 --connections 4',
+    usual: '--documents 2000 --words 600 --seconds 5 --rounds 3 --rate 100 --connections 16',
+    full: '--documents 10000 --words 600 --seconds 20 --rounds 5 --rate 100 --connections 16',
+  },
+  async run(context) {
+    const { options, progress } = context;
+    progress.note(`starting a server (${options.http}) with an empty data directory`);
+    const server = await startQuarry({ http: options.http });
+    try {
+      return findingsOf(await measure(server, context), context);
+    } finally {
+      await server.stop();
+    }
+  },
+};
+
+async function measure(server: QuarryServer, context: BenchContext): Promise<Map<Mode, Round[]>> {
+  const { options, progress, signal } = context;
+  const documents = Math.max(...options.documents);
+  const plan: CollectionPlan = { name: 'ingest', shards: options.shards[0] ?? 1, documents };
+  await fillCollections(server, [plan], new Corpus({ ...options, documents }), context);
+  await settle(server.pid, context);
+  // Texts nobody has seen yet: the same topics as the corpus, other documents.
+  const fresh = new Corpus({
+    ...options,
+    seed: options.seed + 1,
+    documents: addedDocumentsMax,
+    topics: 1_000,
+  });
+  const target = questionTarget(server, plan.name, new Corpus({ ...options, documents }), context);
+  const generator = new LoadGenerator({ [plan.name]: target });
+  const adding = new Adding(server, plan.name, fresh);
+  const rounds = new Map<Mode, Round[]>(modes.map((mode) => [mode, []]));
+  try {
+    const turns = interleaved(modes, options.rounds, options.seed);
+    for (const [done, { configuration: mode }] of turns.entries()) {
+      progress.update('measuring', done, turns.length, mode);
+      rounds.get(mode)?.push(await runMode(mode, { server, generator, adding, plan }, context));
+      await settle(server.pid, context);
+      signal.throwIfAborted();
+    }
+  } finally {
+    await generator.close();
+  }
+  return rounds;
+}
+
+interface Parts {
+  readonly server: QuarryServer;
+  readonly generator: LoadGenerator;
+  readonly adding: Adding;
+  readonly plan: CollectionPlan;
+}
+
+async function runMode(
+  mode: Mode,
+  { server, generator, adding, plan }: Parts,
+  { options, signal }: BenchContext,
+): Promise<Round> {
+  const ms = options.seconds * 1_000;
+  const job = {
+    connections: Math.max(...options.connections),
+    warmUpMs: options.warmUpSeconds * 1_000,
+    measureMs: ms,
+    ratePerSecond: options.rates[0] ?? 100,
+    serverPid: server.pid,
+  };
+  const cpuBefore = cpuMsOf(server.pid);
+  const [added, asked] = await Promise.all([
+    mode === 'searching alone' ? null : adding.runFor(ms + (mode === 'both' ? job.warmUpMs : 0)),
+    mode === 'ingest alone' ? null : generator.run(plan.name, job, signal),
+  ]);
+  const cpuAfter = cpuMsOf(server.pid);
+  if (asked !== null && asked.refused > 0) throw new Error(`Queries were refused: ${asked.firstRefusal}`);
+  const latencies = new LatencyHistogram();
+  if (asked !== null) latencies.add(asked.latencies);
+  const cpuMs = cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore;
+  return {
+    ingestMbPerSecond: added === null ? null : added.textBytes / 1_000 / added.ms,
+    cpuMsPerMb: added === null || cpuMs === null || asked !== null ? null : cpuMs / (added.textBytes / 1e6),
+    p50Ms: latencies.quantileMs(0.5),
+    p99Ms: latencies.quantileMs(0.99),
+  };
+}
+
+/** Adds documents as fast as they are taken, a few requests at a time, each waiting until its documents are found. */
+class Adding {
+  readonly #server: QuarryServer;
+  readonly #collection: string;
+  readonly #corpus: Corpus;
+  #next = 0;
+
+  constructor(server: QuarryServer, collection: string, corpus: Corpus) {
+    this.#server = server;
+    this.#collection = collection;
+    this.#corpus = corpus;
+  }
+
+  async runFor(ms: number): Promise<{ readonly textBytes: number; readonly ms: number }> {
+    const start = performance.now();
+    let textBytes = 0;
+    const lane = async () => {
+      while (performance.now() - start < ms) {
+        const documents = Array.from({ length: batchDocuments }, () => {
+          const { path, text } = this.#corpus.document(this.#next++);
+          return { path: `added/${path}`, content: { type: 'text', text } };
+        });
+        await addBatch(this.#server.api, this.#collection, documents);
+        textBytes += documents.reduce((sum, { content }) => sum + Buffer.byteLength(content.text), 0);
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    return { textBytes, ms: performance.now() - start };
+  }
+}
+
+function findingsOf(rounds: ReadonlyMap<Mode, readonly Round[]>, { options }: BenchContext): Findings {
+  const of = (mode: Mode, which: (round: Round) => number | null) => (rounds.get(mode) ?? []).map(which);
+  const median = (values: readonly (number | null)[]) => spreadOf(values)?.median ?? null;
+  const p99 = ({ p99Ms }: Round) => p99Ms;
+  const times = ratioOf(of('both', p99), of('searching alone', p99))?.median ?? null;
+  const alone = median(of('ingest alone', ({ ingestMbPerSecond }) => ingestMbPerSecond));
+  const column = (key: string, heading: string, unit: string | null, digits: number) => ({
+    ...{ key, heading, unit, digits },
+  });
+  const verdict = (kept: boolean | null) => (kept === null ? 'not measured' : kept ? 'reached' : 'MISSED');
+  return {
+    title: 'Ingest of text over HTTP, and searching meanwhile',
+    method: [
+      `A server with default settings holds ${Math.max(...options.documents)} generated documents of about ${options.wordsPerDocument} words. Text is added in requests of 64 documents, four at a time, each answered when its documents can be found; the client makes the texts in the same process that counts.`,
+      `Searching: open loop at ${options.rates[0] ?? 100} requests/s; a latency counts from the moment its request was due. Each of ${options.rounds} rounds measures ingest alone, searching alone and both, ${options.seconds} s each, in a random order, with a rest between them.`,
+    ],
+    tables: [
+      {
+        title: 'Reached and wanted',
+        columns: [
+          column('what', 'what', null, 0),
+          column('reached', 'reached', null, 2),
+          column('wanted', 'wanted', null, 0),
+          column('verdict', 'verdict', null, 0),
+        ],
+        rows: [
+          {
+            what: 'text that becomes searchable, MB per second',
+            reached: alone,
+            wanted: `>= ${wanted.mbPerSecond}`,
+            verdict: verdict(alone === null ? null : alone >= wanted.mbPerSecond),
+          },
+          {
+            what: 'p99 of a search while documents go in, against idle',
+            reached: times,
+            wanted: `<= ${wanted.p99Times}`,
+            verdict: verdict(times === null ? null : times <= wanted.p99Times),
+          },
+        ],
+      },
+      {
+        title: 'By what runs at the same time',
+        columns: [
+          column('mode', 'mode', null, 0),
+          column('ingest', 'ingest', 'MB/s of text', 2),
+          column('cpu', 'server CPU', 'ms per MB', 0),
+          column('p50', 'search p50', 'ms', 2),
+          column('p99', 'search p99', 'ms', 2),
+        ],
+        rows: modes.map((mode) => ({
+          mode,
+          ingest: median(of(mode, ({ ingestMbPerSecond }) => ingestMbPerSecond)),
+          cpu: median(of(mode, ({ cpuMsPerMb }) => cpuMsPerMb)),
+          p50: median(of(mode, ({ p50Ms }) => p50Ms)),
+          p99: median(of(mode, p99)),
+        })),
+      },
+    ],
+    charts: [
+      {
+        kind: 'bars',
+        title: 'p99 of a search',
+        yLabel: 'ms',
+        bars: (['searching alone', 'both'] as const).map((mode) => ({
+          name: mode,
+          value: median(of(mode, p99)),
+        })),
+      },
+    ],
+    notes: [
+      'Plain text through JSON: no parser of a file format takes part. Client and server share the cores; making and sending the texts is part of what the machine does meanwhile.',
+      'A p99 of n/a had too few requests in its window for one in a hundred to lie beyond it.',
+    ],
+    figures: figuresOf(rounds),
+    measured: Object.fromEntries(rounds),
+  };
+}
+
+function figuresOf(rounds: ReadonlyMap<Mode, readonly Round[]>): Figure[] {
+  const figure = (mode: Mode, what: keyof Round, unit: string, better: Figure['better']): Figure[] => {
+    const all = rounds.get(mode) ?? [];
+    const values = all.flatMap((round) => round[what] ?? []);
+    return values.length < all.length || values.length === 0
+      ? []
+      : [{ name: `${mode}: ${what}`, unit, better, values }];
+  };
+  return [
+    ...figure('ingest alone', 'ingestMbPerSecond', 'MB/s', 'more'),
+    ...figure('ingest alone', 'cpuMsPerMb', 'ms/MB', 'less'),
+    ...figure('both', 'ingestMbPerSecond', 'MB/s', 'more'),
+    ...figure('searching alone', 'p99Ms', 'ms', 'less'),
+    ...figure('both', 'p99Ms', 'ms', 'less'),
+  ];
+}

@@ -1,0 +1,86 @@
+import type { BenchCase } from '../harness/bench-case.ts';
+import { spreadOf } from '../harness/statistics.ts';
+import { runTask } from '../harness/task-process.ts';
+import { figure } from '../report/figures.ts';
+import type { Figure } from '../report/findings.ts';
+import type { LexicalInput, LexicalOutput, LexicalRound } from './lexical-task.ts';
+
+const wantedP50Ms = 5;
+const wantedAtChunks = 1_000_000;
+
+/** How long does the lexical side take for the best chunks by BM25? */
+export const lexicalCase: BenchCase = {
+  name: 'lexical',
+  summary: 'best chunks by BM25 in one shard on one core, for queries with common and with rare words',
+  presets: {
+    smoke: '--vectors 500 --seconds 0.02 --rounds 2 --results 100',
+    usual: '--vectors 50000 --seconds 1 --rounds 3 --results 100',
+    full: '--vectors 1000000 --seconds 5 --rounds 5 --results 100',
+  },
+  async run({ options, progress, signal }) {
+    const { vectors: chunks, seed, seconds, rounds, results } = options;
+    progress.note(`lexical: filling a shard with ${chunks} chunks`);
+    const input: LexicalInput = { chunks, seed, seconds, rounds, results };
+    const task = new URL('./lexical-task.js', import.meta.url);
+    const output = await runTask<LexicalOutput>(task, input, signal);
+    const median = (of: readonly LexicalRound[], which: (round: LexicalRound) => number | null) =>
+      spreadOf(of.map(which))?.median ?? null;
+    return {
+      title: `BM25 over ${figure(chunks, 0)} chunks: the best ${results}`,
+      method: [
+        `One shard on one searching thread, filled through the engine's door with ${figure(chunks, 0)} chunks of 320 words under Zipf's law (${figure(output.entriesPerChunk, 0)} different words each), 20 to a document.`,
+        'One search at a time, each round in a random order of the kinds. Words are asked without alternatives. CPU is that of the whole process.',
+      ],
+      tables: [
+        {
+          title: 'Searches',
+          columns: [
+            { key: 'name', heading: 'asked', unit: null, digits: 0 },
+            { key: 'p50', heading: 'p50', unit: 'ms', digits: 3 },
+            { key: 'p99', heading: 'p99', unit: 'ms', digits: 3 },
+            { key: 'cpu', heading: 'CPU', unit: 'us/search', digits: 0 },
+          ],
+          rows: output.kinds.map(({ name, rounds: all }) => ({
+            name,
+            p50: median(all, ({ p50Ms }) => p50Ms),
+            p99: median(all, ({ p99Ms }) => p99Ms),
+            cpu: median(all, ({ cpuUs }) => cpuUs),
+          })),
+        },
+        {
+          title: 'Memory of the shard by part',
+          columns: [
+            { key: 'part', heading: 'part', unit: null, digits: 0 },
+            { key: 'bytes', heading: 'bytes per chunk', unit: null, digits: 1 },
+          ],
+          rows: Object.entries(output.bytesByPart).map(([part, bytes]) => ({ part, bytes: bytes / chunks })),
+        },
+      ],
+      charts: [
+        {
+          kind: 'bars',
+          title: `p50 of one search over ${figure(chunks, 0)} chunks`,
+          yLabel: 'ms',
+          bars: output.kinds.map(({ name, rounds: all }) => ({
+            name,
+            value: median(all, ({ p50Ms }) => p50Ms),
+          })),
+        },
+      ],
+      notes: [
+        `Wanted: p50 of five words, two of them common, at most ${wantedP50Ms} ms over ${figure(wantedAtChunks, 0)} chunks on one core.${chunks === wantedAtChunks ? '' : ` This run had ${figure(chunks, 0)} chunks and does not answer that.`}`,
+        'Made-up words follow Zipf over 200,000 words without topics: real texts repeat their own words more, which makes lists shorter and the best chunks stand out more.',
+      ],
+      figures: output.kinds.flatMap(({ name, rounds: all }): Figure[] => {
+        const p50 = all.flatMap(({ p50Ms }) => p50Ms ?? []);
+        return [
+          { name: `${name}: CPU`, unit: 'us/search', better: 'less', values: all.map(({ cpuUs }) => cpuUs) },
+          ...(p50.length < all.length
+            ? []
+            : [{ name: `${name}: p50`, unit: 'ms', better: 'less' as const, values: p50 }]),
+        ];
+      }),
+      measured: output,
+    };
+  },
+};

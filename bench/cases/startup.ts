@@ -1,0 +1,172 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
+import { addPortion, type CollectionPlan, fillCollections } from '../harness/collections.ts';
+import { Corpus } from '../harness/corpus.ts';
+import { type QuarryServer, randomKey, startQuarry } from '../harness/quarry-server.ts';
+import { searchBody, searchOperation } from '../harness/questions.ts';
+import { spreadOf } from '../harness/statistics.ts';
+import { figure } from '../report/figures.ts';
+import type { Figure, Findings } from '../report/findings.ts';
+
+const kinds = ['snapshot', 'replay', 'rebuild'] as const;
+type Kind = (typeof kinds)[number];
+
+interface Started {
+  /** From the start of the process until the server says that it is ready. */
+  readonly readyMs: number;
+  /** Until the first question about the collection is answered. */
+  readonly answeredMs: number;
+}
+
+const answerMsMax = 300_000;
+const pollMs = 10;
+
+/** How long until a server that holds documents answers again? */
+export const startupCase: BenchCase = {
+  name: 'startup',
+  summary:
+    'from the start of the process to the first answer: from snapshots, with replay, rebuilding the index',
+  presets: {
+    smoke: '--documents 40 --words 60 --rounds 1',
+    usual: '--documents 5000 --rounds 3',
+    full: '--documents 50000 --words 600 --rounds 5',
+  },
+  async run(context) {
+    const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-startup-'));
+    try {
+      return findingsOf(await measure(folder, context), context);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+async function measure(folder: string, context: BenchContext): Promise<Map<Kind, Started[]>> {
+  const { options, progress, signal } = context;
+  const documents = Math.max(...options.documents);
+  const corpus = new Corpus({ ...options, documents });
+  const plan: CollectionPlan = { name: 'startup', shards: options.shards[0] ?? 1, documents };
+  const data = { folder, key: randomKey() };
+  const start = () => startQuarry({ http: options.http, data });
+  const filling = await start();
+  try {
+    await fillCollections(filling, [plan], corpus, context);
+  } finally {
+    await filling.stop();
+  }
+  const found = new Map<Kind, Started[]>(kinds.map((kind) => [kind, []]));
+  for (let round = 0; round < options.rounds; round++) {
+    for (const kind of kinds) {
+      signal.throwIfAborted();
+      progress.update('measuring', round, options.rounds, kind);
+      await prepare(kind, { start, corpus, plan, folder });
+      const startMs = performance.now();
+      const server = await start();
+      try {
+        const readyMs = performance.now() - startMs;
+        await firstAnswer(server, plan.name, corpus);
+        found.get(kind)?.push({ readyMs, answeredMs: performance.now() - startMs });
+      } finally {
+        await server.stop();
+      }
+    }
+  }
+  return found;
+}
+
+interface Preparing {
+  readonly start: () => Promise<QuarryServer>;
+  readonly corpus: Corpus;
+  readonly plan: CollectionPlan;
+  readonly folder: string;
+}
+
+/** Leaves the data directory as the kind of start wants to find it. */
+async function prepare(kind: Kind, { start, corpus, plan, folder }: Preparing): Promise<void> {
+  // A server that was stopped has left snapshots of everything.
+  if (kind === 'snapshot') return;
+  if (kind === 'rebuild') {
+    await rm(join(folder, 'index'), { recursive: true, force: true });
+    return;
+  }
+  const server = await start();
+  try {
+    await addPortion(server, plan.name, corpus, {
+      first: 0,
+      count: Math.max(1, Math.floor(plan.documents / 10)),
+    });
+  } finally {
+    await server.kill();
+  }
+}
+
+async function firstAnswer(server: QuarryServer, collection: string, corpus: Corpus): Promise<void> {
+  const until = performance.now() + answerMsMax;
+  for (;;) {
+    const { results } = await server.api.call<{ results: unknown[] }>(
+      searchOperation,
+      searchBody(collection, corpus.question(0), 10),
+    );
+    if (results.length > 0) return;
+    if (performance.now() > until) throw new Error('The server found nothing after its start.');
+    await sleep(pollMs);
+  }
+}
+
+function findingsOf(found: ReadonlyMap<Kind, readonly Started[]>, { options }: BenchContext): Findings {
+  const documents = Math.max(...options.documents);
+  const median = (kind: Kind, which: (started: Started) => number) =>
+    spreadOf((found.get(kind) ?? []).map(which))?.median ?? null;
+  const what = {
+    snapshot: 'stopped and started again',
+    replay: 'killed after a tenth of the documents was overwritten',
+    rebuild: 'its index folder deleted',
+  } as const;
+  return {
+    title: `Starting a server that holds ${figure(documents, 0)} documents`,
+    method: [
+      `${figure(documents, 0)} generated documents of about ${options.wordsPerDocument} words in one collection. The time counts from the start of the process; the files are in the disk cache of the system. ${options.rounds} rounds of each kind in turn.`,
+    ],
+    tables: [
+      {
+        title: 'Time to start',
+        columns: [
+          { key: 'kind', heading: 'from', unit: null, digits: 0 },
+          { key: 'what', heading: 'the server before', unit: null, digits: 0 },
+          { key: 'ready', heading: 'ready', unit: 'ms', digits: 0 },
+          { key: 'answered', heading: 'first answer', unit: 'ms', digits: 0 },
+        ],
+        rows: kinds.map((kind) => ({
+          kind,
+          what: what[kind],
+          ready: median(kind, ({ readyMs }) => readyMs),
+          answered: median(kind, ({ answeredMs }) => answeredMs),
+        })),
+      },
+    ],
+    charts: [
+      {
+        kind: 'bars',
+        title: 'From the start of the process to the first answer',
+        yLabel: 'ms',
+        bars: kinds.map((kind) => ({ name: kind, value: median(kind, ({ answeredMs }) => answeredMs) })),
+      },
+    ],
+    notes: [
+      'Starting Node.js and loading its modules is part of every figure; it is what remains with an empty server.',
+      'How long an index alone takes to load is a column of the case "engine".',
+    ],
+    figures: kinds.map(
+      (kind): Figure => ({
+        name: `${kind}: first answer`,
+        unit: 'ms',
+        better: 'less',
+        values: (found.get(kind) ?? []).map(({ answeredMs }) => answeredMs),
+      }),
+    ),
+    measured: Object.fromEntries(found),
+  };
+}

@@ -1,0 +1,39 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** What a task file exports as its default: one piece of work on plain data. */
+export type Task<Input, Output> = (input: Input) => Promise<Output>;
+
+export interface TaskCall {
+  readonly file: string;
+  readonly input: unknown;
+}
+export type TaskReply = { readonly output: unknown } | { readonly failure: string };
+
+/**
+ * Runs a task file in a process of its own, so that its memory, its CPU time and its threads are its own. Rejects with
+ * what went wrong in it.
+ */
+export async function runTask<Output>(file: URL, input: unknown, signal: AbortSignal): Promise<Output> {
+  const child = fork(fileURLToPath(new URL('./task-child.js', import.meta.url)), {
+    serialization: 'advanced',
+    execArgv: ['--expose-gc'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    signal,
+  });
+  try {
+    return await new Promise<Output>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code, by) =>
+        reject(new Error(`The process of ${file.href} ended (${by ?? code}).`)),
+      );
+      child.once('message', (reply: TaskReply) => {
+        if ('failure' in reply) reject(new Error(reply.failure));
+        else resolve(reply.output as Output);
+      });
+      child.send({ file: file.href, input } satisfies TaskCall);
+    });
+  } finally {
+    if (child.connected) child.disconnect();
+  }
+}
