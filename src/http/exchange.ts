@@ -1,5 +1,6 @@
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
+import { Rendered } from '../services/rendered.ts';
 import type { BodyQueue } from './body-queue.ts';
 
 /**
@@ -36,7 +37,7 @@ export interface Reply {
   readonly status: number;
   /** Lower-case names; `content-length` and `connection` belong to the server. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | StreamedBody;
+  readonly body: Uint8Array | Rendered<unknown> | StreamedBody;
   /** The server leaves the body out and sends only its length (HEAD, 304). */
   readonly headersOnly?: boolean;
   /** End the connection after this reply. */
@@ -94,7 +95,12 @@ export class ClientGone extends Error {
 }
 
 export function isStreamed(body: Reply['body']): body is StreamedBody {
-  return !(body instanceof Uint8Array);
+  return !('byteLength' in body);
+}
+
+/** A body in memory as one run of bytes. */
+export function wholeBody(body: Uint8Array | Rendered<unknown>): Uint8Array {
+  return body instanceof Rendered ? body.bytes() : body;
 }
 
 /** Bytes that `content-length` says. */

@@ -96,7 +96,9 @@ export class WholeBody {
       this.#bytes += chunk.byteLength;
       parts.push(chunk);
     }
-    return Buffer.concat(parts);
+    const [only] = parts;
+    if (only === undefined || parts.length > 1) return Buffer.concat(parts);
+    return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
   }
 
   /** Harmless twice. */

@@ -10,7 +10,7 @@ export function jsonReply(status: number, body: unknown, headers: Reply['headers
   return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
-    body: body instanceof Rendered ? body.json : Buffer.from(JSON.stringify(body)),
+    body: body instanceof Rendered ? body : Buffer.from(JSON.stringify(body)),
   };
 }
 

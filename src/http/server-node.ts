@@ -12,6 +12,8 @@ import {
   type Reply,
   type ServerBounds,
   type ServerOptions,
+  type StreamedBody,
+  wholeBody,
 } from './exchange.ts';
 import { lingers } from './linger.ts';
 
@@ -168,7 +170,7 @@ class NodeExchange implements Exchange {
     });
     if (!lingering) this.body.discard();
     if (reply.headersOnly) return this.#finish(none);
-    const { body } = reply;
+    const body = isStreamed(reply.body) ? reply.body : wholeBody(reply.body);
     const short = !isStreamed(body) && body.byteLength < limits.bufferedReplyBytesMax;
     if (short && !lingering) return this.#finish(body);
     if (!(await this.#sendBody(isStreamed(body) || short ? body : inPieces(body)))) return false;
@@ -177,7 +179,7 @@ class NodeExchange implements Exchange {
   }
 
   /** False when the client is gone. */
-  async #sendBody(body: Reply['body']): Promise<boolean> {
+  async #sendBody(body: Uint8Array | StreamedBody): Promise<boolean> {
     if (!isStreamed(body)) return this.#write(body);
     try {
       for await (const chunk of body.open()) {

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { createRequire } from 'node:module';
 import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
+import { Rendered } from '../services/rendered.ts';
 import { BodyQueue } from './body-queue.ts';
 import {
   bodySize,
@@ -14,6 +15,7 @@ import {
   type ServerBounds,
   type ServerOptions,
   type StreamedBody,
+  wholeBody,
 } from './exchange.ts';
 import { lingers } from './linger.ts';
 
@@ -149,7 +151,7 @@ class UwsExchange implements Exchange {
     });
     response.onAborted(() => this.#leave());
     response.onData((chunk, isLast) => {
-      this.body.push(new Uint8Array(chunk.slice(0)));
+      this.body.push(Buffer.from(new Uint8Array(chunk)));
       if (isLast) this.body.finish();
     });
   }
@@ -171,12 +173,13 @@ class UwsExchange implements Exchange {
       this.#endHeadersOnly(response, reply);
       return true;
     }
-    if (lingers(this.body) && !isStreamed(body)) return this.#endLingering(response, reply, body);
+    if (lingers(this.body) && !isStreamed(body)) return this.#endLingering(response, reply, wholeBody(body));
     this.body.discard();
     if (isStreamed(body))
       return body.size > 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, none);
-    if (body.byteLength >= limits.bufferedReplyBytesMax) return this.#stream(response, reply, inPieces(body));
-    return this.#endWhole(response, reply, body);
+    if (body.byteLength >= limits.bufferedReplyBytesMax)
+      return this.#stream(response, reply, inPieces(wholeBody(body)));
+    return this.#endWhole(response, reply, body instanceof Rendered ? gathered(body) : body);
   }
 
   /** `endWithoutBody(length)` would leave the response open, so the length that GET has is a plain header. */
@@ -309,6 +312,14 @@ class UwsExchange implements Exchange {
 }
 
 const none = new Uint8Array(0);
+
+/** The library has copied or sent a body when `end` returns, so that one buffer serves all short replies in turn. */
+const gathering = Buffer.allocUnsafeSlow(limits.bufferedReplyBytesMax);
+
+function gathered(body: Rendered<unknown>): Uint8Array {
+  body.copyTo(gathering);
+  return gathering.subarray(0, body.byteLength);
+}
 
 /** `close` says that the connection ends, for replies of which the library does not say so itself. */
 function writeHead(response: UwsResponse, reply: Reply, close: boolean): void {

@@ -22,7 +22,7 @@ import type { UsageMeter } from '../usage/meter.ts';
 import type { Addresses } from './addresses.ts';
 import type { Call } from './call.ts';
 import { findCollection } from './collections.ts';
-import { QueryReplies, type Showing } from './query-replies.ts';
+import { documentsReply, pagesReply, type Showing, snippetsReply } from './query-replies.ts';
 import type { Rendered } from './rendered.ts';
 
 export interface QueryServicesOptions {
@@ -50,7 +50,6 @@ type AnyRequest = Pick<
 /** Questions: the best documents, pages or snippets of a collection. */
 export class QueryServices {
   readonly #options: QueryServicesOptions;
-  readonly #replies = new QueryReplies();
 
   constructor(options: QueryServicesOptions) {
     this.#options = options;
@@ -63,7 +62,7 @@ export class QueryServices {
       ? this.#options.search.list(search)
       : this.#options.search.documents(search));
     this.#record(call, search, 'documents', found);
-    return this.#replies.documents(found, this.#showing(call, search, request.include_metadata));
+    return documentsReply(found, this.#showing(call, search, request.include_metadata));
   }
 
   async topPages(call: QueryCall, request: TopPagesRequest): Promise<Rendered<TopPagesResponse>> {
@@ -71,7 +70,7 @@ export class QueryServices {
     const search = this.#understand(call, request, limits.topPagesMax);
     const found = await this.#options.search.pages(search);
     this.#record(call, search, 'pages', found);
-    return this.#replies.pages(found, {
+    return pagesReply(found, {
       ...this.#showing(call, search, request.include_metadata),
       content: ({ version, pageIndex }) =>
         request.include_content ? (reader.page(version, pageIndex) ?? null) : null,
@@ -86,7 +85,7 @@ export class QueryServices {
       ? this.#options.search.preciseSnippets(search)
       : this.#options.search.snippets(search));
     this.#record(call, search, precise ? 'fine' : 'coarse', found);
-    return this.#replies.snippets(found, this.#showing(call, search, request.include_document_metadata));
+    return snippetsReply(found, this.#showing(call, search, request.include_document_metadata));
   }
 
   #showing({ baseUrl }: QueryCall, { explain }: SearchRequest, metadata: boolean | undefined): Showing {

@@ -6,7 +6,7 @@ import type {
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
 import type { DocumentHit, Found, PageHit, SnippetHit } from '../search/search.ts';
-import { JsonWriter, Rendered } from './rendered.ts';
+import { Rendered } from './rendered.ts';
 
 /** What a reply shows of its hits beyond what was found. */
 export interface Showing {
@@ -21,70 +21,54 @@ export interface PageShowing extends Showing {
   readonly imageUrl: (hit: PageHit) => string | null;
 }
 
-/**
+/*
  * The replies of queries as JSON: what `JSON.stringify` makes of them, byte for byte, for a fraction of its time,
  * since most of a reply is text whose JSON is kept beside it.
  */
-export class QueryReplies {
-  readonly #writer = new JsonWriter();
 
-  documents(found: Found<DocumentHit>, showing: Showing): Rendered<TopDocumentsResponse> {
-    this.#writer.begin();
-    this.#writer.text('{"results":[');
-    found.hits.forEach((hit, i) => {
-      this.#writer.text(`${comma(i)}${document(hit, showing)}${explained(hit, showing)}}`);
-    });
-    return this.#end(found, showing);
-  }
+export function documentsReply(found: Found<DocumentHit>, showing: Showing): Rendered<TopDocumentsResponse> {
+  const results = found.hits.map((hit) => `${document(hit, showing)}${explained(hit, showing)}}`);
+  return new Rendered([`{"results":[${results.join()}${ending(found, showing)}`]);
+}
 
-  pages(found: Found<PageHit>, showing: PageShowing): Rendered<TopPagesResponse> {
-    this.#writer.begin();
-    this.#writer.text('{"results":[');
-    found.hits.forEach((hit, i) => {
-      const place = `"path":${JSON.stringify(hit.version.path)},"page_index":${hit.pageIndex}`;
-      const content = JSON.stringify(showing.content(hit));
-      const image = JSON.stringify(showing.imageUrl(hit));
-      this.#writer.text(
-        `${comma(i)}{${place},"score":${numeral(hit.score)},"content":${content},"image_url":${image}${explained(hit, showing)}}`,
-      );
-    });
-    this.#documentResults(found.hits, showing);
-    return this.#end(found, showing);
-  }
+export function pagesReply(found: Found<PageHit>, showing: PageShowing): Rendered<TopPagesResponse> {
+  const results = found.hits.map((hit) => {
+    const place = `"path":${JSON.stringify(hit.version.path)},"page_index":${hit.pageIndex}`;
+    const content = JSON.stringify(showing.content(hit));
+    const image = JSON.stringify(showing.imageUrl(hit));
+    const shown = `"content":${content},"image_url":${image}${explained(hit, showing)}`;
+    return `{${place},"score":${numeral(hit.score)},${shown}}`;
+  });
+  const documents = documentResults(found.hits, showing);
+  return new Rendered([`{"results":[${results.join()}${documents}${ending(found, showing)}`]);
+}
 
-  snippets(found: Found<SnippetHit>, showing: Showing): Rendered<TopSnippetsResponse> {
-    this.#writer.begin();
-    let open = '{"results":[';
-    for (const hit of found.hits) {
-      const span = `"start_index":${hit.start},"end_index":${hit.end},"page_span":[${hit.pageStart},${hit.pageEnd}]`;
-      this.#writer.text(`${open}{"path":${JSON.stringify(hit.version.path)},${span},"content":`);
-      if (hit.textJson === null) this.#writer.text(JSON.stringify(hit.text));
-      else this.#writer.bytes(hit.textJson);
-      open = `,"score":${numeral(hit.score)}${explained(hit, showing)}},`;
-    }
-    this.#writer.text(found.hits.length === 0 ? open : open.slice(0, -1));
-    this.#documentResults(found.hits, showing);
-    return this.#end(found, showing);
+export function snippetsReply(found: Found<SnippetHit>, showing: Showing): Rendered<TopSnippetsResponse> {
+  const pieces: (string | Uint8Array)[] = [];
+  let behind = '{"results":[';
+  for (const [i, hit] of found.hits.entries()) {
+    const span = `"start_index":${hit.start},"end_index":${hit.end},"page_span":[${hit.pageStart},${hit.pageEnd}]`;
+    const before = `${i === 0 ? '' : ','}{"path":${JSON.stringify(hit.version.path)},${span},"content":`;
+    pieces.push(behind + before, hit.textJson ?? JSON.stringify(hit.text));
+    behind = `,"score":${numeral(hit.score)}${explained(hit, showing)}}`;
   }
+  pieces.push(behind + documentResults(found.hits, showing) + ending(found, showing));
+  return new Rendered(pieces);
+}
 
-  /** Each document that a hit comes from, once, with the score of its best hit. */
-  #documentResults(hits: readonly DocumentHit[], showing: Showing): void {
-    const shown = new Set<number>();
-    let results = '],"document_results":[';
-    for (const hit of hits) {
-      const { version } = hit.version;
-      if (shown.has(version)) continue;
-      results += `${comma(shown.size)}${document(hit, showing)}}`;
-      shown.add(version);
-    }
-    this.#writer.text(results);
+/** Each document that a hit comes from, once, with the score of its best hit. */
+function documentResults(hits: readonly DocumentHit[], showing: Showing): string {
+  const shown = new Map<number, string>();
+  for (const hit of hits) {
+    const { version } = hit.version;
+    if (!shown.has(version)) shown.set(version, `${document(hit, showing)}}`);
   }
+  return `],"document_results":[${[...shown.values()].join()}`;
+}
 
-  #end<Body>({ shards, times }: Found<DocumentHit>, { explain }: Showing): Rendered<Body> {
-    const explanation: QueryExplanation = { shards, ms: { ...times } };
-    this.#writer.text(explain ? `],"explain":${JSON.stringify(explanation)}}` : ']}');
-    return new Rendered(this.#writer.take());
-  }
+function ending({ shards, times }: Found<DocumentHit>, { explain }: Showing): string {
+  const explanation: QueryExplanation = { shards, ms: { ...times } };
+  return explain ? `],"explain":${JSON.stringify(explanation)}}` : ']}';
 }
 
 /** A document's fields without the closing brace. */
@@ -103,10 +87,6 @@ function explained({ origin }: DocumentHit, { explain }: Showing): string {
     rerank: origin.rerank,
   };
   return `,"explain":${JSON.stringify(explanation)}`;
-}
-
-function comma(position: number): string {
-  return position === 0 ? '' : ',';
 }
 
 /** A number as JSON has it. */

@@ -1,61 +1,49 @@
-/** A reply of this shape whose JSON exists already; the door sends it as it is. */
+/**
+ * A reply of this shape whose JSON exists already, in pieces that follow each other: text, and UTF-8 that is kept
+ * for many replies. It becomes one run of bytes only where it is sent: a buffer for each reply would fill the memory
+ * outside of the heap so fast that collecting it takes as long as the query.
+ */
 export class Rendered<Body> {
-  /** JSON in UTF-8. */
-  readonly json: Uint8Array;
+  readonly byteLength: number;
+  readonly #pieces: readonly (string | Uint8Array)[];
+  /** Only the type of the reply; there is no such value. */
+  declare readonly body?: Body;
 
-  constructor(json: Uint8Array) {
-    this.json = json;
+  /** Nobody changes the pieces afterwards. */
+  constructor(pieces: readonly (string | Uint8Array)[]) {
+    this.#pieces = pieces;
+    let bytes = 0;
+    for (const piece of pieces)
+      bytes += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.byteLength;
+    this.byteLength = bytes;
   }
 
   static of<Body>(body: Body): Rendered<Body> {
-    return new Rendered(Buffer.from(JSON.stringify(body)));
+    return new Rendered([JSON.stringify(body)]);
+  }
+
+  /** Writes its bytes to the start of `target`, which has room for them. */
+  copyTo(target: Buffer): void {
+    let at = 0;
+    for (const piece of this.#pieces) {
+      if (typeof piece === 'string') {
+        at += target.write(piece, at);
+      } else {
+        target.set(piece, at);
+        at += piece.byteLength;
+      }
+    }
+  }
+
+  /** A buffer of its own. */
+  bytes(): Buffer {
+    const bytes = Buffer.allocUnsafeSlow(this.byteLength);
+    this.copyTo(bytes);
+    return bytes;
   }
 
   /** The reply as whoever receives it reads it. */
   parse(): Body {
-    const { buffer, byteOffset, byteLength } = this.json;
-    return JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString()) as Body;
-  }
-}
-
-const bytesMin = 65_536;
-/** A writer that one long reply made larger than this does not stay so. */
-const bytesKeptMax = 1_048_576;
-
-/** Puts JSON together from pieces of text and of ready bytes. One after the other, not side by side. */
-export class JsonWriter {
-  #bytes = Buffer.allocUnsafeSlow(bytesMin);
-  #length = 0;
-
-  /** Forgets what a reply left that failed half-way: nobody else may get to see it. */
-  begin(): void {
-    this.#length = 0;
-  }
-
-  text(json: string): void {
-    this.#reserve(3 * json.length);
-    this.#length += this.#bytes.write(json, this.#length);
-  }
-
-  bytes(json: Uint8Array): void {
-    this.#reserve(json.byteLength);
-    this.#bytes.set(json, this.#length);
-    this.#length += json.byteLength;
-  }
-
-  /** What was written since `begin`, for the caller to keep. */
-  take(): Uint8Array {
-    const taken = Buffer.allocUnsafeSlow(this.#length);
-    this.#bytes.copy(taken, 0, 0, this.#length);
-    this.begin();
-    if (this.#bytes.length > bytesKeptMax) this.#bytes = Buffer.allocUnsafeSlow(bytesMin);
-    return taken;
-  }
-
-  #reserve(bytes: number): void {
-    if (this.#length + bytes <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, this.#length + bytes));
-    this.#bytes.copy(grown, 0, 0, this.#length);
-    this.#bytes = grown;
+    return JSON.parse(this.bytes().toString()) as Body;
   }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { AppError } from '../../src/base/app-error.ts';
 import type { UploadParameters } from '../../src/schemas/documents.ts';
+import { Rendered } from '../../src/services/rendered.ts';
 import { contract, gate, listPath, megabyte } from './both-servers.ts';
 import { fakeFile, pageBytes, post } from './fakes.ts';
 import { sleep, until } from './raw-client.ts';
@@ -361,5 +362,42 @@ contract(
     });
     t.equal((await other.reply()).status, 431);
     await other.ended();
+  },
+);
+
+contract(
+  'replies that wait for slow readers stay their own, whatever is sent to others meanwhile',
+  async ({ t, open, connect }) => {
+    const texts = Array.from({ length: 24 }, (_, i) => `${i} ${String.fromCharCode(97 + i).repeat(60_000)}`);
+    const door = await open({
+      services: {
+        topSnippets: async (_call, { query }) => {
+          const kept = Buffer.from(JSON.stringify(texts[Number(query)]));
+          const document = '"score":1,"metadata":null,"file_url":"u"';
+          const reply = ['{"results":[],"document_results":[{"path":', kept, `,${document}}]}`];
+          return new Rendered(reply);
+        },
+      },
+    });
+    const clients = await Promise.all(texts.map(() => connect(door)));
+    const rounds = 40;
+    for (const client of clients) client.socket.pause();
+    const request = (i: number) => JSON.stringify({ collection_name: 'c', query: String(i), k: 1 });
+    clients.forEach((client, i) => {
+      client.head('POST', '/v1/queries/top-snippets', { 'content-length': String(request(i).length) });
+      client.send(request(i));
+    });
+    await sleep(100);
+    for (let round = 0; round < rounds; round += 1) {
+      const reply = await post(door, '/v1/queries/top-snippets', request(round % texts.length));
+      t.equal(reply.status, 200);
+      await reply.arrayBuffer();
+    }
+    for (const [i, client] of clients.entries()) {
+      client.socket.resume();
+      const { body } = await client.reply();
+      const { document_results } = JSON.parse(body.toString()) as { document_results: { path: string }[] };
+      t.ok(document_results[0]?.path === texts[i], `reader ${i}`);
+    }
   },
 );

@@ -98,7 +98,7 @@ t.test('a query has the same vector wherever it ran, alone or in company, bit fo
   const pooled = (all: readonly string[]) => models.embed(all, 'query', { priority: 'query' });
   const embedder = new QueryEmbedder({ inline: model, inlineUnitsMax: 1_000, pooled, bytesMax: 0 });
   const inline = await Promise.all(
-    texts.map((text) => embedder.embed({ collectionId: 'mine', text, shared: false })),
+    texts.map(async (text) => embedder.embed({ collectionId: 'mine', text, shared: false })),
   );
   for (const [i, text] of texts.entries()) {
     const { vectors } = await pooled([text]);
