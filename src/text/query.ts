@@ -82,17 +82,14 @@ export function analyseQuery(
  * row's from `analyseChunks`. Cheap enough for every candidate of a query: text words come from the lexicon.
  */
 export function matchedWords(query: AnalysedQuery, text: string, language: Language | null): string[] {
-  const groups = new Map<number, number[]>();
-  for (const { hash, group } of query.terms) {
-    const key = matchKey(Number(hash >> 32n), Number(hash & 0xffffffffn));
-    groups.set(key, [...(groups.get(key) ?? []), group]);
-  }
+  const groups = groupsByKey(query);
   const position = language === null ? -1 : languages.indexOf(language);
   const matched = new Set<number>();
   const match = (entry: LexiconEntry): void => {
     const halves = entryHashes(entry, position);
     for (let index = 0; index < halves.length; index += 2) {
-      for (const group of groups.get(matchKey(halves[index]!, halves[index + 1]!)) ?? []) matched.add(group);
+      const found = groups.get(matchKey(halves[index]!, halves[index + 1]!));
+      if (found !== undefined) for (const group of found) matched.add(group);
     }
   };
   scanWords(text, {
@@ -101,6 +98,22 @@ export function matchedWords(query: AnalysedQuery, text: string, language: Langu
   });
   const inOrder = [...matched].sort((left, right) => left - right);
   return [...new Set(inOrder.map((group) => query.words[group]!))];
+}
+
+/** Made once for each query: hundreds of short texts are matched against the same one. */
+const knownGroups = new WeakMap<AnalysedQuery, ReadonlyMap<number, readonly number[]>>();
+
+/** The groups that a term belongs to, by its `matchKey`. */
+function groupsByKey(query: AnalysedQuery): ReadonlyMap<number, readonly number[]> {
+  const known = knownGroups.get(query);
+  if (known !== undefined) return known;
+  const groups = new Map<number, readonly number[]>();
+  for (const { hash, group } of query.terms) {
+    const key = matchKey(Number(hash >> 32n), Number(hash & 0xffffffffn));
+    groups.set(key, [...(groups.get(key) ?? []), group]);
+  }
+  knownGroups.set(query, groups);
+  return groups;
 }
 
 /** The upper 53 bits of a hash, which a double holds exactly: enough to compare with a handful of terms. */
