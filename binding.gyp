@@ -83,9 +83,11 @@
       'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-ffp-contract=off']},
       'sources': [
         'native/text/bert_tokenizer.cc',
+        'native/text/lexicon.cc',
         'native/text/piece_trie.cc',
         'native/text/plain_tokenizer.cc',
         'native/text/static_embedding.cc',
+        'native/text/term_scan.cc',
         'native/text/unicode.cc',
       ],
     },
@@ -96,6 +98,8 @@
       'sources': [
         'native/bridge/addon.cc',
         'native/bridge/completions.cc',
+        'native/bridge/lexicon.cc',
+        'native/bridge/strings.cc',
         'native/bridge/text.cc',
         'native/bridge/values.cc',
       ],

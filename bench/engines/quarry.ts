@@ -11,7 +11,7 @@ const searchMsMax = 60_000;
 const settleMsMax = 120_000;
 const collectionId = 'bench';
 
-/** A block of terms of one row without words; see src/text/term-block.ts. */
+/** A block of terms of one row without words; see src/text/terms.ts. */
 const noTerms = Uint8Array.from([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
 /** Our engine through its public door, one shard, every row a document of its own. */

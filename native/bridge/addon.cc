@@ -10,6 +10,7 @@
 
 #include "bridge/completions.h"
 #include "bridge/guarded.h"
+#include "bridge/lexicon.h"
 #include "bridge/text.h"
 #include "bridge/values.h"
 #include "engine/registry.h"
@@ -254,6 +255,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("cancelNew", Napi::Function::New<Guarded<NewCancel>>(env, "cancelNew"));
   add("cancel", Napi::Function::New<Guarded<Cancel>>(env, "cancel"));
   AddTextFunctions(env, exports);
+  AddLexiconFunctions(env, exports);
   return exports;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bridge/guarded.h"
+#include "bridge/strings.h"
 #include "bridge/values.h"
 #include "text/static_embedding.h"
 #include "text/word_piece.h"
@@ -74,18 +75,6 @@ Napi::Value Held(Napi::Env env, std::shared_ptr<const Thing> thing) {
   const auto handle = Napi::External<Pointer>::New(env, owned.get(), [](Napi::Env, Pointer* held) { delete held; });
   owned.release();
   return handle;
-}
-
-// Copies the units of a string, which costs a fraction of looking at them.
-std::u16string_view UnitsOf(Napi::Env env, napi_value value, std::u16string* units) {
-  size_t length = 0;
-  napi_status status = napi_get_value_string_utf16(env, value, nullptr, 0, &length);
-  if (status == napi_ok) {
-    if (units->size() < length + 1) units->resize(length + 1);
-    status = napi_get_value_string_utf16(env, value, units->data(), units->size(), &length);
-  }
-  if (status != napi_ok) throw Napi::TypeError::New(env, "a text must be a string");
-  return {units->data(), length};
 }
 
 std::u32string CharactersOf(std::u16string_view units) {

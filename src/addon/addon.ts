@@ -56,6 +56,22 @@ declare const embeddingHandle: unique symbol;
 /** A static embedding; equal ones are one in memory, whatever thread opened them. */
 export type EmbeddingHandle = { readonly [embeddingHandle]: true };
 
+declare const lexiconHandle: unique symbol;
+/** Remembered words of one thread. */
+export type LexiconHandle = { readonly [lexiconHandle]: true };
+
+/** What native/text asks about words; languages are positions in a list of the caller's, -1 is none. */
+export interface NativeAnalyser {
+  /** Lengths of the words of a slice without spaces; they add up to it. */
+  segment(slice: string): Uint32Array;
+  /** Languages that have the word as a function word; null for a word with nothing to index. */
+  expand(word: string): Uint8Array | null;
+  /** Halves (high, low, ...) of the hash of each distinct term of a word or gram. */
+  hash(term: string, isGram: boolean, language: number): Uint32Array;
+  /** The language of a passage of that many words with these votes. */
+  choose(votes: Float64Array, words: number): number;
+}
+
 export interface NativeBertOptions {
   /** Pieces, one a line; the piece of line i has the id `ids[i]`. */
   readonly pieces: string;
@@ -139,6 +155,27 @@ export interface Addon {
       readonly prefixes: Float32Array;
     },
   ): EmbeddingHandle;
+  lexiconOpen(limits: {
+    readonly termUnitsMax: number;
+    readonly compoundRunsMax: number;
+    readonly segmenterUnitsMax: number;
+    readonly entriesMax: number;
+    readonly languages: number;
+  }): LexiconHandle;
+  /**
+   * Terms of the rows of a document as a TermBlock, and the language each row was analysed in: that of its words, else
+   * that of the words of `sample`, else `declared`.
+   */
+  lexiconAnalyse(
+    lexicon: LexiconHandle,
+    document: {
+      readonly texts: readonly string[];
+      readonly prefixes: readonly string[];
+      readonly sample: readonly string[];
+      readonly declared: number;
+    },
+    analyser: NativeAnalyser,
+  ): { block: Uint8Array; languages: Int32Array; tokens: number; terms: number };
   /** One row of `dimensions` floats per text, and the tokens of all. */
   embeddingRun(
     embedding: EmbeddingHandle,

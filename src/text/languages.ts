@@ -108,47 +108,29 @@ export function queryStopLanguages(piece: string): readonly number[] {
   return languagesOfStopWord.get(piece) ?? languagesOfFoldedStopWord.get(foldDiacritics(piece)) ?? none;
 }
 
-/** Counts for and against each language of a passage. */
-export class LanguageVotes {
-  readonly #votes = new Float64Array(languages.length);
-  #words = 0;
+/**
+ * The language of a passage of `words` words, when the evidence is clear: function words make up a due part of the
+ * passage, and the best language leads the next by half. Null otherwise. `votes` has one number per language: for each
+ * function word its share, because a word that many languages share says little about each.
+ */
+export function chooseLanguage(votes: Float64Array, words: number): Language | null {
+  const { best, lead } = rank(votes);
+  const due = Math.max(votesMin, words * votesPerWordMin);
+  return votes[best]! >= due && lead >= leadMin ? languages[best]! : null;
+}
 
-  /** One word; a function word shared by many languages says little about each. */
-  add(stops: readonly number[]): void {
-    this.#words += 1;
-    for (const position of stops) this.#votes[position] = this.#votes[position]! + 1 / stops.length;
-  }
-
-  clear(): void {
-    this.#votes.fill(0);
-    this.#words = 0;
-  }
-
-  /**
-   * The language, when the evidence is clear: function words make up a due part of the passage, and the
-   * best language leads the next by half. Null otherwise.
-   */
-  winner(): Language | null {
-    const { best, lead } = this.#ranking();
-    const votes = this.#votes[best]!;
-    return votes >= Math.max(votesMin, this.#words * votesPerWordMin) && lead >= leadMin
-      ? languages[best]!
-      : null;
-  }
-
-  #ranking(): { best: number; lead: number } {
-    let best = 0;
-    let second = -1;
-    for (let position = 1; position < languages.length; position += 1) {
-      if (this.#votes[position]! > this.#votes[best]!) {
-        second = best;
-        best = position;
-      } else if (second < 0 || this.#votes[position]! > this.#votes[second]!) {
-        second = position;
-      }
+function rank(votes: Float64Array): { best: number; lead: number } {
+  let best = 0;
+  let second = -1;
+  for (let position = 1; position < languages.length; position += 1) {
+    if (votes[position]! > votes[best]!) {
+      second = best;
+      best = position;
+    } else if (second < 0 || votes[position]! > votes[second]!) {
+      second = position;
     }
-    return { best, lead: this.#votes[best]! / Math.max(this.#votes[second] ?? 0, Number.EPSILON) };
   }
+  return { best, lead: votes[best]! / Math.max(votes[second] ?? 0, Number.EPSILON) };
 }
 
 /** Two function words, of which one may be shared with another language. */

@@ -53,10 +53,14 @@ export class Lexicon {
 
 /** Hash halves of the distinct terms of an entry in a text of the language at `position` (-1: unsure). */
 export function entryHashes(entry: LexiconEntry, position: number): Uint32Array {
-  const known = entry.hashes[position + 1];
-  if (known !== undefined) return known;
+  entry.hashes[position + 1] ??= hashesOf(entry.pieces, position);
+  return entry.hashes[position + 1]!;
+}
+
+/** The same for the pieces of a word. */
+export function hashesOf(pieces: readonly WordPiece[], position: number): Uint32Array {
   const language: Language | null = position < 0 ? null : languages[position]!;
-  const terms = new Set(entry.pieces.map((piece) => termOf(piece.text, piece.stemmable, language)));
+  const terms = new Set(pieces.map((piece) => termOf(piece.text, piece.stemmable, language)));
   const halves = new Uint32Array(terms.size * 2);
   let index = 0;
   for (const term of terms) {
@@ -65,7 +69,6 @@ export function entryHashes(entry: LexiconEntry, position: number): Uint32Array 
     halves[index + 1] = low;
     index += 2;
   }
-  entry.hashes[position + 1] = halves;
   return halves;
 }
 

@@ -140,6 +140,11 @@ function isHiragana(character: string): boolean {
 
 const segmenter = new Intl.Segmenter('th', { granularity: 'word' });
 
+/** Lengths of the words of a slice of a script without spaces; they add up to it. */
+export function segmentLengths(slice: string): Uint32Array {
+  return Uint32Array.from(segmenter.segment(slice), ({ segment }) => segment.length);
+}
+
 /**
  * Hands over the words of the unspaced run at `start`, or of its first slice, and returns how far it came.
  * The last words of a slice that does not end its run may be cut short: they are left for the next slice.

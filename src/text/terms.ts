@@ -1,9 +1,10 @@
+import { addon, type LexiconHandle, type NativeAnalyser } from '../addon/addon.ts';
 import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
-import { type Language, LanguageVotes, languageOfTag, languages } from './languages.ts';
-import { Lexicon, type LexiconEntry } from './lexicon.ts';
-import { scanWords } from './scan.ts';
-import { TermBlockPacker } from './term-block.ts';
+import { chooseLanguage, type Language, languageOfTag, languages, stopLanguages } from './languages.ts';
+import { hashesOf, type LexiconEntry } from './lexicon.ts';
+import { segmentLengths } from './scan.ts';
+import { expandWord } from './words.ts';
 
 /**
  * What is indexed of one coarse chunk: its text, and its heading prefix as a field of its own. A row whose
@@ -15,7 +16,13 @@ export interface AnalysisRow {
 }
 
 export interface AnalysedChunks {
-  /** A TermBlock with one row per input row. */
+  /**
+   * A TermBlock with one row per input row, packed little endian and handed to the engine as it is stored:
+   *   header   u32 magic 'QTB1', u32 rowCount
+   *   sizes    rowCount x u32 entryCount, padded with zeros to a multiple of 8 bytes
+   *   entries  in row order, 16 bytes each: u64 termHash, u16 bodyCount, u16 prefixCount, u32 zero
+   * The entries of a row ascend by unsigned termHash and are unique; counts saturate at 65,535.
+   */
   readonly block: Uint8Array;
   /**
    * The language by which each row was stemmed; null where unsure. Their union is what `analyseQuery`
@@ -38,53 +45,71 @@ export interface AnalysedChunks {
  * which nearly always finds an empty list.
  *
  * Terms never contain a space, so that adjacent stem pairs can later be indexed as "stem stem" in the same
- * blocks. The lexicon is a pure memo: what was analysed before changes no result.
+ * blocks.
+ *
+ * Natural text repeats itself, so native/text finds and counts the words, and asks here once for each spelling what it
+ * is and which terms it makes. Its memory is a pure memo: what was analysed before changes no result.
  */
-const lexicon = new Lexicon();
-
 /**
  * Terms of the chunks of one document. `language` is what the document says about itself (a tag such as
  * "de-AT"); it only decides where the words themselves leave doubt, because such declarations are often
  * wrong.
  */
 export function analyseChunks(rows: readonly AnalysisRow[], language: string | null = null): AnalysedChunks {
-  const fallback = documentLanguage(rows) ?? languageOfTag(language);
-  const packer = new TermBlockPacker(rows.length);
-  const rowLanguages: (Language | null)[] = [];
-  let tokens = 0;
-  for (const row of rows) {
-    assert(row.text.length + row.prefix.length <= limits.analysedRowUnitsMax, 'a row is one chunk');
-    const votes = new LanguageVotes();
-    const body = scan(row.text, votes);
-    const prefix = body.length === 0 ? [] : scan(row.prefix, null);
-    const rowLanguage = body.length === 0 ? null : (votes.winner() ?? fallback);
-    rowLanguages.push(rowLanguage);
-    tokens += packer.add(body, prefix, rowLanguage === null ? -1 : languages.indexOf(rowLanguage));
+  for (const { text, prefix } of rows) {
+    assert(text.length + prefix.length <= limits.analysedRowUnitsMax, 'a row is one chunk');
   }
-  return { block: packer.finish(), languages: rowLanguages, tokens, terms: packer.entries };
+  lexicon ??= openLexicon();
+  const document = {
+    texts: rows.map(({ text }) => text),
+    prefixes: rows.map(({ prefix }) => prefix),
+    sample: sampleOf(rows),
+    declared: positionOf(languageOfTag(language)),
+  };
+  const analysed = addon.lexiconAnalyse(lexicon, document, analyser);
+  return {
+    ...analysed,
+    languages: Array.from(analysed.languages, (position) => languages[position] ?? null),
+  };
 }
 
-/** Decided on rows spread evenly over the document, so that a table or a quotation does not decide alone. */
-function documentLanguage(rows: readonly AnalysisRow[]): Language | null {
-  const votes = new LanguageVotes();
-  const step = Math.max(1, rows.length / limits.languageSampleRowsMax);
-  for (let index = 0; index < rows.length; index += step) scan(rows[Math.floor(index)]!.text, votes);
-  return votes.winner();
-}
+/** Opened when it is first needed: most threads never analyse. */
+let lexicon: LexiconHandle | null = null;
 
-function scan(text: string, votes: LanguageVotes | null): LexiconEntry[] {
-  const entries: LexiconEntry[] = [];
-  scanWords(text, {
-    word(surface) {
-      const entry = lexicon.word(surface);
-      if (entry.pieces.length === 0) return;
-      entries.push(entry);
-      votes?.add(entry.stops);
-    },
-    gram(gram) {
-      entries.push(lexicon.gram(gram));
-      votes?.add([]);
-    },
+function openLexicon(): LexiconHandle {
+  return addon.lexiconOpen({
+    termUnitsMax: limits.termUnitsMax,
+    compoundRunsMax: limits.compoundRunsMax,
+    segmenterUnitsMax: limits.segmenterUnitsMax,
+    entriesMax: limits.wordCacheEntriesMax,
+    languages: languages.length,
   });
-  return entries;
+}
+
+const analyser: NativeAnalyser = {
+  segment: segmentLengths,
+  expand(word) {
+    const pieces = expandWord(word);
+    if (pieces.length === 0) return null;
+    return Uint8Array.from(pieces.length === 1 ? stopLanguages(pieces[0]!.text) : []);
+  },
+  hash(term, isGram, position) {
+    const pieces: LexiconEntry['pieces'] = isGram
+      ? [{ text: term, stemmable: false, weight: 1 }]
+      : expandWord(term);
+    return hashesOf(pieces, position);
+  },
+  choose: (votes, words) => positionOf(chooseLanguage(votes, words)),
+};
+
+function positionOf(language: Language | null): number {
+  return language === null ? -1 : languages.indexOf(language);
+}
+
+/** Rows spread evenly over the document, so that a table or a quotation does not decide its language alone. */
+function sampleOf(rows: readonly AnalysisRow[]): string[] {
+  const sample: string[] = [];
+  const step = Math.max(1, rows.length / limits.languageSampleRowsMax);
+  for (let index = 0; index < rows.length; index += step) sample.push(rows[Math.floor(index)]!.text);
+  return sample;
 }

@@ -2,9 +2,9 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { type Language, stemmedLanguages } from '../../src/text/languages.ts';
 import { analyseQuery, matchedWords } from '../../src/text/query.ts';
-import { readTermBlock } from '../../src/text/term-block.ts';
 import { analyseChunks } from '../../src/text/terms.ts';
 import { passages } from './passages.ts';
+import { readTermBlock } from './term-block.ts';
 
 /**
  * Words of `query` that a document of this single chunk answers, found through its term block as the engine

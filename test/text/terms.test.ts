@@ -2,10 +2,10 @@ import t from 'tap';
 import { AssertionFailure } from '../../src/base/assert.ts';
 import { limits } from '../../src/base/limits.ts';
 import { termKey } from '../../src/text/lexicon.ts';
-import { readTermBlock } from '../../src/text/term-block.ts';
 import { type AnalysisRow, analyseChunks } from '../../src/text/terms.ts';
 import { mixedText, seededChance } from '../chunking/sample-texts.ts';
 import { passages } from './passages.ts';
+import { readTermBlock } from './term-block.ts';
 
 const seed = 20261121;
 const row = (text: string, prefix = ''): AnalysisRow => ({ text, prefix });

@@ -1,25 +1,18 @@
-import { assert } from '../base/assert.ts';
-import { entryHashes, type LexiconEntry } from './lexicon.ts';
+import { assert } from '../../src/base/assert.ts';
+import { limits } from '../../src/base/limits.ts';
+import { chooseLanguage, type Language, languageOfTag, languages } from '../../src/text/languages.ts';
+import { entryHashes, Lexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
+import { scanWords } from '../../src/text/scan.ts';
+import type { AnalysedChunks, AnalysisRow } from '../../src/text/terms.ts';
 
-/**
- * A TermBlock holds the terms of a document's rows (one row = one coarse chunk), packed little endian and
- * handed to the engine as it is stored:
- *   header   u32 magic 'QTB1', u32 rowCount
- *   sizes    rowCount x u32 entryCount, padded with zeros to a multiple of 8 bytes
- *   entries  in row order, 16 bytes each: u64 termHash, u16 bodyCount, u16 prefixCount, u32 zero
- * The entries of a row ascend by unsigned termHash and are unique; counts saturate at 65,535.
- */
+/** The analysis of chunks as it was first written, in TypeScript: what native/text must equal byte for byte. */
+
 const termBlockMagic = 0x31425451;
 const wordsPerEntry = 4;
 const countMax = 0xffff;
 
-assert(
-  new Uint8Array(new Uint32Array([1]).buffer)[0] === 1,
-  'this machine is little endian, as the format is',
-);
-
 /** Collects rows and lays out the block. */
-export class TermBlockPacker {
+class TermBlockPacker {
   readonly #sizes: Uint32Array;
   readonly #row = new Occurrences();
   #words = new Uint32Array(1_024);
@@ -166,39 +159,69 @@ class Occurrences {
   }
 }
 
-export interface TermBlockEntry {
-  readonly hash: bigint;
-  readonly bodyCount: number;
-  readonly prefixCount: number;
+/** Counts for and against each language of a passage. */
+class LanguageVotes {
+  readonly #votes = new Float64Array(languages.length);
+  #words = 0;
+
+  add(stops: readonly number[]): void {
+    this.#words += 1;
+    for (const position of stops) this.#votes[position] = this.#votes[position]! + 1 / stops.length;
+  }
+
+  winner(): Language | null {
+    return chooseLanguage(this.#votes, this.#words);
+  }
 }
 
+const lexicon = new Lexicon();
+
 /**
- * The rows of a block, checked; for tests, tools and the slow path. Throws when the bytes are not a
- * TermBlock.
+ * Terms of the chunks of one document. `language` is what the document says about itself (a tag such as
+ * "de-AT"); it only decides where the words themselves leave doubt, because such declarations are often
+ * wrong.
  */
-export function readTermBlock(block: Uint8Array): TermBlockEntry[][] {
-  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
-  assert(
-    block.byteLength >= 8 && view.getUint32(0, true) === termBlockMagic,
-    'a term block starts with QTB1',
-  );
-  const rowCount = view.getUint32(4, true);
-  let offset = 8 + rowCount * 4 + (rowCount % 2) * 4;
-  assert(offset <= block.byteLength, 'a term block holds its sizes');
-  const rows: TermBlockEntry[][] = [];
-  for (let row = 0; row < rowCount; row += 1) {
-    const size = view.getUint32(8 + row * 4, true);
-    assert(offset + size * 16 <= block.byteLength, 'a term block holds its entries');
-    const entries: TermBlockEntry[] = [];
-    for (const end = offset + size * 16; offset < end; offset += 16) {
-      entries.push({
-        hash: view.getBigUint64(offset, true),
-        bodyCount: view.getUint16(offset + 8, true),
-        prefixCount: view.getUint16(offset + 10, true),
-      });
-    }
-    rows.push(entries);
+export function referenceChunks(
+  rows: readonly AnalysisRow[],
+  language: string | null = null,
+): AnalysedChunks {
+  const fallback = documentLanguage(rows) ?? languageOfTag(language);
+  const packer = new TermBlockPacker(rows.length);
+  const rowLanguages: (Language | null)[] = [];
+  let tokens = 0;
+  for (const row of rows) {
+    assert(row.text.length + row.prefix.length <= limits.analysedRowUnitsMax, 'a row is one chunk');
+    const votes = new LanguageVotes();
+    const body = scan(row.text, votes);
+    const prefix = body.length === 0 ? [] : scan(row.prefix, null);
+    const rowLanguage = body.length === 0 ? null : (votes.winner() ?? fallback);
+    rowLanguages.push(rowLanguage);
+    tokens += packer.add(body, prefix, rowLanguage === null ? -1 : languages.indexOf(rowLanguage));
   }
-  assert(offset === block.byteLength, 'a term block ends with its last entry');
-  return rows;
+  return { block: packer.finish(), languages: rowLanguages, tokens, terms: packer.entries };
+}
+
+/** Decided on rows spread evenly over the document, so that a table or a quotation does not decide alone. */
+function documentLanguage(rows: readonly AnalysisRow[]): Language | null {
+  const votes = new LanguageVotes();
+  const step = Math.max(1, rows.length / limits.languageSampleRowsMax);
+  for (let index = 0; index < rows.length; index += step) scan(rows[Math.floor(index)]!.text, votes);
+  return votes.winner();
+}
+
+function scan(text: string, votes: LanguageVotes | null): LexiconEntry[] {
+  const entries: LexiconEntry[] = [];
+  scanWords(text, {
+    word(surface) {
+      const entry = lexicon.word(surface);
+      if (entry.pieces.length === 0) return;
+      entries.push(entry);
+      votes?.add(entry.stops);
+    },
+    gram(gram) {
+      entries.push(lexicon.gram(gram));
+      votes?.add([]);
+    },
+  });
+  return entries;
 }

@@ -1,0 +1,125 @@
+#include "text/lexicon.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bridge/guarded.h"
+#include "bridge/lexicon.h"
+#include "bridge/strings.h"
+#include "bridge/values.h"
+
+namespace quarry {
+namespace {
+
+using Handle = Napi::External<text::Lexicon>;
+
+Napi::Value LexiconOpen(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto options = info[0].As<Napi::Object>();
+  const auto bound = [&](const char* name) { return static_cast<size_t>(ToUint32(options.Get(name), name)); };
+  const text::ScanLimits scan{bound("termUnitsMax"), bound("compoundRunsMax"), bound("segmenterUnitsMax")};
+  auto lexicon = std::make_unique<text::Lexicon>(text::LexiconLimits{scan, bound("entriesMax"), bound("languages")});
+  const auto handle = Handle::New(env, lexicon.get(), [](Napi::Env, text::Lexicon* owned) { delete owned; });
+  lexicon.release();
+  return handle;
+}
+
+Napi::String ToString(Napi::Env env, std::u16string_view units) {
+  return Napi::String::New(env, units.data(), units.size());
+}
+
+// What the caller knows about words, as functions of JavaScript; only for the length of one call from there.
+text::Analyser ToAnalyser(Napi::Env env, const Napi::Object& caller, size_t languages) {
+  text::Analyser analyser;
+  const auto function = [&](const char* name) { return caller.Get(name).As<Napi::Function>(); };
+  analyser.segment = [env, segment = function("segment")](std::u16string_view slice, std::vector<uint32_t>* lengths) {
+    const Napi::HandleScope scope(env);
+    const auto found = segment.Call({ToString(env, slice)}).As<Napi::Uint32Array>();
+    lengths->assign(found.Data(), found.Data() + found.ElementLength());
+    size_t total = 0;
+    for (const uint32_t length : *lengths) total += length;
+    if (total != slice.size()) throw Napi::Error::New(env, "the segments of a slice add up to it");
+  };
+  analyser.expand = [env, languages, expand = function("expand")](std::u16string_view word,
+                                                                  std::vector<uint8_t>* stops) {
+    const Napi::HandleScope scope(env);
+    const Napi::Value found = expand.Call({ToString(env, word)});
+    if (found.IsNull()) return false;
+    const auto positions = found.As<Napi::Uint8Array>();
+    stops->assign(positions.Data(), positions.Data() + positions.ElementLength());
+    const bool known =
+        std::all_of(stops->begin(), stops->end(), [&](uint8_t position) { return position < languages; });
+    if (!known) throw Napi::Error::New(env, "a language is one of those that are told apart");
+    return true;
+  };
+  analyser.hash = [env, hash = function("hash")](std::u16string_view term, bool isGram, int language,
+                                                 std::vector<uint64_t>* hashes) {
+    const Napi::HandleScope scope(env);
+    const auto position = Napi::Number::New(env, language);
+    const auto halves =
+        hash.Call({ToString(env, term), Napi::Boolean::New(env, isGram), position}).As<Napi::Uint32Array>();
+    for (size_t i = 0; i + 1 < halves.ElementLength(); i += 2) {
+      hashes->push_back(static_cast<uint64_t>(halves[i]) << 32 | halves[i + 1]);
+    }
+  };
+  analyser.choose = [env, choose = function("choose")](const std::vector<double>& votes, uint32_t words) {
+    const Napi::HandleScope scope(env);
+    auto copy = Napi::Float64Array::New(env, votes.size());
+    std::copy(votes.begin(), votes.end(), copy.Data());
+    return choose.Call({copy, Napi::Number::New(env, words)}).ToNumber().Int32Value();
+  };
+  return analyser;
+}
+
+Napi::Value LexiconAnalyse(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsExternal()) throw Napi::TypeError::New(env, "the first argument must be a lexicon");
+  text::Lexicon& lexicon = *info[0].As<Handle>().Data();
+  const auto document = info[1].As<Napi::Object>();
+  const text::Analyser analyser = ToAnalyser(env, info[2].As<Napi::Object>(), lexicon.languages());
+  const auto texts = document.Get("texts").As<Napi::Array>();
+  const auto prefixes = document.Get("prefixes").As<Napi::Array>();
+  const auto sample = document.Get("sample").As<Napi::Array>();
+  lexicon.Begin();
+  // Most rows say clearly what language they are in, so that nobody asks for that of the document.
+  std::optional<int> known;
+  const auto fallback = [&] {
+    if (known.has_value()) return *known;
+    std::vector<std::u16string> sampled(sample.Length());
+    for (uint32_t i = 0; i < sample.Length(); ++i) sampled[i] = sample.Get(i).ToString().Utf16Value();
+    known = lexicon.Language(sampled, analyser);
+    if (*known == text::kUnsure) known = document.Get("declared").ToNumber().Int32Value();
+    return *known;
+  };
+  auto languages = Napi::Int32Array::New(env, texts.Length());
+  std::u16string text;
+  std::u16string prefix;
+  for (uint32_t row = 0; row < texts.Length(); ++row) {
+    const Napi::HandleScope scope(env);
+    const std::u16string_view body = UnitsOf(env, texts.Get(row), &text);
+    languages[row] = lexicon.AddRow(body, UnitsOf(env, prefixes.Get(row), &prefix), fallback, analyser);
+  }
+  const std::vector<uint32_t> block = lexicon.Block();
+  const auto bytes = Napi::Uint8Array::New(env, block.size() * sizeof(block[0]));
+  std::memcpy(bytes.ArrayBuffer().Data(), block.data(), bytes.ByteLength());
+  const auto result = Napi::Object::New(env);
+  result.Set("block", bytes);
+  result.Set("languages", languages);
+  result.Set("tokens", Napi::Number::New(env, static_cast<double>(lexicon.occurrences())));
+  result.Set("terms", Napi::Number::New(env, static_cast<double>(lexicon.entries())));
+  return result;
+}
+
+}  // namespace
+
+void AddLexiconFunctions(Napi::Env env, Napi::Object exports) {
+  exports.Set("lexiconOpen", Napi::Function::New<Guarded<LexiconOpen>>(env, "lexiconOpen"));
+  exports.Set("lexiconAnalyse", Napi::Function::New<Guarded<LexiconAnalyse>>(env, "lexiconAnalyse"));
+}
+
+}  // namespace quarry

@@ -1,0 +1,10 @@
+// The functions of native/text's lexicon that src/addon/addon.ts declares.
+#pragma once
+
+#include <napi.h>
+
+namespace quarry {
+
+void AddLexiconFunctions(Napi::Env env, Napi::Object exports);
+
+}  // namespace quarry

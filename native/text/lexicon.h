@@ -1,0 +1,98 @@
+// The terms of a document's rows. How a spelling becomes terms is known to the caller, who is asked once for each
+// spelling; this remembers the answers, finds the words, and counts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/term_scan.h"
+
+namespace quarry::text {
+
+// Languages are positions in a list of the caller's; kUnsure is no language.
+constexpr int kUnsure = -1;
+
+struct Analyser {
+  Segment segment;
+  // Languages that have the word as a function word; false when the word has nothing to index.
+  std::function<bool(std::u16string_view word, std::vector<uint8_t>* languages)> expand;
+  // Hashes of the distinct terms of a word or gram in a text of a language.
+  std::function<void(std::u16string_view term, bool isGram, int language, std::vector<uint64_t>* hashes)> hash;
+  // The language of a passage: votes per language and the number of words.
+  std::function<int(const std::vector<double>& votes, uint32_t words)> choose;
+};
+
+struct LexiconLimits {
+  ScanLimits scan;
+  size_t entriesMax = 0;  // remembered spellings; then all are forgotten
+  size_t languages = 0;
+};
+
+// For one thread. What was analysed before changes no result.
+class Lexicon {
+ public:
+  explicit Lexicon(LexiconLimits limits);
+
+  size_t languages() const { return limits_.languages; }
+
+  // Begins a document: what is left of one that was given up is forgotten.
+  void Begin();
+
+  // The language of some texts together. May be called while a row is added.
+  int Language(const std::vector<std::u16string>& texts, const Analyser& analyser);
+
+  // Adds a row to the block. A text without words has no entries, whatever its prefix says. Returns the language the
+  // row was analysed in: that of its own words, or what `fallback` says when they leave doubt.
+  int AddRow(std::u16string_view text, std::u16string_view prefix, const std::function<int()>& fallback,
+             const Analyser& analyser);
+
+  // The rows of the document as a TermBlock (src/text/terms.ts describes it).
+  std::vector<uint32_t> Block() const;
+  // Occurrences of terms, and distinct terms summed over the rows.
+  uint64_t occurrences() const { return occurrences_; }
+  uint64_t entries() const { return block_.size() / 4; }
+
+ private:
+  struct Entry {
+    uint64_t textHash = 0;
+    std::u16string text;
+    bool isGram = false;
+    bool hasTerms = true;
+    std::vector<uint8_t> stops;
+    // Per language that was asked for: (language, hashes).
+    std::vector<std::pair<int, std::vector<uint64_t>>> hashes;
+  };
+
+  struct Votes {
+    std::vector<double> perLanguage;
+    uint32_t words = 0;
+  };
+
+  // `votes` may be null.
+  void Scan(std::u16string_view text, const Analyser& analyser, Votes* votes, std::vector<uint32_t>* found);
+  uint32_t Find(std::u16string_view text, bool isGram, const Analyser& analyser);
+  const std::vector<uint64_t>& HashesOf(uint32_t entry, int language, const Analyser& analyser);
+  uint64_t HashText(std::u16string_view text, bool isGram) const;
+  void Collect(const std::vector<uint32_t>& found, int language, const Analyser& analyser,
+               std::vector<uint64_t>* hashes);
+  void Grow();
+  void Forget();
+  void AppendCounts();
+
+  LexiconLimits limits_;
+  uint64_t seed_;
+  std::vector<Entry> all_;
+  std::vector<uint32_t> slots_;  // number of an entry + 1, or 0; open addressing
+  std::vector<uint32_t> body_;
+  std::vector<uint32_t> prefix_;
+  std::vector<uint64_t> bodyHashes_;
+  std::vector<uint64_t> prefixHashes_;
+  std::vector<uint32_t> sizes_;
+  std::vector<uint32_t> block_;
+  uint64_t occurrences_ = 0;
+};
+
+}  // namespace quarry::text

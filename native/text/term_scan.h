@@ -1,0 +1,55 @@
+// What a text consists of for the lexical analysis: words with their joints, and grams of the scripts without spaces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/unicode.h"
+
+namespace quarry::text {
+
+// `kPair`: two neighbours. `kWeakPair`: two hiragana, mostly grammar. `kAlone`: the only character of its run.
+// `kInner`: one character of a longer run, there for queries of a single character.
+enum class Role : uint8_t { kWord, kPair, kWeakPair, kAlone, kInner };
+
+struct ScanLimits {
+  size_t termUnitsMax = 0;       // of one run of letters and digits
+  size_t compoundRunsMax = 0;    // runs that joints make one word
+  size_t segmenterUnitsMax = 0;  // of one slice that is segmented
+};
+
+// Cuts a slice of Thai, Lao, Khmer or Burmese into words: their lengths in units, which add up to the slice.
+using Segment = std::function<void(std::u16string_view slice, std::vector<uint32_t>* lengths)>;
+// Receives each word as it stands in the text, and each gram in its normal form.
+using Sink = std::function<void(std::u16string_view term, Role role)>;
+
+// Walks a text once and hands over its words in order. Letters and digits of spaced scripts make words, joined by
+// single - _ . @ & and apostrophes into compounds; Han, kana and Hangul make overlapping pairs, Han characters also
+// single ones and Hangul also the first syllable of a word, because particles follow it; Thai, Lao, Khmer and Burmese
+// are segmented in short slices. Linear for any text.
+class TermScanner {
+ public:
+  TermScanner(ScanLimits limits, Segment segment) : limits_(limits), segment_(std::move(segment)) {}
+
+  void Scan(std::u16string_view text, const Sink& sink);
+
+ private:
+  size_t RunEnd(std::u16string_view text, size_t start) const;
+  size_t CompoundEnd(std::u16string_view text, size_t start) const;
+  void ScanGrams(std::u16string_view run, bool isHangul, const Sink& sink);
+  size_t ScanUnspaced(std::u16string_view text, size_t start, const Sink& sink);
+
+  ScanLimits limits_;
+  Segment segment_;
+  Characters characters_;
+  Characters lower_;
+  Characters normal_;
+  std::u16string gram_;
+  std::vector<uint32_t> lengths_;
+};
+
+}  // namespace quarry::text

@@ -1,0 +1,77 @@
+import t from 'tap';
+import { type AnalysisRow, analyseChunks } from '../../src/text/terms.ts';
+import { OddText } from './odd-text.ts';
+import { passages } from './passages.ts';
+import { referenceChunks } from './reference-terms.ts';
+
+const same = (rows: readonly AnalysisRow[], language: string | null = null): boolean => {
+  const found = analyseChunks(rows, language);
+  const wanted = referenceChunks(rows, language);
+  return (
+    Buffer.compare(found.block, wanted.block) === 0 &&
+    found.languages.join() === wanted.languages.join() &&
+    found.tokens === wanted.tokens &&
+    found.terms === wanted.terms
+  );
+};
+
+const seed = 20_261_121;
+
+t.test(`random texts have the terms that the first implementation gives them (seed ${seed})`, async (t) => {
+  const odd = new OddText(seed);
+  const differences: string[] = [];
+  for (let document = 0; document < 600; document += 1) {
+    const rows = Array.from({ length: document % 5 }, () => ({
+      text: `${odd.next()} ${odd.next()}${odd.next()}`,
+      prefix: document % 2 === 0 ? odd.next() : '',
+    }));
+    if (!same(rows, document % 3 === 0 ? 'de-AT' : null)) differences.push(JSON.stringify(rows));
+  }
+  t.same(differences, []);
+});
+
+t.test('real text of every language has the same terms, row by row and mixed', async (t) => {
+  const texts = Object.entries(passages);
+  for (const [language, text] of texts) {
+    t.ok(same([{ text, prefix: 'Title > Part' }], language), language);
+    t.ok(same([{ text: text.repeat(40), prefix: text.slice(0, 100) }]), `${language}, long`);
+  }
+  t.ok(same(texts.map(([, text]) => ({ text, prefix: text.slice(0, 60) }))));
+  t.ok(same(texts.map(([, text]) => ({ text: text.slice(0, 25), prefix: '' }))));
+});
+
+t.test('every character of the basic plane is found, joined and grouped the same', async (t) => {
+  for (let first = 0; first < 0x10000; first += 0x400) {
+    const texts = Array.from({ length: 0x400 }, (_, i) => {
+      const character = String.fromCharCode(first + i);
+      return `${character} a${character}b 1${character}2 ${character}${character}a x${character}`;
+    });
+    t.ok(same([{ text: texts.join(' \n '), prefix: '' }]), `from U+${first.toString(16)}`);
+  }
+});
+
+t.test('joints, numbers, codes and long runs are cut the same', async (t) => {
+  const text = [
+    'foo-bar_1.2 getUserName PX-4500B john.doe@example.com 1,234.5 1,2345 C++ C# c## a++b AT&T',
+    "o'neill’s rock'n'roll a.b.c.d.e.f.g.h.i.j.k 12,345,678 1,234,5678",
+    'x'.repeat(127),
+    'x'.repeat(128),
+    'x'.repeat(129),
+    `${'x'.repeat(127)}𝐀y`,
+    '東京都に住んでいます 한국어를 배워요 ｶﾀｶﾅ ㍿ 々 〆 𠮷野家',
+    'ภาษาไทยเป็นภาษาที่มีระบบเสียง'.repeat(80),
+    'ဗမာစာ ភាសាខ្មែរ ພາສາລາວ'.repeat(20),
+    'soft\u00adhyphen zero\u200dwidth \u0301alone',
+  ];
+  t.ok(same(text.map((entry) => ({ text: entry, prefix: entry.slice(0, 50) }))));
+  t.ok(same([{ text: text.join(' '), prefix: '' }]));
+});
+
+t.test('more different words than are remembered change nothing', async (t) => {
+  const words = Array.from({ length: 70_000 }, (_, i) => `w${i.toString(36)}`);
+  const rows = [0, 1, 2, 3].map((part) => ({
+    text: words.slice(part * 17_500, (part + 1) * 17_500).join(' '),
+    prefix: '',
+  }));
+  t.ok(same([...rows, ...rows]));
+});
