@@ -3,15 +3,18 @@ import { assert } from './assert.ts';
 interface Kept<V> {
   readonly value: V;
   cost: number;
+  /** Since it was kept or last spared. */
+  used: boolean;
 }
 
 /**
- * Values by key whose costs (bytes, or 1 each) together never exceed a bound: what was not used for the longest time
- * goes first. A value that costs more than the whole bound is not kept.
+ * Values by key whose costs (bytes, or 1 each) together never exceed a bound: the oldest goes first, unless it was used
+ * since its last turn, which spares it until the next. Finding a value changes no order, so it costs one look-up. A
+ * value that costs more than the whole bound is not kept.
  */
 export class BoundedCache<V> {
   readonly costMax: number;
-  /** In the order of their last use. */
+  /** In the order of their turns to go. */
   readonly #kept = new Map<string, Kept<V>>();
   #cost = 0;
 
@@ -32,8 +35,7 @@ export class BoundedCache<V> {
   get(key: string): V | undefined {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
+    kept.used = true;
     return kept.value;
   }
 
@@ -42,8 +44,8 @@ export class BoundedCache<V> {
     assert(cost >= 0, 'nothing that is kept has a negative cost');
     this.delete(key);
     if (cost > this.costMax) return;
-    this.#kept.set(key, { value, cost });
-    this.#add(cost);
+    this.#kept.set(key, { value, cost, used: false });
+    this.#add(key, cost);
   }
 
   /** The value of this key has become costlier by so much; harmless when it is not kept (any more). */
@@ -55,7 +57,7 @@ export class BoundedCache<V> {
       return;
     }
     kept.cost += cost;
-    this.#add(cost);
+    this.#add(key, cost);
   }
 
   delete(key: string): void {
@@ -69,11 +71,19 @@ export class BoundedCache<V> {
     return this.#kept.keys();
   }
 
-  #add(cost: number): void {
+  /** The value under `key` pays `cost`; if that is too much, others make room for it. */
+  #add(key: string, cost: number): void {
     this.#cost += cost;
-    for (const key of this.#kept.keys()) {
+    if (this.#cost <= this.costMax) return;
+    for (const [oldest, kept] of this.#kept) {
+      if (oldest === key || kept.used) {
+        kept.used = false;
+        this.#kept.delete(oldest);
+        this.#kept.set(oldest, kept);
+        continue;
+      }
+      this.delete(oldest);
       if (this.#cost <= this.costMax) return;
-      this.delete(key);
     }
   }
 }
