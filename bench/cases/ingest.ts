@@ -8,7 +8,7 @@ import { type QuarryServer, startQuarry } from '../harness/quarry-server.ts';
 import { questionTarget } from '../harness/questions.ts';
 import { interleaved } from '../harness/rounds.ts';
 import { ratioOf, spreadOf } from '../harness/statistics.ts';
-import type { Figure, Findings } from '../report/findings.ts';
+import type { Figure, Findings, Table } from '../report/findings.ts';
 
 const modes = ['ingest alone', 'searching alone', 'both'] as const;
 type Mode = (typeof modes)[number];
@@ -150,64 +150,30 @@ class Adding {
   }
 }
 
-function findingsOf(rounds: ReadonlyMap<Mode, readonly Round[]>, { options }: BenchContext): Findings {
-  const of = (mode: Mode, which: (round: Round) => number | null) => (rounds.get(mode) ?? []).map(which);
-  const median = (values: readonly (number | null)[]) => spreadOf(values)?.median ?? null;
-  const p99 = ({ p99Ms }: Round) => p99Ms;
-  const times = ratioOf(of('both', p99), of('searching alone', p99))?.median ?? null;
-  const alone = median(of('ingest alone', ({ ingestMbPerSecond }) => ingestMbPerSecond));
-  const column = (key: string, heading: string, unit: string | null, digits: number) => ({
-    ...{ key, heading, unit, digits },
-  });
-  const verdict = (kept: boolean | null) => (kept === null ? 'not measured' : kept ? 'reached' : 'MISSED');
+type Rounds = ReadonlyMap<Mode, readonly Round[]>;
+
+const column = (key: string, heading: string, unit: string | null, digits: number) => ({
+  ...{ key, heading, unit, digits },
+});
+const p99 = ({ p99Ms }: Round) => p99Ms;
+
+function of(rounds: Rounds, mode: Mode, which: (round: Round) => number | null): (number | null)[] {
+  return (rounds.get(mode) ?? []).map(which);
+}
+
+function median(rounds: Rounds, mode: Mode, which: (round: Round) => number | null): number | null {
+  return spreadOf(of(rounds, mode, which))?.median ?? null;
+}
+
+function findingsOf(rounds: Rounds, { options }: BenchContext): Findings {
+  const rate = options.rates[0] ?? 100;
   return {
     title: 'Ingest of text over HTTP, and searching meanwhile',
     method: [
       `A server with default settings holds ${Math.max(...options.documents)} generated documents of about ${options.wordsPerDocument} words. Text is added in requests of 64 documents, four at a time, each answered when its documents can be found; the client makes the texts in the same process that counts.`,
-      `Searching: open loop at ${options.rates[0] ?? 100} requests/s; a latency counts from the moment its request was due. Each of ${options.rounds} rounds measures ingest alone, searching alone and both, ${options.seconds} s each, in a random order, with a rest between them.`,
+      `Searching: open loop at ${rate} requests/s; a latency counts from the moment its request was due. Each of ${options.rounds} rounds measures ingest alone, searching alone and both, ${options.seconds} s each, in a random order, with a rest between them.`,
     ],
-    tables: [
-      {
-        title: 'Reached and wanted',
-        columns: [
-          column('what', 'what', null, 0),
-          column('reached', 'reached', null, 2),
-          column('wanted', 'wanted', null, 0),
-          column('verdict', 'verdict', null, 0),
-        ],
-        rows: [
-          {
-            what: 'text that becomes searchable, MB per second',
-            reached: alone,
-            wanted: `>= ${wanted.mbPerSecond}`,
-            verdict: verdict(alone === null ? null : alone >= wanted.mbPerSecond),
-          },
-          {
-            what: 'p99 of a search while documents go in, against idle',
-            reached: times,
-            wanted: `<= ${wanted.p99Times}`,
-            verdict: verdict(times === null ? null : times <= wanted.p99Times),
-          },
-        ],
-      },
-      {
-        title: 'By what runs at the same time',
-        columns: [
-          column('mode', 'mode', null, 0),
-          column('ingest', 'ingest', 'MB/s of text', 2),
-          column('cpu', 'server CPU', 'ms per MB', 0),
-          column('p50', 'search p50', 'ms', 2),
-          column('p99', 'search p99', 'ms', 2),
-        ],
-        rows: modes.map((mode) => ({
-          mode,
-          ingest: median(of(mode, ({ ingestMbPerSecond }) => ingestMbPerSecond)),
-          cpu: median(of(mode, ({ cpuMsPerMb }) => cpuMsPerMb)),
-          p50: median(of(mode, ({ p50Ms }) => p50Ms)),
-          p99: median(of(mode, p99)),
-        })),
-      },
-    ],
+    tables: [promises(rounds), byMode(rounds)],
     charts: [
       {
         kind: 'bars',
@@ -215,7 +181,7 @@ function findingsOf(rounds: ReadonlyMap<Mode, readonly Round[]>, { options }: Be
         yLabel: 'ms',
         bars: (['searching alone', 'both'] as const).map((mode) => ({
           name: mode,
-          value: median(of(mode, p99)),
+          value: median(rounds, mode, p99),
         })),
       },
     ],
@@ -228,7 +194,56 @@ function findingsOf(rounds: ReadonlyMap<Mode, readonly Round[]>, { options }: Be
   };
 }
 
-function figuresOf(rounds: ReadonlyMap<Mode, readonly Round[]>): Figure[] {
+function promises(rounds: Rounds): Table {
+  const alone = median(rounds, 'ingest alone', ({ ingestMbPerSecond }) => ingestMbPerSecond);
+  const times = ratioOf(of(rounds, 'both', p99), of(rounds, 'searching alone', p99))?.median ?? null;
+  const verdict = (kept: boolean | null) => (kept === null ? 'not measured' : kept ? 'reached' : 'MISSED');
+  return {
+    title: 'Reached and wanted',
+    columns: [
+      column('what', 'what', null, 0),
+      column('reached', 'reached', null, 2),
+      column('wanted', 'wanted', null, 0),
+      column('verdict', 'verdict', null, 0),
+    ],
+    rows: [
+      {
+        what: 'text that becomes searchable, MB per second',
+        reached: alone,
+        wanted: `>= ${wanted.mbPerSecond}`,
+        verdict: verdict(alone === null ? null : alone >= wanted.mbPerSecond),
+      },
+      {
+        what: 'p99 of a search while documents go in, against idle',
+        reached: times,
+        wanted: `<= ${wanted.p99Times}`,
+        verdict: verdict(times === null ? null : times <= wanted.p99Times),
+      },
+    ],
+  };
+}
+
+function byMode(rounds: Rounds): Table {
+  return {
+    title: 'By what runs at the same time',
+    columns: [
+      column('mode', 'mode', null, 0),
+      column('ingest', 'ingest', 'MB/s of text', 2),
+      column('cpu', 'server CPU', 'ms per MB', 0),
+      column('p50', 'search p50', 'ms', 2),
+      column('p99', 'search p99', 'ms', 2),
+    ],
+    rows: modes.map((mode) => ({
+      mode,
+      ingest: median(rounds, mode, ({ ingestMbPerSecond }) => ingestMbPerSecond),
+      cpu: median(rounds, mode, ({ cpuMsPerMb }) => cpuMsPerMb),
+      p50: median(rounds, mode, ({ p50Ms }) => p50Ms),
+      p99: median(rounds, mode, p99),
+    })),
+  };
+}
+
+function figuresOf(rounds: Rounds): Figure[] {
   const figure = (mode: Mode, what: keyof Round, unit: string, better: Figure['better']): Figure[] => {
     const all = rounds.get(mode) ?? [];
     const values = all.flatMap((round) => round[what] ?? []);

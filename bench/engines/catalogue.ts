@@ -1,7 +1,21 @@
+import { chroma } from './chroma.ts';
 import { hnswlibNative } from './hnswlib-native.ts';
 import { hnswlibNode } from './hnswlib-node.ts';
+import { lancedb } from './lancedb.ts';
+import { pgvector } from './pgvector.ts';
 import { quarry } from './quarry.ts';
+import { sqliteVec } from './sqlite-vec.ts';
+import { usearch } from './usearch.ts';
 import type { EngineKind } from './vector-engine.ts';
 
 /** Every engine the case `engine` knows, ours first. */
-export const engineKinds: readonly EngineKind[] = [quarry, hnswlibNode, hnswlibNative];
+export const engineKinds: readonly EngineKind[] = [
+  quarry,
+  hnswlibNode,
+  hnswlibNative,
+  usearch,
+  sqliteVec,
+  lancedb,
+  chroma,
+  pgvector,
+];

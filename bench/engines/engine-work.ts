@@ -139,6 +139,8 @@ export class EngineWork {
     const latencies = new LatencyHistogram();
     let searches = 0;
     let replaced = 0;
+    // Some engines change their effort slowly, by loading themselves again: that is no part of a search.
+    await this.#search(task, this.#asked++);
     const clock = startClock(this.#engine.serverPid);
     const until = performance.now() + task.ms;
     const goesOn = () => performance.now() < until || searches < task.searchesLeast;

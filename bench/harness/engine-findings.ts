@@ -9,7 +9,7 @@ import type { BenchOptions } from './options.ts';
 export function engineFindings(measurement: EngineMeasurement, options: BenchOptions): Findings {
   const { set, engines } = measurement;
   return {
-    title: `Vector search over ${figure(set.rows, 0)} vectors of ${set.dimensions} dimensions (${options.difficulty})`,
+    title: `Vector search over ${figure(set.rows, 0)} vectors of ${set.dimensions} dimensions${options.vectorsFile === null ? ` (${options.difficulty})` : ''}`,
     method: methodOf(measurement, options),
     tables: [
       promiseTable(engines),

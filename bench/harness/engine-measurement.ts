@@ -5,8 +5,8 @@ import { present } from '../../src/base/assert.ts';
 import { engineKinds } from '../engines/catalogue.ts';
 import { EngineProcess } from '../engines/engine-process.ts';
 import type { Built, Measured, Opened, Spent } from '../engines/engine-work.ts';
+import { quarry as ownEngine } from '../engines/quarry.ts';
 import type { EngineKind } from '../engines/vector-engine.ts';
-import { PeerMissing } from '../peers/peer-packages.ts';
 import { filters } from '../vectors/tags.ts';
 import { prepareVectorSet, type VectorSet } from '../vectors/vector-set.ts';
 import type { BenchContext } from './bench-case.ts';
@@ -92,16 +92,11 @@ export async function measureEngines(context: BenchContext): Promise<EngineMeasu
   try {
     for (const kind of chosenKinds(options.engines)) {
       context.signal.throwIfAborted();
-      try {
-        kind.version();
-      } catch (error) {
-        if (!(error instanceof PeerMissing)) throw error;
-        missing.push({ name: kind.name, reason: error.message });
-        continue;
-      }
-      running.push(await start(kind, set, join(root, String(running.length)), context));
+      const directory = join(root, kind.name.replaceAll(/\W/g, '-'));
+      const engine = await startOrExplain(kind, set, directory, context);
+      if (typeof engine === 'string') missing.push({ name: kind.name, reason: engine });
+      else running.push(engine);
     }
-    for (const engine of running) await tune(engine, context);
     const rounds = await measureRounds(running, context);
     const engines: MeasuredEngine[] = [];
     for (const engine of running) {
@@ -122,6 +117,28 @@ function chosenKinds(names: readonly string[] | null): readonly EngineKind[] {
     const known = engineKinds.map(({ name }) => name).join(', ');
     throw new UsageFailure(`There is no engine "${wanted}". Engines: ${known}.`);
   });
+}
+
+/** The engine, built and tuned, or why there is none. Of a peer any failure is a finding; our own ends the run. */
+async function startOrExplain(
+  kind: EngineKind,
+  set: VectorSet,
+  directory: string,
+  context: BenchContext,
+): Promise<Running | string> {
+  let engine: Running | null = null;
+  try {
+    kind.version();
+    engine = await start(kind, set, directory, context);
+    await tune(engine, context);
+    return engine;
+  } catch (error) {
+    await engine?.process.end();
+    if (kind === ownEngine || context.signal.aborted) throw error;
+    const [reason = ''] = (error as Error).message.split('\n');
+    context.progress.note(`${kind.name}: not measured. ${reason}`);
+    return reason;
+  }
 }
 
 async function start(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import type { Report } from '../../bench/report/findings.ts';
+import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
 
 // The machine may be busy with other tests.
 t.setTimeout(200_000);
@@ -124,3 +125,22 @@ t.test('the case "engine" finds what exact search finds, and so do its peers', a
   for (const { engine, filter, recall } of filtered)
     t.ok(Number(recall) > 0.9, `${engine}, ${filter}: ${recall}`);
 });
+
+t.test(
+  'vectors of your own are measured, the last ones held out as questions, and a peer that is not there is named',
+  async (t) => {
+    const folder = t.testdir();
+    const own = join(folder, 'own.npy');
+    const [rows, dimensions] = [300, 12];
+    const values = Float32Array.from({ length: rows * dimensions }, (_, i) => Math.sin(i * i) + 2);
+    await writeVectorFile(own, { rows, dimensions }, [values]);
+    const small = '--seconds 0.02 --rounds 1 --questions 20 --engines quarry,pgvector'.split(' ');
+    const ended = await run(['engine', '--vectors-file', own, '--out', folder, ...small]);
+    t.equal(ended.code, 0, ended.err);
+    const report = JSON.parse(await readFile(join(folder, 'engine.json'), 'utf8')) as Report;
+    t.match(report.title, /280 vectors of 12 dimensions/);
+    t.match(report.notes.join('\n'), /NOT MEASURED: pgvector/);
+    const found = report.tables.find(({ title }) => title === 'Searches at recall 0.95')?.rows[0];
+    t.ok(Number(found?.recall) >= 0.95, `rows that are not of length 1 are scaled: recall ${found?.recall}`);
+  },
+);

@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { peerFolder, peerVersion, requirePeer } from '../peers/peer-packages.ts';
+import { type Filter, filters } from '../vectors/tags.ts';
+import {
+  type EngineKind,
+  type EngineOptions,
+  type EngineSearch,
+  graphParameters,
+  type VectorEngine,
+} from './vector-engine.ts';
+
+/** The part of Chroma's client that is used. */
+interface Collection {
+  add(rows: { ids: string[]; embeddings: number[][]; metadatas: Record<string, boolean>[] }): Promise<void>;
+  query(options: {
+    queryEmbeddings: (readonly number[])[];
+    nResults: number;
+    where?: Record<string, boolean>;
+    include: readonly [];
+  }): Promise<{ readonly ids: readonly (readonly string[])[] }>;
+  modify(options: { configuration: { hnsw: { ef_search: number } } }): Promise<void>;
+}
+interface ChromaClient {
+  heartbeat(): Promise<number>;
+  createCollection(options: object): Promise<Collection>;
+  getCollection(options: object): Promise<Collection>;
+}
+interface Chroma {
+  ChromaClient: new (options: { host: string; port: number; ssl: boolean }) => ChromaClient;
+}
+
+const collectionName = 'rows';
+/** Chroma asks for one; the vectors are there already. */
+const embeddingFunction = { generate: () => Promise.reject(new Error('The bench brings its own vectors.')) };
+const batchRows = 1_000;
+const startMsMax = 60_000;
+
+/** Chroma's server in a process of its own, asked through its client over HTTP; the CPU time is the server's. */
+export const chroma: EngineKind = {
+  name: 'chroma',
+  efforts: { least: 10, most: 2_000 },
+  filters: true,
+  synchronous: false,
+  version: () => `${peerVersion('chromadb')}, its server`,
+  open: (options) => ChromaEngine.open(options),
+};
+
+class ChromaEngine implements VectorEngine {
+  readonly replace = null;
+  readonly serverPid: number;
+  readonly #server: ReturnType<typeof spawn>;
+  readonly #collection: Collection;
+  readonly #dimensions: number;
+  #effort: number | null = null;
+
+  static async open({ directory, dimensions, load }: EngineOptions): Promise<ChromaEngine> {
+    const port = await freePort();
+    const program = join(peerFolder('chromadb'), 'dist', 'cli.mjs');
+    const words = ['run', '--path', directory, '--host', '127.0.0.1', '--port', String(port)];
+    const server = spawn(process.execPath, [program, ...words], { stdio: 'ignore' });
+    // However this process ends, the server does not outlive it.
+    process.once('exit', () => server.kill('SIGKILL'));
+    const { ChromaClient } = requirePeer('chromadb') as Chroma;
+    const client = new ChromaClient({ host: '127.0.0.1', port, ssl: false });
+    await untilAlive(client, server);
+    const name = { name: collectionName, embeddingFunction };
+    const hnsw = {
+      space: 'cosine',
+      max_neighbors: graphParameters.connections,
+      ef_construction: graphParameters.buildEffort,
+    };
+    const collection = load
+      ? await client.getCollection(name)
+      : await client.createCollection({ ...name, configuration: { hnsw } });
+    return new ChromaEngine(server, collection, dimensions);
+  }
+
+  private constructor(server: ReturnType<typeof spawn>, collection: Collection, dimensions: number) {
+    this.#server = server;
+    this.serverPid = server.pid!;
+    this.#collection = collection;
+    this.#dimensions = dimensions;
+  }
+
+  async add(first: number, vectors: Float32Array, tags: Uint8Array): Promise<void> {
+    for (let start = 0; start < tags.length; start += batchRows) {
+      const rows = Array.from({ length: Math.min(batchRows, tags.length - start) }, (_, i) => start + i);
+      await this.#collection.add({
+        ids: rows.map((row) => String(first + row)),
+        embeddings: rows.map((row) =>
+          Array.from(vectors.subarray(row * this.#dimensions, (row + 1) * this.#dimensions)),
+        ),
+        metadatas: rows.map((row) =>
+          Object.fromEntries(
+            filters.map((filter) => [nameOf(filter), ((tags[row]! >> filter.bit) & 1) === 1] as const),
+          ),
+        ),
+      });
+    }
+  }
+
+  /** The first search waits for what is still to be indexed. */
+  async finish(): Promise<void> {
+    await this.#collection.query({
+      queryEmbeddings: [new Array(this.#dimensions).fill(1 / Math.sqrt(this.#dimensions))],
+      nResults: 1,
+      include: [],
+    });
+  }
+
+  async search({ question, count, effort, filter }: EngineSearch): Promise<ArrayLike<number>> {
+    if (effort !== this.#effort) {
+      this.#effort = effort;
+      await this.#collection.modify({ configuration: { hnsw: { ef_search: effort } } });
+    }
+    const { ids } = await this.#collection.query({
+      queryEmbeddings: [question.numbers],
+      nResults: count,
+      ...(filter === null ? {} : { where: { [nameOf(filter)]: true } }),
+      include: [],
+    });
+    return (ids[0] ?? []).map(Number);
+  }
+
+  /** A collection is always saved. */
+  readonly save = async (): Promise<void> => {};
+
+  bytesByPart(): null {
+    return null;
+  }
+
+  async close(): Promise<void> {
+    const ended = once(this.#server, 'exit');
+    this.#server.kill('SIGTERM');
+    await ended;
+  }
+}
+
+function nameOf({ bit }: Filter): string {
+  return `tag${bit}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('There is no free port.');
+  return address.port;
+}
+
+async function untilAlive(client: ChromaClient, server: ReturnType<typeof spawn>): Promise<void> {
+  const until = performance.now() + startMsMax;
+  for (;;) {
+    try {
+      await client.heartbeat();
+      return;
+    } catch (error) {
+      if (server.exitCode !== null) throw new Error(`Chroma's server ended with ${server.exitCode}.`);
+      if (performance.now() > until) throw error;
+      await sleep(100);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { peerVersion, requirePeer } from '../peers/peer-packages.ts';
+import {
+  type EngineKind,
+  type EngineOptions,
+  type EngineSearch,
+  graphParameters,
+  type VectorEngine,
+} from './vector-engine.ts';
+
+/** The part of usearch that is used. */
+interface UsearchIndex {
+  add(keys: BigUint64Array, vectors: Float32Array, threads: number): void;
+  search(vector: Float32Array, count: number, threads: number): { readonly keys: BigUint64Array };
+  save(path: string): void;
+  load(path: string): void;
+}
+interface Usearch {
+  Index: new (options: {
+    dimensions: number;
+    metric: 'ip';
+    quantization: 'f32';
+    connectivity: number;
+    expansion_add: number;
+    expansion_search: number;
+    multi: false;
+  }) => UsearchIndex;
+}
+
+/** usearch with 32-bit floats. Its JavaScript binding offers no filter. */
+export const usearch: EngineKind = {
+  name: 'usearch',
+  efforts: { least: 10, most: 4_096 },
+  filters: false,
+  synchronous: true,
+  version: () => peerVersion('usearch'),
+  open: async (options) => new UsearchEngine(options),
+};
+
+const effortAtFirst = 64;
+
+class UsearchEngine implements VectorEngine {
+  readonly serverPid = null;
+  readonly replace = null;
+  readonly #dimensions: number;
+  readonly #path: string;
+  #index: UsearchIndex;
+  #effort = effortAtFirst;
+
+  constructor({ dimensions, directory, load }: EngineOptions) {
+    this.#dimensions = dimensions;
+    this.#path = join(directory, 'usearch.index');
+    this.#index = this.#open(effortAtFirst, load);
+  }
+
+  async add(first: number, vectors: Float32Array, tags: Uint8Array): Promise<void> {
+    this.#index.add(
+      BigUint64Array.from(tags, (_, i) => BigInt(first + i)),
+      vectors,
+      1,
+    );
+  }
+
+  /** The effort of a search is fixed when an index is opened, so it is kept in a file to be opened with each. */
+  async finish(): Promise<void> {
+    this.#index.save(this.#path);
+  }
+
+  search({ question, count, effort }: EngineSearch): ArrayLike<number> {
+    if (effort !== this.#effort) {
+      this.#index = this.#open(effort, true);
+      this.#effort = effort;
+    }
+    return Array.from(this.#index.search(question.vector, count, 1).keys, Number);
+  }
+
+  readonly save = async (): Promise<void> => this.#index.save(this.#path);
+
+  bytesByPart(): null {
+    return null;
+  }
+
+  async close(): Promise<void> {}
+
+  #open(effort: number, load: boolean): UsearchIndex {
+    const { Index } = requirePeer('usearch') as Usearch;
+    const index = new Index({
+      ...{ dimensions: this.#dimensions, metric: 'ip', quantization: 'f32', multi: false },
+      connectivity: graphParameters.connections,
+      expansion_add: graphParameters.buildEffort,
+      expansion_search: effort,
+    });
+    if (load) index.load(this.#path);
+    return index;
+  }
+}
