@@ -37,7 +37,7 @@ class CodeArray {
   // Calls visit(near) for each of `rows`, which may lie anywhere: codes are fetched ahead.
   template <class Visit>
   void Compare(const CodeView& query, const std::vector<uint32_t>& rows, const Visit& visit) const {
-    constexpr size_t kAhead = 4;
+    constexpr size_t kAhead = 16;
     for (size_t i = 0; i < std::min(kAhead, rows.size()); i++) Prefetch(rows[i]);
     for (size_t i = 0; i < rows.size(); i++) {
       if (i + kAhead < rows.size()) Prefetch(rows[i + kAhead]);

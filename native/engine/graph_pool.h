@@ -51,8 +51,6 @@ class GraphPool {
     *row = entries_[next_++].mark >> 2;
     return true;
   }
-  // The row that Next would hand out if nothing is added, or one that it handed out.
-  uint32_t Upcoming() const { return entries_[next_ < entries_.size() ? next_ : entries_.size() - 1].mark >> 2; }
 
   uint32_t accepted() const { return accepted_; }
   size_t size() const { return entries_.size(); }

@@ -90,10 +90,11 @@ Graph::Outcome Graph::Walk(const Query& query, GraphScratch* scratch, const Coll
   Counter counter(query.distancesMax);
   Outcome outcome = Outcome::kDone;
   for (uint32_t row; pool.Next(&row);) {
-    PrefetchLinks(pool.Upcoming());
     collect(row);
     codes_.Compare(query.view, scratch->unseen, [&](Near near) {
-      if (pool.Wants(near.score)) pool.Add(near, accept(near.row));
+      if (!pool.Wants(near.score)) return;
+      pool.Add(near, accept(near.row));
+      PrefetchLinks(near.row);
     });
     if (counter.Spend(scratch->unseen.size(), stop, &outcome)) return outcome;
   }
