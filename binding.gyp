@@ -55,6 +55,7 @@
         'native/engine/collection.cc',
         'native/engine/file.cc',
         'native/engine/filter.cc',
+        'native/engine/filter_rows.cc',
         'native/engine/graph.cc',
         'native/engine/kernels.cc',
         'native/engine/kernels_neon.cc',

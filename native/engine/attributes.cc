@@ -1,5 +1,6 @@
 #include "engine/attributes.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -47,12 +48,12 @@ void SlotSet::Add(uint32_t slot) {
   bits_[slot >> 6] |= uint64_t{1} << (slot & 63);
 }
 
-void SlotSet::AddTo(Bitset* target) const {
-  for (const uint32_t slot : list_) {
-    if (slot >= target->size()) break;
-    target->Add(slot);
+void SlotSet::AddTo(uint32_t from, Bitset* target) const {
+  for (auto slot = std::lower_bound(list_.begin(), list_.end(), from); slot != list_.end(); ++slot) {
+    if (*slot - from >= target->size()) break;
+    target->Add(*slot - from);
   }
-  if (!bits_.empty()) target->OrWords(bits_);
+  if (!bits_.empty()) target->OrWords(bits_, from / 64);
 }
 
 void AttributeIndex::Add(uint32_t slot, const Attributes& attributes) {
@@ -75,7 +76,7 @@ void AttributeIndex::AddLocked(uint32_t slot, std::string_view name, std::string
   entry->second.Add(slot);
 }
 
-void AttributeIndex::Collect(const FilterStep& step, Bitset* matches) const {
+void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matches) const {
   const auto found = columns_.find(step.attribute);
   if (found == columns_.end()) return;
   const Column& column = found->second;
@@ -89,7 +90,7 @@ void AttributeIndex::Collect(const FilterStep& step, Bitset* matches) const {
     case FilterOperator::kIn:
     case FilterOperator::kNotIn:
       for (const auto& value : step.values) {
-        if (const auto entry = column.find(value); entry != column.end()) entry->second.AddTo(matches);
+        if (const auto entry = column.find(value); entry != column.end()) entry->second.AddTo(from, matches);
       }
       return;
     case FilterOperator::kGreater: first = column.upper_bound(step.values.front()); break;
@@ -97,27 +98,38 @@ void AttributeIndex::Collect(const FilterStep& step, Bitset* matches) const {
     case FilterOperator::kLess: last = column.lower_bound(step.values.front()); break;
     case FilterOperator::kLessOrEqual: last = column.upper_bound(step.values.front()); break;
   }
-  for (; first != last; ++first) first->second.AddTo(matches);
+  for (; first != last; ++first) first->second.AddTo(from, matches);
+}
+
+Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots) const {
+  Bitset matches(slots - from);
+  Collect(step, from, &matches);
+  if (step.op == FilterOperator::kNotEqual || step.op == FilterOperator::kNotIn) matches.Invert();
+  return matches;
+}
+
+Bitset AttributeIndex::Compare(const FilterStep& step, uint32_t from, uint32_t slots) const {
+  const std::shared_lock lock(mutex_);
+  return CompareLocked(step, from, slots);
 }
 
 Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots) const {
   const std::shared_lock lock(mutex_);
   std::vector<Bitset> stack;
   for (const FilterStep& step : filter.steps()) {
+    if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
+      stack.push_back(CompareLocked(step, 0, slots));
+      continue;
+    }
     Bitset result(slots);
-    if (step.op == FilterOperator::kAnd || step.op == FilterOperator::kOr) {
-      if (step.op == FilterOperator::kAnd) result.Invert();
-      for (uint32_t i = 0; i < step.arity; i++) {
-        if (step.op == FilterOperator::kAnd) {
-          result.And(stack.back());
-        } else {
-          result.Or(stack.back());
-        }
-        stack.pop_back();
+    if (step.op == FilterOperator::kAnd) result.Invert();
+    for (uint32_t i = 0; i < step.arity; i++) {
+      if (step.op == FilterOperator::kAnd) {
+        result.And(stack.back());
+      } else {
+        result.Or(stack.back());
       }
-    } else {
-      Collect(step, &result);
-      if (step.op == FilterOperator::kNotEqual || step.op == FilterOperator::kNotIn) result.Invert();
+      stack.pop_back();
     }
     stack.push_back(std::move(result));
   }

@@ -26,13 +26,13 @@ using Attributes = std::vector<Attribute>;
 Status ParseAttributes(const uint8_t* bytes, size_t length, Attributes* attributes);
 
 // A set of document slots that only grows: a sorted list while it is sparse, bits once the list would be larger.
-// This is the cached bitset of a (attribute, value) pair; nothing ever has to invalidate it.
+// Nothing ever has to invalidate it.
 class SlotSet {
  public:
   // `slot` is not below any slot added before.
   void Add(uint32_t slot);
-  // Adds every member below target->size() to `target`.
-  void AddTo(Bitset* target) const;
+  // Adds every member in [from, from + target->size()) to `target`, less `from`, which is a multiple of 64.
+  void AddTo(uint32_t from, Bitset* target) const;
   template <class Visit>
   void ForEach(Visit visit) const {
     for (const uint32_t slot : list_) visit(slot);
@@ -55,6 +55,8 @@ class AttributeIndex {
   void Add(uint32_t slot, const Attributes& attributes);
   void AddValue(uint32_t slot, std::string_view name, std::string_view value);
 
+  // The slots in [from, slots) that match the comparison or membership, less `from`, which is a multiple of 64.
+  Bitset Compare(const FilterStep& step, uint32_t from, uint32_t slots) const;
   // The slots in [0, slots) that match.
   Bitset Evaluate(const FilterProgram& filter, uint32_t slots) const;
 
@@ -74,8 +76,10 @@ class AttributeIndex {
   using Column = std::map<std::string, SlotSet, std::less<>>;
 
   void AddLocked(uint32_t slot, std::string_view name, std::string_view value);
+  // Compare, holding mutex_ for reading.
+  Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots) const;
   // Adds the slots of `step`, taken without its negation, to `matches`. Holds mutex_ for reading.
-  void Collect(const FilterStep& step, Bitset* matches) const;
+  void Collect(const FilterStep& step, uint32_t from, Bitset* matches) const;
 
   mutable std::shared_mutex mutex_;
   std::map<std::string, Column, std::less<>> columns_;  // guarded by mutex_

@@ -45,21 +45,28 @@ class Bitset {
     words_.assign((size + 63) / 64, 0);
   }
 
-  // Both sets have the same size.
+  // Makes the set at least that large; keeps its members.
+  void Grow(size_t size) {
+    if (size <= size_) return;
+    size_ = size;
+    words_.resize((size + 63) / 64);
+  }
+  const std::vector<uint64_t>& words() const { return words_; }
+
+  // Of the other set, what lies below size() counts.
   void And(const Bitset& other) {
-    for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.words_[i];
+    for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.Word(i);
   }
-  void Or(const Bitset& other) {
-    for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.words_[i];
-  }
+  void Or(const Bitset& other) { OrWords(other.words_); }
   void Invert() {
     for (uint64_t& word : words_) word = ~word;
     CutTail();
   }
-  // Adds the members of a set of any size that lie below size().
-  void OrWords(const std::vector<uint64_t>& words) {
-    const size_t common = words.size() < words_.size() ? words.size() : words_.size();
-    for (size_t i = 0; i < common; i++) words_[i] |= words[i];
+  // Adds the members of a set of any size that lie in [64 * from, 64 * from + size()), less 64 * from.
+  void OrWords(const std::vector<uint64_t>& words, size_t from = 0) {
+    const size_t left = words.size() < from ? 0 : words.size() - from;
+    const size_t common = left < words_.size() ? left : words_.size();
+    for (size_t i = 0; i < common; i++) words_[i] |= words[from + i];
     CutTail();
   }
 

@@ -91,6 +91,7 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
     document.bodyLength += bodyLength;
   }
   attributes_.Add(slot, input.attributes);
+  filledSlots_.store(slot + 1, std::memory_order_release);
 }
 
 void Shard::MarkReady(uint32_t slot) {
@@ -214,6 +215,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
       if (from < slots && slotMap[from] != kNoRow) attributes_.AddValue(slotMap[from], name, value);
     });
   });
+  filledSlots_.store(Slots(), std::memory_order_release);
   GraphScratch scratch;
   for (uint32_t row = 0, rows = Rows(); row < rows; row++) {
     if (stop()) return false;
@@ -253,6 +255,7 @@ void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origin
 
 void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {
   const uint32_t slot = AddSlot(version, rowCount);
+  filledSlots_.store(slot + 1, std::memory_order_release);
   DocumentSlot& document = documents_[slot];
   if (!live) {
     Bury(slot, 0);
@@ -290,7 +293,7 @@ Shard::Memory Shard::MemoryBytes() const {
   memory.vectors = vectors_.BytesOf(rows) + codes_.BytesOf(rows);
   memory.graph = graph_.Bytes(static_cast<uint32_t>(rows));
   memory.postings = postings_.Bytes();
-  memory.attributes = attributes_.Bytes();
+  memory.attributes = attributes_.Bytes() + filterRows_.Bytes();
   memory.documents = documents_.BytesOf(slots) + facts_.BytesOf(rows) + rows / 8 + slots * kVersionBytes;
   return memory;
 }

@@ -14,6 +14,7 @@
 
 #include "engine/attributes.h"
 #include "engine/block_array.h"
+#include "engine/filter_rows.h"
 #include "engine/graph.h"
 #include "engine/postings.h"
 #include "engine/row_counts.h"
@@ -81,6 +82,10 @@ class Shard {
   // What is remembered of counted words; any thread.
   RowCounts& rowCounts() const { return rowCounts_; }
   const AttributeIndex& attributes() const { return attributes_; }
+  // What is remembered of filters; any thread.
+  FilterRows& filterRows() const { return filterRows_; }
+  // Slots whose attributes are complete: all that are visible by now, and possibly more.
+  uint32_t FilledSlots() const { return filledSlots_.load(std::memory_order_acquire); }
 
   bool SlotVisible(uint32_t slot, uint64_t epoch) const {
     const DocumentSlot& document = documents_[slot];
@@ -171,8 +176,10 @@ class Shard {
   Postings postings_;
   AttributeIndex attributes_;
   mutable RowCounts rowCounts_;
+  mutable FilterRows filterRows_;
   std::atomic<uint32_t> rows_{0};
   std::atomic<uint32_t> slots_{0};
+  std::atomic<uint32_t> filledSlots_{0};
   std::atomic<uint64_t> lastEpoch_{0};
   std::atomic<uint64_t> deadRows_{0};
   std::atomic<uint64_t> deadDocuments_{0};

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 
 #include "engine/bitset.h"
+#include "engine/filter_rows.h"
 #include "engine/ranking.h"
 #include "engine/search_request.h"
 #include "engine/shard.h"
@@ -22,29 +23,20 @@ class ShardView {
 
   uint32_t number() const { return number_; }
   const Shard& shard() const { return shard_; }
-  bool filtered() const { return filtered_.has_value(); }
-  // Visible rows that match the filter. Only when there is one.
-  const Bitset& Matching() const { return filtered_->rows; }
-  // Rows that may be in the answer: those that match, or without a filter all, dead ones too.
-  uint64_t Candidates() const { return filtered() ? filtered_->count : shard_.Rows(); }
+  bool filtered() const { return matching_ != nullptr; }
+  // Rows that match the filter, among them all visible ones that do. Only when there is a filter.
+  const Bitset& Matching() const { return matching_->rows; }
+  // How many rows match, or without a filter exist, dead ones too.
+  uint64_t Candidates() const { return filtered() ? matching_->count : shard_.Rows(); }
 
   bool Visible(uint32_t row) const { return shard_.RowVisible(row, epoch_); }
-  // For a visible row: whether it matches the filter.
-  bool Matches(uint32_t row) const { return !filtered() || filtered_->rows.Has(row); }
   Scored Identify(uint32_t row, float score) const { return quarry::Identify(shard_, number_, row, score); }
 
  private:
-  struct FilteredRows {
-    Bitset rows;
-    uint64_t count = 0;
-  };
-
-  void EvaluateFilter(const FilterProgram& filter);
-
   const uint32_t number_;
   const Shard& shard_;
   const uint64_t epoch_;
-  std::optional<FilteredRows> filtered_;
+  std::shared_ptr<const MatchingRows> matching_;  // null without a filter
 };
 
 }  // namespace quarry

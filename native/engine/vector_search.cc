@@ -57,10 +57,12 @@ class VectorSearch {
     const bool unbounded = request_.scanning == Scanning::kNever;
     const Graph::Query ask{query_.coded().view(), effort, unbounded ? UINT64_MAX : kDistancesPerEffortMax * effort};
     const Graph& graph = shard_.graph();
-    const auto outcome = filtered ? graph.SearchMatching(
-                                        ask, &scratch_, [&](uint32_t row) { return view_.Matching().Has(row); }, stop)
-                                  : graph.Search(
-                                        ask, &scratch_, [&](uint32_t row) { return view_.Visible(row); }, stop);
+    const auto outcome =
+        filtered
+            ? graph.SearchMatching(
+                  ask, &scratch_, [&](uint32_t row) { return view_.Matching().Has(row) && view_.Visible(row); }, stop)
+            : graph.Search(
+                  ask, &scratch_, [&](uint32_t row) { return view_.Visible(row); }, stop);
     if (outcome == Graph::Outcome::kStopped) return stopped;
     // Where matching rows lie far from the query the graph does not get there, or only at a price.
     const bool tooFew = filtered && scratch_.results.size() < std::min<uint64_t>(effort, matching);
@@ -89,7 +91,7 @@ class VectorSearch {
       return stopped.ok();
     };
     if (view_.filtered()) {
-      view_.Matching().ForEach(add);
+      view_.Matching().ForEach([&](size_t row) { return !view_.Visible(static_cast<uint32_t>(row)) || add(row); });
     } else {
       for (uint32_t row = 0, end = shard_.Rows(); row < end; row++) {
         if (view_.Visible(row) && !add(row)) break;

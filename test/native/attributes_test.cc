@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "check.h"
+#include "engine/shard.h"
 #include "samples.h"
 
 namespace quarry {
@@ -111,6 +112,43 @@ TEST("a filter means what a naive evaluation of each document says") {
     const Bitset found = index.Evaluate(program, slots);
     CHECK(found.size() == slots);
     for (uint32_t slot = 0; slot < slots; slot++) CHECK(found.Has(slot) == filter.matches(documents[slot]));
+  }
+}
+
+TEST("a shard remembers filters rightly while documents come, and a bounded number of them") {
+  Random random(30);
+  Shard shard(4);
+  std::vector<Attributes> documents;
+  std::vector<Filter> filters;
+  for (int i = 0; i < 40; i++) filters.push_back(RandomFilter(&random, 2));
+  for (uint64_t version = 1; version <= 400; version++) {
+    const Attributes attributes = {{"color", {RandomValue(&random)}}, {"list:tags", {RandomValue(&random), "b"}}};
+    const std::vector<std::vector<float>> rows(Below(&random, 4), std::vector<float>{1, 0, 0, 0});
+    const auto input = test::MakeDocument(version, rows, std::vector<test::RowTerms>(rows.size()), attributes);
+    REQUIRE(input->Check(4).ok());
+    uint32_t slot = 0;
+    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+    documents.push_back(attributes);
+    const Filter& filter = filters[Below(&random, 40)];
+    FilterProgram program;
+    REQUIRE(FilterProgram::Parse(filter.bytes.data(), filter.bytes.size(), &program).ok());
+    const auto found = shard.filterRows().Find(shard, program);
+    uint64_t count = 0;
+    for (uint32_t row = 0; row < shard.Rows(); row++) {
+      const bool matches = filter.matches(documents[shard.Facts(row).slot]);
+      CHECK(found->rows.Has(row) == matches);
+      count += matches ? 1 : 0;
+    }
+    CHECK(found->count == count);
+  }
+  const size_t most = FilterRows::kComparisonsMax * (FilterRows::kKeyBytesMax + shard.Rows() / 8 + 8);
+  for (int i = 0; i < 1000; i++) {
+    const std::string value = i % 2 == 0 ? std::to_string(i) : std::string(5000, 'x');
+    const auto bytes = test::StepBytes(FilterOperator::kNotEqual, "color", {value});
+    FilterProgram program;
+    REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
+    CHECK(shard.filterRows().Find(shard, program)->count == shard.Rows());
+    CHECK(shard.filterRows().Bytes() <= most);
   }
 }
 

@@ -1,0 +1,113 @@
+#include "engine/filter_rows.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/shard.h"
+
+namespace quarry {
+namespace {
+
+// What tells one comparison from another: the operator, and the texts with their lengths.
+std::string KeyOf(const FilterStep& step) {
+  std::string key(1, static_cast<char>(step.op));
+  const auto add = [&](const std::string& text) {
+    key += std::to_string(text.size());
+    key += ':';
+    key += text;
+  };
+  add(step.attribute);
+  for (const std::string& value : step.values) add(value);
+  return key;
+}
+
+uint64_t Count(const Bitset& rows) {
+  return ActiveKernels().countCommon(rows.words().data(), rows.words().data(), rows.words().size());
+}
+
+// The rows before those of slot `slots`.
+uint32_t RowsOf(const Shard& shard, uint32_t slots) {
+  if (slots == 0) return 0;
+  const DocumentSlot& last = shard.Document(slots - 1);
+  return last.firstRow + last.rowCount;
+}
+
+}  // namespace
+
+FilterRows::Remembered FilterRows::Recall(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = remembered_.find(key);
+  if (found == remembered_.end()) return {};
+  found->second.lastUse = ++uses_;
+  return found->second;
+}
+
+void FilterRows::Remember(const std::string& key, const Rows& rows, uint32_t slots) {
+  const std::lock_guard lock(mutex_);
+  Remembered& entry = remembered_[key];
+  // Another search may have added more meanwhile.
+  if (entry.rows == nullptr || entry.slots < slots) {
+    entry.rows = rows;
+    entry.slots = slots;
+  }
+  entry.lastUse = ++uses_;
+  if (remembered_.size() <= kComparisonsMax) return;
+  remembered_.erase(std::min_element(remembered_.begin(), remembered_.end(), [](const auto& left, const auto& right) {
+    return left.second.lastUse < right.second.lastUse;
+  }));
+}
+
+FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step, uint32_t slots) {
+  const std::string key = KeyOf(step);
+  const bool kept = key.size() <= kKeyBytesMax;
+  const Remembered known = kept ? Recall(key) : Remembered();
+  if (known.rows != nullptr && known.slots >= slots) return known.rows;
+  auto all = std::make_shared<MatchingRows>();
+  if (known.rows != nullptr) all->rows = known.rows->rows;
+  all->rows.Grow(RowsOf(shard, slots));
+  // In whole words, so that some slots are looked at again.
+  const uint32_t from = known.slots / 64 * 64;
+  shard.attributes().Compare(step, from, slots).ForEach([&](size_t slot) {
+    const DocumentSlot& document = shard.Document(from + static_cast<uint32_t>(slot));
+    all->rows.AddRange(document.firstRow, document.rowCount);
+    return true;
+  });
+  all->count = Count(all->rows);
+  if (kept) Remember(key, all, slots);
+  return all;
+}
+
+std::shared_ptr<const MatchingRows> FilterRows::Find(const Shard& shard, const FilterProgram& filter) {
+  const uint32_t slots = shard.FilledSlots();
+  std::vector<Rows> stack;
+  for (const FilterStep& step : filter.steps()) {
+    if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
+      stack.push_back(Compare(shard, step, slots));
+      continue;
+    }
+    auto result = std::make_shared<MatchingRows>();
+    result->rows.Reset(RowsOf(shard, slots));
+    if (step.op == FilterOperator::kAnd) result->rows.Invert();
+    for (uint32_t i = 0; i < step.arity; i++) {
+      if (step.op == FilterOperator::kAnd) {
+        result->rows.And(stack.back()->rows);
+      } else {
+        result->rows.Or(stack.back()->rows);
+      }
+      stack.pop_back();
+    }
+    result->count = Count(result->rows);
+    stack.push_back(std::move(result));
+  }
+  return std::move(stack.back());
+}
+
+size_t FilterRows::Bytes() const {
+  const std::lock_guard lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& [key, entry] : remembered_) bytes += key.size() + entry.rows->rows.words().size() * sizeof(uint64_t);
+  return bytes;
+}
+
+}  // namespace quarry

@@ -1,0 +1,55 @@
+// Which rows of a shard a filter matches, remembered from one search to the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "engine/bitset.h"
+#include "engine/filter.h"
+
+namespace quarry {
+
+class Shard;
+
+struct MatchingRows {
+  Bitset rows;         // visible or not
+  uint64_t count = 0;  // of them
+};
+
+// Remembers the rows of single comparisons, which searches combine. A document's attributes never change and its rows
+// are only ever appended, so what is remembered stays true; what was appended since is added when it is asked for
+// again. Whether a row is visible is not remembered. At most kComparisonsMax comparisons are kept, the latest used: 8
+// bytes for every row of the shard. Any thread.
+class FilterRows {
+ public:
+  static constexpr size_t kComparisonsMax = 64;
+  // Longer comparisons, such as lists of a thousand values, are evaluated each time.
+  static constexpr size_t kKeyBytesMax = 1024;
+
+  // Covers at least the documents whose filling was finished before the call.
+  std::shared_ptr<const MatchingRows> Find(const Shard& shard, const FilterProgram& filter);
+
+  size_t Bytes() const;
+
+ private:
+  using Rows = std::shared_ptr<const MatchingRows>;
+  struct Remembered {
+    Rows rows;
+    uint32_t slots = 0;    // covered
+    uint64_t lastUse = 0;  // larger is later
+  };
+
+  Rows Compare(const Shard& shard, const FilterStep& step, uint32_t slots);
+  Remembered Recall(const std::string& key);
+  void Remember(const std::string& key, const Rows& rows, uint32_t slots);
+
+  mutable std::mutex mutex_;
+  uint64_t uses_ = 0;                                       // guarded by mutex_
+  std::unordered_map<std::string, Remembered> remembered_;  // guarded by mutex_
+};
+
+}  // namespace quarry
