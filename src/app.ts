@@ -125,6 +125,7 @@ async function buildStorage(settings: Settings, data: DataDirectory, logger: Log
     counts: new Counts(store),
     meter: new UsageMeter({ store, clock, logger }),
   };
+  CollectionIndex.useKernels(settings.engineKernels);
   CollectionIndex.useSearchThreads(settings.searchThreads);
   const indexes = new Indexes({ ...parts, folder: data.indexPath, logger });
   return {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "bridge/completions.h"
@@ -13,6 +14,7 @@
 #include "bridge/lexicon.h"
 #include "bridge/text.h"
 #include "bridge/values.h"
+#include "engine/kernels.h"
 #include "engine/registry.h"
 
 namespace quarry {
@@ -226,6 +228,19 @@ Napi::Value UseSearchThreads(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value ChooseKernels(const Napi::CallbackInfo& info) {
+  const std::string name = info[0].As<Napi::String>().Utf8Value();
+  return Napi::Boolean::New(info.Env(), UseKernels(name.c_str()));
+}
+
+Napi::Value ListKernels(const Napi::CallbackInfo& info) {
+  Napi::Array names = Napi::Array::New(info.Env());
+  for (const Kernels* set : RunnableKernels().sets) {
+    if (set != nullptr) names.Set(names.Length(), set->name);
+  }
+  return names;
+}
+
 // The engine's threads run until the process ends, but Node unloads an addon with the last environment that uses
 // it. Opening the library once more, never to be closed, keeps the code of those threads in place.
 void StayLoaded() {
@@ -250,6 +265,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionSnapshot", Napi::Function::New<Guarded<Snapshot>>(env, "collectionSnapshot"));
   add("collectionStatistics", Napi::Function::New<Guarded<Statistics>>(env, "collectionStatistics"));
   add("collectionDrop", Napi::Function::New<Guarded<Drop>>(env, "collectionDrop"));
+  add("useKernels", Napi::Function::New<Guarded<ChooseKernels>>(env, "useKernels"));
+  add("runnableKernels", Napi::Function::New<Guarded<ListKernels>>(env, "runnableKernels"));
   add("useSearchThreads", Napi::Function::New<Guarded<UseSearchThreads>>(env, "useSearchThreads"));
   add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
   add("cancelNew", Napi::Function::New<Guarded<NewCancel>>(env, "cancelNew"));

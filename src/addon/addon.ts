@@ -123,6 +123,13 @@ export interface Addon {
   collectionDrop(handle: CollectionHandle): Promise<void>;
   /** Threads of the engine that search; counts only before the first collection of the process is opened. */
   useSearchThreads(count: number): void;
+  /**
+   * The instructions that all collections compute with, or `auto`; counts only before the first collection of the
+   * process is opened. False, and nothing is chosen, when this processor cannot run them.
+   */
+  useKernels(name: string): boolean;
+  /** What `useKernels` takes on this processor besides `auto`. */
+  runnableKernels(): string[];
   /** Searches, listings and stagings of all collections that wait for a thread of the engine. */
   waiting(): number;
   cancelNew(): CancelFlag;

@@ -121,6 +121,9 @@ export const settingsSchema = Type.Object({
   embedThreads: threads('run the embedding model', 'half the cores, 1 to 16'),
   rerankThreads: threads('run the reranking model', 'a quarter of the cores, 1 to 8'),
   searchThreads: threads('search the shards', 'the number of cores, at most 64'),
+  engineKernels: choice(['auto', 'avx512', 'avx2', 'neon', 'scalar'], 'auto', {
+    meaning: 'Instructions that searches compute with; auto takes the fastest that this processor has',
+  }),
   parseSecondsMax: seconds(1, 86_400, 600, { meaning: 'Longest time parsing of one document may take' }),
   parseStallSeconds: seconds(1, 86_400, 20, {
     meaning: 'Longest time parsing of one document may go without a new page',

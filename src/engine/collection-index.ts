@@ -6,6 +6,7 @@ import {
   type NativeStatistics,
   type ShardOpening,
 } from '../addon/addon.ts';
+import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
 import { encodeAttributes, encodeFilter, type FilterNode } from './encoding.ts';
 
@@ -130,6 +131,19 @@ export class CollectionIndex {
   /** How many threads of the process search; say it before the first collection is opened. Default: one per core. */
   static useSearchThreads(count: number): void {
     addon.useSearchThreads(count);
+  }
+
+  /**
+   * Which instructions the process computes with; say it before the first collection is opened. Default: the fastest
+   * that this processor has. An AppError when it does not have these.
+   */
+  static useKernels(name: string): void {
+    if (addon.useKernels(name)) return;
+    const runnable = addon.runnableKernels().join(', ');
+    throw new AppError(
+      'invalid',
+      `The setting engineKernels is ${name}, but this processor runs only ${runnable}; auto takes the fastest of them.`,
+    );
   }
 
   /** Searches, listings and stagings of all collections of the process that wait for a thread of the engine. */

@@ -19,6 +19,18 @@ function hasCode(code: string) {
   return { name: 'IndexError', code };
 }
 
+t.test('kernels that this processor cannot run are refused in a sentence that names those it can', (t) => {
+  const foreign = process.arch === 'x64' ? 'neon' : 'avx512';
+  t.throws(() => CollectionIndex.useKernels(foreign), {
+    name: 'AppError',
+    code: 'invalid',
+    message: new RegExp(`^The setting engineKernels is ${foreign}, but this processor runs only scalar`),
+  });
+  CollectionIndex.useKernels('scalar');
+  CollectionIndex.useKernels('auto');
+  t.end();
+});
+
 t.test('a document is invisible until it is committed, whole afterwards and gone once removed', async (t) => {
   const index = await openIndex(freshDirectory(), { shards: 8 });
   t.same(
