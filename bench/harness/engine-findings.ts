@@ -199,9 +199,17 @@ function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
   // Points of the curve lie at other recalls in every run; what is measured at a target recall can be compared.
   const modes = engine.modes.filter(({ name }) => !name.startsWith('effort '));
   return [
-    ...modes.flatMap((mode) =>
-      named(`searches per second of CPU, ${mode.name}`, 'searches/s', 'more', mode.rounds.map(perCpuSecond)),
-    ),
+    // While rows are replaced, the CPU time is not that of the searches alone.
+    ...modes
+      .filter(({ replacing }) => !replacing)
+      .flatMap((mode) =>
+        named(
+          `searches per second of CPU, ${mode.name}`,
+          'searches/s',
+          'more',
+          mode.rounds.map(perCpuSecond),
+        ),
+      ),
     ...modes
       .filter(({ inFlight, filter }) => inFlight === 1 && filter === null)
       .flatMap((mode) =>

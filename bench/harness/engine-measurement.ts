@@ -31,6 +31,8 @@ export interface Mode {
   readonly filter: number | null;
   readonly inFlight: number;
   readonly replacing: boolean;
+  /** Measured when all else is done, because replacing leaves its mark on the index. */
+  readonly last: boolean;
 }
 
 /** One round of a mode, in the figures that tables show. */
@@ -177,23 +179,26 @@ async function tune(engine: Running, { options, progress, signal }: BenchContext
     filter: null,
     inFlight: busy,
     replacing: false,
+    last: false,
   }));
   for (const target of recallTargets) {
     const tuned = await effortFor(target, curve, kind.efforts, recallOf(null));
     if (tuned === null) continue;
-    const mode = { ...tuned, name: `recall ${target}`, filter: null, replacing: false };
+    const mode = { ...tuned, name: `recall ${target}`, filter: null, replacing: false, last: false };
     modes.push({ ...mode, inFlight: busy });
     if (kind.synchronous) continue;
     modes.push({ ...mode, name: `${mode.name}, one at a time`, inFlight: 1 });
     if (!engine.opened.can.replace || target !== recallTargets[0]) continue;
-    modes.push({ ...mode, name: `${mode.name}, while inserting`, inFlight: 1, replacing: true });
+    const last = { ...mode, inFlight: 1, last: true };
+    modes.push({ ...last, name: `${mode.name}, not inserting` });
+    modes.push({ ...last, name: `${mode.name}, while inserting`, replacing: true });
   }
   for (const [filter, { name }] of kind.filters ? filters.entries() : []) {
     const filtered = await recallCurve(kind.efforts, recallOf(filter), filteredRecall);
     const tuned =
       (await effortFor(filteredRecall, filtered, kind.efforts, recallOf(filter))) ??
       present(filtered.toSorted((a, b) => b.recall - a.recall)[0], 'a curve has points');
-    modes.push({ ...tuned, name: `filter ${name}`, filter, inFlight: busy, replacing: false });
+    modes.push({ ...tuned, name: `filter ${name}`, filter, inFlight: busy, replacing: false, last: false });
   }
   engine.curve = curve;
   engine.modes = modes;
@@ -205,10 +210,9 @@ async function measureRounds(
 ): Promise<Map<Running, MeasuredMode[]>> {
   const configurations = running.flatMap((engine) => engine.modes.map((mode) => ({ engine, mode })));
   const found = new Map(configurations.map((configuration) => [configuration, [] as ModeFigures[]]));
-  // Replacing leaves its mark on the index, so the rounds that do it come last.
-  const turns = [false, true].flatMap((replacing) =>
+  const turns = [false, true].flatMap((last) =>
     interleaved(
-      configurations.filter(({ mode }) => mode.replacing === replacing),
+      configurations.filter(({ mode }) => mode.last === last),
       options.rounds,
       options.seed,
     ),

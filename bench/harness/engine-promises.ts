@@ -57,7 +57,7 @@ function oncePromises(own: MeasuredEngine, node: MeasuredEngine | undefined): Wa
     node === undefined ? null : ownBytesPerVector(node, 1),
   ];
   const { churned } = own;
-  const idle = modeOf(own, 'recall 0.95, one at a time');
+  const idle = modeOf(own, 'recall 0.95, not inserting');
   const busy = modeOf(own, 'recall 0.95, while inserting');
   const p99 = (mode: typeof idle) => medianOf(mode, ({ p99Ms }) => p99Ms);
   const [idleMs, busyMs] = [p99(idle), p99(busy)];

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compileHnswlibNative } from './hnswlib-native.ts';
 import { type PeerPackage, peerPackages, peersFolder } from './peer-packages.ts';
@@ -17,12 +17,17 @@ export function installPeers(say: (line: string) => void): number {
   const manifest = {
     name: 'quarry-bench-peers',
     private: true,
+    // What is there stays listed: npm removes what its manifest does not name.
+    dependencies: Object.fromEntries(
+      Object.entries(peerPackages).filter(([name, version]) => isInstalled(name, version)),
+    ),
     allowScripts: Object.fromEntries(scripted.map((name) => [name, true])),
   };
   writeFileSync(join(peersFolder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  const steps: readonly (readonly [what: string, step: () => void])[] = [
+  const steps: readonly (readonly [what: string, step: () => unknown])[] = [
     ...Object.entries(peerPackages).map(
-      ([name, version]) => [`${name}@${version}`, () => npmInstall(`${name}@${version}`)] as const,
+      ([name, version]) =>
+        [`${name}@${version}`, () => isInstalled(name, version) || npmInstall(`${name}@${version}`)] as const,
     ),
     ['hnswlib compiled for this machine', compileHnswlibNative],
   ];
@@ -37,6 +42,12 @@ export function installPeers(say: (line: string) => void): number {
     }
   }
   return failures;
+}
+
+function isInstalled(name: string, version: string): boolean {
+  const manifest = join(peersFolder, 'node_modules', name, 'package.json');
+  if (!existsSync(manifest)) return false;
+  return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version === version;
 }
 
 function npmInstall(what: string): void {

@@ -15,7 +15,7 @@ const plotHeight = panelHeight - plot.top - plot.bottom;
 const legendColumns = 4;
 const legendRowHeight = 20;
 /** Beyond so many points the figures of a chart would lie on top of each other. */
-const labelledPointsMax = 16;
+const labelledPointsMax = 10;
 const room = 30;
 
 const inks = [

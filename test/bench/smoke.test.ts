@@ -89,6 +89,9 @@ t.test('help lists the cases; an unknown case names the known ones and changes n
   const help = await run(['--help']);
   t.equal(help.code, 0);
   t.match(help.out, /Cases:\n {2}engine [\s\S]*\n {2}shards /);
+  const peers = await run(['peers']);
+  t.equal(peers.code, 0);
+  t.match(peers.out, /^quarry +\d.*\nhnswlib-node +hnswlib-node 3\.0\.0\n/, 'which engines are there');
   const unknown = await run(['shard']);
   t.equal(unknown.code, 2);
   t.match(unknown.err, /no case "shard"\. Cases: engine, .*shards/);

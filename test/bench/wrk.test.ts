@@ -1,0 +1,48 @@
+import { createServer } from 'node:http';
+import t from 'tap';
+import { runWrk, wrkVersion } from '../../bench/harness/wrk.ts';
+
+const installed = (await wrkVersion()) !== null;
+const job = { key: 'key', operation: 'queries/top-snippets', connections: 2, warmUpSeconds: 0, seconds: 1 };
+const bodies = [{ query: 'a "quoted" word' }, { query: 'another\nline' }];
+
+/** A server that answers with `status` and remembers what it was asked. */
+async function serve(status: number) {
+  const asked = new Set<string>();
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (part: string) => {
+      body += part;
+    });
+    request.on('end', () => {
+      asked.add(`${request.method} ${request.url} ${request.headers.authorization} ${body}`);
+      response.writeHead(status).end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+  return { server, asked, port: address.port };
+}
+
+t.test(
+  'wrk asks all questions in turn and tells throughput and quantiles',
+  { skip: !installed },
+  async (t) => {
+    const { server, asked, port } = await serve(200);
+    const outcome = await runWrk({ ...job, port, bodies, serverPid: process.pid });
+    server.close();
+    t.same(
+      [...asked].sort(),
+      bodies.map((body) => `POST /v1/queries/top-snippets Bearer key ${JSON.stringify(body)}`).sort(),
+    );
+    t.ok(outcome.replies > 10 && outcome.windowMs > 500);
+    t.ok(outcome.p50Ms > 0 && outcome.p50Ms <= outcome.p99Ms && outcome.p99Ms <= outcome.mostMs);
+  },
+);
+
+t.test('replies that are no answers end the run', { skip: !installed }, async (t) => {
+  const { server, port } = await serve(500);
+  await t.rejects(runWrk({ ...job, port, bodies, serverPid: process.pid }), /errors in/);
+  server.close();
+});
