@@ -53,8 +53,6 @@ export interface Built extends Spent {
   readonly bytesByPart: Record<string, number> | null;
 }
 
-/** Replaced rows come on top of the first ones where an engine does not take their place. */
-const rowsMaxFactor = 4;
 const blockRows = 1_024;
 const recallMsMax = 4_000;
 const recallQuestionsLeast = 50;
@@ -223,7 +221,7 @@ export class EngineWork {
 
 function engineOptions({ set, directory, load, url }: OpenTask, kind: EngineKind) {
   assert(kind.efforts === null || kind.efforts.least > 0, 'an effort is positive');
-  return { dimensions: set.dimensions, rowsMax: set.rows * rowsMaxFactor, directory, load, url };
+  return { dimensions: set.dimensions, rows: set.rows, directory, load, url };
 }
 
 function filterOf({ filter }: Asking) {

@@ -26,12 +26,12 @@ class HnswlibNative implements VectorEngine {
   readonly #labels = new LabelledRows();
   readonly #path: string;
 
-  constructor({ dimensions, rowsMax, directory, load }: EngineOptions) {
+  constructor({ dimensions, rows, directory, load }: EngineOptions) {
     const { Index } = requireHnswlibNative();
     this.#path = join(directory, 'graph.hnsw');
     this.#index = new Index(
       dimensions,
-      rowsMax,
+      rows,
       graphParameters.connections,
       graphParameters.buildEffort,
       load ? this.#path : null,

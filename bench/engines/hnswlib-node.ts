@@ -54,7 +54,7 @@ class HnswlibNode implements VectorEngine {
   /** From the first replaced row on, a new one takes the place of a deleted one. */
   #replacing = false;
 
-  constructor({ dimensions, rowsMax, directory, load }: EngineOptions) {
+  constructor({ dimensions, rows, directory, load }: EngineOptions) {
     const { HierarchicalNSW } = requirePeer('hnswlib-node') as Hnswlib;
     this.#graph = new HierarchicalNSW('ip', dimensions);
     this.#path = join(directory, 'graph.hnsw');
@@ -63,7 +63,7 @@ class HnswlibNode implements VectorEngine {
       this.#graph.readIndexSync(this.#path, true);
     } else {
       this.#graph.initIndex({
-        maxElements: rowsMax,
+        maxElements: rows,
         m: graphParameters.connections,
         efConstruction: graphParameters.buildEffort,
         allowReplaceDeleted: true,

@@ -40,8 +40,8 @@ export interface Question {
 
 export interface EngineOptions {
   readonly dimensions: number;
-  /** Rows that will be added at most, replaced ones included. */
-  readonly rowsMax: number;
+  /** Rows that will be there at once; a replaced one leaves its place first. */
+  readonly rows: number;
   readonly directory: string;
   /** Opens what `save` wrote into the directory. */
   readonly load: boolean;

@@ -9,7 +9,7 @@ import { PeerMissing, peerFolder, peersFolder } from './peer-packages.ts';
 export interface HnswlibNativeModule {
   readonly Index: new (
     dimensions: number,
-    rowsMax: number,
+    rows: number,
     connections: number,
     buildEffort: number,
     path: string | null,

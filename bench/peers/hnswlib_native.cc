@@ -21,7 +21,7 @@ class TagFilter : public hnswlib::BaseFilterFunctor {
   const uint8_t bit_;
 };
 
-// new Index(dimensions, rowsMax, connections, buildEffort, path | null): path loads what save wrote.
+// new Index(dimensions, rows, connections, buildEffort, path | null): path loads what save wrote.
 class Index : public Napi::ObjectWrap<Index> {
  public:
   static Napi::Function Define(Napi::Env env) {
