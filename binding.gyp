@@ -77,12 +77,26 @@
       ],
     },
     {
+      'target_name': 'text_avx2',
+      'type': 'static_library',
+      'sources': ['native/text/add_scaled_avx2.cc'],
+      'cflags_cc': ['-ffp-contract=off'],
+      'conditions': [
+        ['target_arch=="x64"', {
+          'cflags_cc': ['-mavx2'],
+          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx2', '-ffp-contract=off']},
+        }],
+      ],
+    },
+    {
       'target_name': 'text',
       'type': 'static_library',
+      'dependencies': ['text_avx2'],
       # Fused multiplication and addition rounds once where two operations round twice: vectors would differ by machine.
       'cflags_cc': ['-ffp-contract=off'],
       'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-ffp-contract=off']},
       'sources': [
+        'native/text/add_scaled.cc',
         'native/text/bert_tokenizer.cc',
         'native/text/lexicon.cc',
         'native/text/piece_trie.cc',
@@ -110,7 +124,7 @@
     {
       'target_name': 'engine_test',
       'type': 'executable',
-      'dependencies': ['engine'],
+      'dependencies': ['engine', 'text'],
       'include_dirs': ['test/native'],
       'cflags_cc': ['-ffp-contract=off'],
       'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-ffp-contract=off']},
@@ -125,6 +139,7 @@
         'test/native/main.cc',
         'test/native/postings_test.cc',
         'test/native/snapshot_test.cc',
+        'test/native/text_test.cc',
       ],
     },
   ],

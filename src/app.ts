@@ -19,7 +19,7 @@ import { defaultBounds, openDoor } from './http/listen.ts';
 import type { Readiness } from './http/pages.ts';
 import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
-import { dotWithCodes, quantise } from './models/codes.ts';
+import { dotWithCodes } from './models/codes.ts';
 import { toDimensions } from './models/dimensions.ts';
 import type { Embedder } from './models/model.ts';
 import {
@@ -167,6 +167,9 @@ interface PipelineParts {
   readonly logger: Logger;
 }
 
+/** Documents that are indexed for each chunk thread: while one is cut, others are written and put into the shards. */
+const indexingPerThread = 8;
+
 /** What happens to documents and queries between the door and the shards. */
 async function buildPipeline(settings: Settings, parts: PipelineParts) {
   const { storage, pools, embedder, logger } = parts;
@@ -194,11 +197,9 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
   const steps = new IngestSteps({
     ...storage,
     pools,
-    models,
     model: defaultEmbeddingModel,
     parseLimits,
     hasPageImages,
-    quantise,
     clock,
   });
   const ingest = await Ingest.open({
@@ -207,7 +208,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     steps,
     clock,
     logger,
-    parallel: { parse: settings.parseThreads, index: settings.chunkThreads + settings.embedThreads },
+    parallel: { parse: settings.parseThreads, index: indexingPerThread * settings.chunkThreads },
   });
   const writer = new DocumentWriter({
     ...shared,
@@ -219,6 +220,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     queueDepth: () => ingest.depth,
     queueDocumentsMax: settings.queueDocumentsMax,
     residentBytes: () => process.memoryUsage.rss(),
+    clock,
     memoryBytesMax: settings.memoryBytesMax,
   });
   return { models, queryEmbedder, parseLimits, ingest, writer, admission };

@@ -1,18 +1,23 @@
-import { chunkDocument } from '../src/chunking/chunk-document.ts';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { type CoarseChunk, chunkDocument } from '../src/chunking/chunk-document.ts';
 import type { ChunkTask, ChunkTaskResult } from '../src/chunking/chunk-task.ts';
+import { embedChunks } from '../src/models/chunk-vectors.ts';
+import { openOnce } from '../src/models/open-once.ts';
+import { openEmbedder } from '../src/models/registry.ts';
 import { analyseChunks } from '../src/text/terms.ts';
 
-/** Cuts a document into chunks and analyses the words of those that hold any. */
-export default function chunk(task: ChunkTask): ChunkTaskResult {
-  const document = chunkDocument(task);
-  const rows = document.chunks.filter((entry) => !entry.blank);
-  const analysed = analyseChunks(rows, task.language);
-  const languages = new Map(rows.map((entry, row) => [entry, analysed.languages[row] ?? null]));
-  return {
-    chunks: document.chunks.map((entry) => ({ ...entry, language: languages.get(entry) ?? null })),
-    pageStarts: document.pageStarts,
-    length: document.length,
-    terms: analysed.block,
-    tokens: analysed.tokens,
-  };
+/** Models stay open for the life of the worker. */
+const open = openOnce(openEmbedder);
+
+/** Answers a `ChunkTaskResult` whose large parts moved without a copy. */
+export default async function chunk(task: ChunkTask): Promise<unknown> {
+  const embedder = await open(task.model);
+  const result = await prepareDocument(task, {
+    dimensions: embedder.dimensions,
+    analyse: analyseChunks,
+    embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
+  });
+  const { terms, spans, vectors, codes } = result;
+  const moved = [terms.buffer, spans.buffer, vectors.buffer, codes.buffer];
+  return move({ [transferableSymbol]: moved, [valueSymbol]: result });
 }

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "text/add_scaled.h"
+
 namespace quarry::text {
 namespace {
 
-void AddScaled(const int8_t* codes, float scale, size_t count, float* sums) {
-  for (size_t i = 0; i < count; ++i) sums[i] += static_cast<float>(codes[i]) * scale;
-}
+constexpr size_t kLineBytes = 64;
 
 float Length(const float* vector, size_t count) {
   float sum = 0;
@@ -39,8 +39,12 @@ size_t StaticEmbedding::Embed(std::u16string_view text, Side side, Scratch* scra
   // Nothing may throw while the counts are not zero.
   distinct.reserve(ids.size());
   shares.reserve(ids.size());
+  const size_t dimensions = parameters_.dimensions;
   for (const int32_t id : ids) {
-    if (counts[id]++ == 0) distinct.push_back(id);
+    if (counts[id]++ != 0) continue;
+    distinct.push_back(id);
+    // The table is larger than the caches that are near.
+    for (size_t at = 0; at < dimensions; at += kLineBytes) __builtin_prefetch(&parameters_.codes[id * dimensions + at]);
   }
   double total = 0;
   for (const int32_t id : distinct) {
@@ -49,14 +53,14 @@ size_t StaticEmbedding::Embed(std::u16string_view text, Side side, Scratch* scra
     shares.push_back(weight);
     total += weight;
   }
-  const size_t dimensions = parameters_.dimensions;
   const float* prefix = &parameters_.prefixes[static_cast<uint32_t>(side) * dimensions];
   const float* weights = &parameters_.weights[static_cast<uint32_t>(side) * vocabulary_];
+  static const AddScaled addScaled = FastestAddScaled();
   std::copy_n(prefix, dimensions, vector);
   for (size_t entry = 0; entry < distinct.size(); ++entry) {
     const int32_t id = distinct[entry];
     const float scale = weights[id] * static_cast<float>(shares[entry] / total);
-    AddScaled(&parameters_.codes[id * dimensions], scale, dimensions, vector);
+    addScaled(&parameters_.codes[id * dimensions], scale, dimensions, vector);
   }
   const float length = Length(vector, dimensions);
   for (size_t i = 0; i < dimensions; ++i) vector[i] /= length;

@@ -90,6 +90,10 @@ export const limits = {
   headingUnitsMax: 200,
   titleLikeUnitsMax: 90,
 
+  // ingest
+  /** Text that is chunked, embedded and written at the same time. */
+  chunkingBytesMax: 64 * 1_048_576,
+
   // lexical analysis
   termUnitsMax: 128,
   compoundRunsMax: 8,

@@ -1,11 +1,16 @@
 import type { ChunkedDocument, ChunkingInput, CoarseChunk } from './chunk-document.ts';
 
-/** What a chunk worker is asked: cut a document and analyse the words of its chunks. */
+/** What a chunk worker is asked: cut a document, analyse the words of its chunks, and embed them. */
 export interface ChunkTask extends ChunkingInput {
   /** What the document says of its language (a tag such as "de-AT"), null when it says nothing. */
   readonly language: string | null;
+  /** Embedding model of the vectors. */
+  readonly model: string;
+  /** Shared memory: 1 when nobody wants the result any more. */
+  readonly stop: Int32Array;
 }
 
+/** Everything large lies in few blocks of memory, which move between threads without a copy. */
 export interface ChunkTaskResult {
   readonly chunks: readonly AnalysedChunk[];
   readonly pageStarts: ChunkedDocument['pageStarts'];
@@ -13,10 +18,23 @@ export interface ChunkTaskResult {
   readonly length: number;
   /** TermBlock (see text/terms.ts) with one row per chunk that is not blank, in order. */
   readonly terms: Uint8Array;
-  readonly tokens: number;
+  /** Occurrences of terms, and tokens that the model read. */
+  readonly tokens: { readonly content: number; readonly embedding: number };
+  /**
+   * Precise chunks of all chunks, four numbers each: start and end inside the chunk's text in UTF-16 units, start and end
+   * in the document's text in code points.
+   */
+  readonly spans: Uint32Array;
+  readonly dimensions: number;
+  /** One row per chunk that is not blank. */
+  readonly vectors: Float32Array;
+  /** 8-bit vectors (see models/codes.ts) of the precise chunks of all chunks that are not blank. */
+  readonly codes: Uint8Array;
 }
 
-export interface AnalysedChunk extends CoarseChunk {
+export interface AnalysedChunk extends Omit<CoarseChunk, 'children'> {
   /** Language its words were stemmed in, null where unsure or blank. */
   readonly language: string | null;
+  /** How many precise chunks it has. */
+  readonly children: number;
 }

@@ -29,7 +29,7 @@ export function machineDefaults(machine: Machine): Pick<Settings, MachineSetting
     Math.min(most, Math.max(1, Math.floor(machine.cores / divisor)));
   return {
     parseThreads: share(2, 8),
-    chunkThreads: share(4, 4),
+    chunkThreads: share(2, 16),
     embedThreads: share(2, 16),
     rerankThreads: share(4, 8),
     searchThreads: share(1, 64),

@@ -117,8 +117,11 @@ export const settingsSchema = Type.Object({
 
   // pools
   parseThreads: threads('parse files, each with its own parser process', 'half the cores, 1 to 8'),
-  chunkThreads: threads('cut texts into snippets', 'a quarter of the cores, 1 to 4'),
-  embedThreads: threads('run the embedding model', 'half the cores, 1 to 16'),
+  chunkThreads: threads('cut, analyse and embed documents', 'half the cores, 1 to 16'),
+  embedThreads: threads(
+    'embed long queries and what the embed operation is given',
+    'half the cores, 1 to 16',
+  ),
   rerankThreads: threads('run the reranking model', 'a quarter of the cores, 1 to 8'),
   searchThreads: threads('search the shards', 'the number of cores, at most 64'),
   engineKernels: choice(['auto', 'avx512', 'avx2', 'neon', 'scalar'], 'auto', {

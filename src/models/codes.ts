@@ -18,6 +18,7 @@ export function quantise(vectors: Float32Array, dimensions: number): Uint8Array 
   const rows = vectors.length / dimensions;
   const records = new Uint8Array(rows * codeBytes(dimensions));
   const view = new DataView(records.buffer);
+  const codes = new Int8Array(records.buffer);
   for (let row = 0; row < rows; row += 1) {
     const start = row * dimensions;
     let peak = 0;
@@ -26,7 +27,7 @@ export function quantise(vectors: Float32Array, dimensions: number): Uint8Array 
     view.setFloat32(record, peak / 127, true);
     const scale = peak === 0 ? 0 : 127 / peak;
     for (let i = 0; i < dimensions; i += 1) {
-      view.setInt8(record + stepBytes + i, Math.round(vectors[start + i]! * scale));
+      codes[record + stepBytes + i] = Math.round(vectors[start + i]! * scale);
     }
   }
   return records;

@@ -1,4 +1,5 @@
 import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
 import type { SpaceGuard } from '../store/store.ts';
 
 export interface AdmissionOptions {
@@ -10,11 +11,16 @@ export interface AdmissionOptions {
   /** Resident bytes of the process. */
   readonly residentBytes: () => number;
   readonly memoryBytesMax: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
+
+/** How old the known size of the process may be: asking the system takes it most of a millisecond. */
+const residentMsMax = 50;
 
 /** Refuses new documents early, with the limit that is reached, instead of growing without end. Reads go on. */
 export class Admission {
   readonly #options: AdmissionOptions;
+  #resident = { bytes: 0, at: Number.NEGATIVE_INFINITY };
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -22,7 +28,7 @@ export class Admission {
 
   /** Throws `AppError` queue_full or reserve_reached. */
   check(): void {
-    const { space, queueDepth, queueDocumentsMax, residentBytes, memoryBytesMax } = this.#options;
+    const { space, queueDepth, queueDocumentsMax, memoryBytesMax } = this.#options;
     space.check();
     if (queueDepth() >= queueDocumentsMax) {
       throw new AppError(
@@ -31,12 +37,19 @@ export class Admission {
         { retryAfterMs: 2_000 },
       );
     }
-    if (residentBytes() >= memoryBytesMax) {
+    if (this.#residentBytes() >= memoryBytesMax) {
       throw new AppError(
         'reserve_reached',
         `The server uses its memory limit of ${memoryBytesMax} bytes (QUARRY_MEMORY_BYTES_MAX), so nothing can be added; searching and deleting go on.`,
         { retryAfterMs: 10_000 },
       );
     }
+  }
+
+  #residentBytes(): number {
+    const { residentBytes, clock } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#resident.at >= residentMsMax) this.#resident = { bytes: residentBytes(), at: now };
+    return this.#resident.bytes;
   }
 }

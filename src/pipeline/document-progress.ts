@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Collections } from '../store/collections.ts';
-import type { Contents, IndexBlock, Layout, ParsedHead, StoredChunk } from '../store/content.ts';
+import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { Counts } from '../store/counts.ts';
 import type { DocumentError, DocumentRecord, Documents } from '../store/documents.ts';
 import { putGarbage } from '../store/garbage.ts';
@@ -45,7 +45,7 @@ export interface ParsedText {
 }
 
 export interface ChunkedContent {
-  readonly chunks: readonly StoredChunk[];
+  readonly chunks: readonly NewChunk[];
   /** 8-bit vectors of the precise chunks, per chunk; undefined for one without. */
   readonly codes: readonly (Uint8Array | undefined)[];
   readonly layout: Layout;
@@ -54,6 +54,9 @@ export interface ChunkedContent {
   readonly tokens: { readonly content: number; readonly embedding: number };
   readonly timeTakenMs: number;
 }
+
+/** Numbers of one precise chunk in `NewChunk.spans`. */
+const spanNumbers = 4;
 
 /** Bytes of one write while large content is stored piece by piece. */
 const writeBytesTarget = 4_000_000;
@@ -147,7 +150,7 @@ export class DocumentProgress {
           contentTokens: tokens.content,
           embeddingTokens: tokens.embedding,
           coarseChunks: chunks.length,
-          preciseChunks: chunks.reduce((sum, chunk) => sum + chunk.children.length, 0),
+          preciseChunks: chunks.reduce((sum, chunk) => sum + chunk.spans.length / spanNumbers, 0),
           timeTakenMs,
         }),
       ],

@@ -1,16 +1,15 @@
 import { present } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { AnalysedChunk, ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
+import type { ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
 import type { DocumentKind, ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
 import type { Blobs } from '../store/blobs.ts';
-import type { Contents, IndexBlock, Layout } from '../store/content.ts';
+import type { Contents, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { DocumentRecord } from '../store/documents.ts';
 import type { Versions } from '../store/versions.ts';
 import type { ChunkedContent, ParsedText } from './document-progress.ts';
 import type { Indexes } from './indexes.ts';
-import type { ModelRunner } from './model-runner.ts';
 import { callParser } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
@@ -18,7 +17,6 @@ export type StepFailure = ParseFailureData;
 
 export interface IngestStepsOptions {
   readonly pools: { readonly parse: Pick<Pool, 'run'>; readonly chunk: Pick<Pool, 'run'> };
-  readonly models: Pick<ModelRunner, 'embed'>;
   /** Model whose vectors the index holds. */
   readonly model: string;
   readonly blobs: Blobs;
@@ -30,16 +28,13 @@ export interface IngestStepsOptions {
   readonly parseLimits: Partial<ParseLimits>;
   /** Whether pages of such a document can be drawn. */
   readonly hasPageImages: (kind: DocumentKind) => boolean;
-  /** 8-bit codes of rows of vectors. */
-  readonly quantise: (vectors: Float32Array, dimensions: number) => Uint8Array;
   readonly clock: Clock;
 }
 
-/**
- * Chunks that are embedded in one go. It bounds the memory of a very long document, and its tasks in the pool that
- * queries share.
- */
-const embedTextsMax = { coarse: 512, precise: 2_048 };
+/** Numbers of one precise chunk in the spans of a result. */
+const spanNumbers = 4;
+/** Code points between two pages of the document's text. */
+const separatorLength = 2;
 
 /** The work of each step, in the pools; it reads the store and changes nothing in it. */
 export class IngestSteps {
@@ -80,13 +75,16 @@ export class IngestSteps {
     return this.#options.contents.parsedHead(record.documentId) !== undefined;
   }
 
-  /** Cuts the stored pages into chunks and embeds them at both granularities. */
+  /** Cuts the stored pages into chunks, analyses and embeds them at both granularities. */
   async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
-    const { pools, contents, clock } = this.#options;
+    const { pools, contents, model, clock } = this.#options;
     const started = clock.monotonic();
     const head = present(contents.parsedHead(record.documentId), 'a document is parsed before it is chunked');
     // An attempt that a crash ended may have left more pages than the one that succeeded.
     const pages = (await contents.parsedPages(record.documentId)).slice(0, head.pageCount);
+    const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const onAbort = () => Atomics.store(stop, 0, 1);
+    signal.addEventListener('abort', onAbort, { once: true });
     const task: ChunkTask = {
       pages,
       unordered: head.unordered,
@@ -94,30 +92,25 @@ export class IngestSteps {
       path: record.path,
       headings: head.headings,
       language: head.language,
+      model,
+      stop,
     };
-    const { chunks, pageStarts, length, terms, tokens } = await pools.chunk.run<ChunkTaskResult>(task);
-    signal.throwIfAborted();
-    const coarse = await this.#embedCoarse(chunks, signal);
-    const precise = await this.#embedPrecise(chunks, signal);
-    const layout: Layout = {
-      length,
-      textBytes: record.textBytes,
-      unordered: head.unordered,
-      title: head.title,
-      language: head.language,
-      pageStarts: Uint32Array.from(pageStarts),
-      pageLengths: Uint32Array.from(pages, codePoints),
-      chunkStarts: Uint32Array.from(chunks, (chunk) => chunk.start),
-    };
-    return {
-      chunks,
-      codes: precise.codes,
-      layout,
-      block: { ...coarse.block, terms },
-      languages: [...new Set(chunks.flatMap(({ language }) => language ?? []))],
-      tokens: { content: tokens, embedding: coarse.tokens + precise.tokens },
-      timeTakenMs: clock.monotonic() - started,
-    };
+    try {
+      signal.throwIfAborted();
+      const result = await pools.chunk.run<ChunkTaskResult>(task);
+      signal.throwIfAborted();
+      return {
+        ...contentOf(result, model),
+        layout: layoutOf(result, head, record),
+        timeTakenMs: clock.monotonic() - started,
+      };
+    } catch (error) {
+      // A worker that was stopped says so in its own words.
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
   }
 
   /** Puts the rows of the document's version into its shard; nobody sees them yet. */
@@ -130,75 +123,54 @@ export class IngestSteps {
     if (version === undefined) return;
     this.#options.indexes.discard(record.collectionId, version.shard, record.version);
   }
-
-  async #embedCoarse(
-    chunks: readonly AnalysedChunk[],
-    signal: AbortSignal,
-  ): Promise<{ block: Omit<IndexBlock, 'terms'>; tokens: number }> {
-    const { models, model } = this.#options;
-    const chunkOfRow = Uint32Array.from(chunks.flatMap((chunk, i) => (chunk.blank ? [] : [i])));
-    let vectors = new Float32Array(0);
-    let dimensions = 0;
-    let tokens = 0;
-    for (let row = 0; row < chunkOfRow.length; row += embedTextsMax.coarse) {
-      signal.throwIfAborted();
-      const texts = Array.from(chunkOfRow.subarray(row, row + embedTextsMax.coarse), (i) => {
-        const { prefix, text } = chunks[i]!;
-        return `${prefix}\n\n${text}`;
-      });
-      const run = await models.embed(texts, 'document', { priority: 'ingest', model });
-      dimensions = run.dimensions;
-      if (row === 0) vectors = new Float32Array(chunkOfRow.length * dimensions);
-      vectors.set(run.vectors, row * dimensions);
-      tokens += run.tokens;
-    }
-    return { block: { rowCount: chunkOfRow.length, dimensions, model, vectors, chunkOfRow }, tokens };
-  }
-
-  /** Codes of the precise chunks, per coarse chunk; one that is not searched has none. */
-  async #embedPrecise(
-    chunks: readonly AnalysedChunk[],
-    signal: AbortSignal,
-  ): Promise<{ codes: (Uint8Array | undefined)[]; tokens: number }> {
-    const { models, model, quantise } = this.#options;
-    const codes: (Uint8Array | undefined)[] = [];
-    let tokens = 0;
-    for (const group of groups(chunks, embedTextsMax.precise)) {
-      signal.throwIfAborted();
-      const texts = group.flatMap((chunk) =>
-        chunk.blank ? [] : chunk.children.map(({ start, end }) => chunk.text.slice(start, end)),
-      );
-      const run = await models.embed(texts, 'document', { priority: 'ingest', model });
-      tokens += run.tokens;
-      let row = 0;
-      for (const chunk of group) {
-        const count = chunk.blank ? 0 : chunk.children.length;
-        const vectors = run.vectors.subarray(row * run.dimensions, (row + count) * run.dimensions);
-        codes.push(count === 0 ? undefined : quantise(vectors, run.dimensions));
-        row += count;
-      }
-    }
-    return { codes, tokens };
-  }
 }
 
-/** Consecutive chunks with at most `childrenMax` children together, or a single chunk. */
-function groups(chunks: readonly AnalysedChunk[], childrenMax: number): AnalysedChunk[][] {
-  const found: AnalysedChunk[][] = [];
-  let children = Number.POSITIVE_INFINITY;
-  for (const chunk of chunks) {
-    if (children + chunk.children.length > childrenMax) {
-      found.push([]);
-      children = 0;
-    }
-    found.at(-1)!.push(chunk);
-    children += chunk.children.length;
+/** What is stored of the answer of a chunk worker. */
+function contentOf(result: ChunkTaskResult, model: string): Omit<ChunkedContent, 'layout' | 'timeTakenMs'> {
+  const { spans, vectors, dimensions, terms, tokens } = result;
+  const codeBytes = result.codes.length / Math.max(1, countChildren(result.chunks));
+  const chunks: NewChunk[] = [];
+  const codes: (Uint8Array | undefined)[] = [];
+  let span = 0;
+  let code = 0;
+  for (const { children, ...chunk } of result.chunks) {
+    chunks.push({ ...chunk, spans: spans.subarray(span, span + children * spanNumbers) });
+    span += children * spanNumbers;
+    const bytes = chunk.blank ? 0 : children * codeBytes;
+    codes.push(bytes === 0 ? undefined : result.codes.subarray(code, code + bytes));
+    code += bytes;
   }
-  return found;
+  const chunkOfRow = Uint32Array.from(chunks.flatMap(({ blank }, i) => (blank ? [] : [i])));
+  return {
+    chunks,
+    codes,
+    block: { rowCount: chunkOfRow.length, dimensions, model, vectors, terms, chunkOfRow },
+    languages: [...new Set(chunks.flatMap(({ language }) => language ?? []))],
+    tokens,
+  };
 }
 
-function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
+/** Precise chunks that are searched: those of blank chunks are not. */
+function countChildren(chunks: ChunkTaskResult['chunks']): number {
+  return chunks.reduce((sum, { blank, children }) => sum + (blank ? 0 : children), 0);
+}
+
+function layoutOf(
+  { chunks, pageStarts, length }: ChunkTaskResult,
+  { unordered, title, language }: ParsedHead,
+  { textBytes }: DocumentRecord,
+): Layout {
+  const pageEnds = pageStarts.map(
+    (_, i) => (pageStarts[i + 1] ?? length + separatorLength) - separatorLength,
+  );
+  return {
+    length,
+    textBytes,
+    unordered,
+    title,
+    language,
+    pageStarts: Uint32Array.from(pageStarts),
+    pageLengths: Uint32Array.from(pageStarts, (start, i) => pageEnds[i]! - start),
+    chunkStarts: Uint32Array.from(chunks, (chunk) => chunk.start),
+  };
 }

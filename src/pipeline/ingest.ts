@@ -1,9 +1,11 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { DocumentRecord } from '../store/documents.ts';
 import { type Job, JobQueue } from '../store/jobs.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
+import { ByteGate } from './byte-gate.ts';
 import { Abandoned, type DocumentProgress } from './document-progress.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
 
@@ -40,6 +42,7 @@ export class Ingest {
   readonly #running = new Map<number, { readonly job: Job; readonly controller: AbortController }>();
   readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
   readonly #ended = new Set<Promise<void>>();
+  readonly #chunking = new ByteGate(limits.chunkingBytesMax);
   #closed = false;
 
   /** Reads the unfinished jobs; `start` begins to work on them. */
@@ -189,7 +192,9 @@ export class Ingest {
     if (needsChunks) progress.requireRoom();
     await progress.begin(job, 'indexing');
     if (needsChunks) {
-      job = await progress.chunked(job, await steps.chunk(record, signal));
+      job = await this.#chunking.run(record.textBytes, async () =>
+        progress.chunked(job, await steps.chunk(record, signal)),
+      );
     }
     await this.#index(job, record, signal);
     return null;

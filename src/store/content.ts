@@ -115,6 +115,12 @@ type StoredLayout = Omit<Layout, 'pageStarts' | 'pageLengths' | 'chunkStarts'> &
   readonly chunkStarts: Uint8Array;
 };
 
+/** A chunk to be stored. */
+export interface NewChunk extends Omit<StoredChunk, 'children'> {
+  /** Its precise chunks, four numbers each, in the order of `PreciseSpan`. */
+  readonly spans: Uint32Array;
+}
+
 type PackedChunk = Omit<StoredChunk, 'children'> & { readonly children: Uint8Array };
 
 const content = new Table<readonly [documentId: string, part: number, index: number], Uint8Array>(
@@ -176,8 +182,8 @@ export class Contents {
 
   // chunks
 
-  putChunk(documentId: string, index: number, chunk: StoredChunk): Operation {
-    const packed = packedChunks.encode({ ...chunk, children: packSpans(chunk.children) });
+  putChunk(documentId: string, index: number, { spans, ...chunk }: NewChunk): Operation {
+    const packed = packedChunks.encode({ ...chunk, children: asBytes(spans) });
     return content.put([documentId, parts.chunk, index], packed);
   }
 
@@ -373,14 +379,6 @@ function chunkAt(starts: Uint32Array, offset: number): number {
     else high = middle;
   }
   return Math.max(0, low - 1);
-}
-
-function packSpans(spans: readonly PreciseSpan[]): Uint8Array {
-  const packed = new Uint32Array(spans.length * 4);
-  spans.forEach((span, index) => {
-    packed.set([span.start, span.end, span.startCodePoint, span.endCodePoint], index * 4);
-  });
-  return asBytes(packed);
 }
 
 function unpackChunk(bytes: Uint8Array): StoredChunk {

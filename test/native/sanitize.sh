@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the engine and its tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under
+# Builds the engine, the text library and their tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under
 # ThreadSanitizer, and runs them, the mixed load longer than usual. Any report ends it with an error.
 # Usage: test/native/sanitize.sh [seconds of mixed load for each, default 20]
 set -eu
@@ -13,16 +13,17 @@ trap 'rm -rf "$folder"' EXIT
 compile() {
   out="$folder/$1"
   mkdir "$out"
-  for source in native/engine/*.cc test/native/*.cc; do
+  for source in native/engine/*.cc native/text/*.cc test/native/*.cc; do
     extra=""
     if [ "$(uname -m)" = x86_64 ]; then
       case "$source" in
+        *add_scaled_avx2.cc) extra="-mavx2" ;;
         *kernels_avx2.cc) extra="-mavx2 -mfma -msse4.2" ;;
         *kernels_avx512.cc) extra="-mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma" ;;
       esac
     fi
     # shellcheck disable=SC2086 # the flags are several words
-    "$compiler" -std=c++20 -O1 -g1 -pthread -Wall -Wextra -fno-omit-frame-pointer $2 $extra \
+    "$compiler" -std=c++20 -O1 -g1 -pthread -Wall -Wextra -ffp-contract=off -fno-omit-frame-pointer $2 $extra \
       -Inative -Itest/native -c "$source" -o "$out/$(basename "$source").o"
   done
   # shellcheck disable=SC2086

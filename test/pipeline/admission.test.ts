@@ -22,8 +22,32 @@ t.test('documents are refused at the limits, with the limit and the time to come
       queueDocumentsMax: 10,
       residentBytes: () => bytes,
       memoryBytesMax: 100,
+      clock: { monotonic: () => 0 },
     });
     if (code === null) t.doesNotThrow(() => admission.check());
     else t.throws(() => admission.check(), { code, message, options: { retryAfterMs: Number } });
   }
+});
+
+t.test('memory that is free again is noticed, and not asked for at every document', async (t) => {
+  let now = 0;
+  let asked = 0;
+  let bytes = 100;
+  const admission = new Admission({
+    space: { check() {} },
+    queueDepth: () => 0,
+    queueDocumentsMax: 10,
+    residentBytes: () => {
+      asked += 1;
+      return bytes;
+    },
+    memoryBytesMax: 100,
+    clock: { monotonic: () => now },
+  });
+  t.throws(() => admission.check(), { code: 'reserve_reached' });
+  bytes = 99;
+  t.throws(() => admission.check(), { code: 'reserve_reached' });
+  now = 60;
+  t.doesNotThrow(() => admission.check());
+  t.equal(asked, 2);
 });

@@ -1,67 +1,79 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import type { AnalysedChunk, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
+import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
+import { prepareDocument } from '../../src/chunking/prepare-document.ts';
 import { quantise } from '../../src/models/codes.ts';
 import { IngestSteps } from '../../src/pipeline/ingest-steps.ts';
 import { Contents } from '../../src/store/content.ts';
 import type { DocumentRecord } from '../../src/store/documents.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { embed } from '../simulate/process.ts';
+import { chunkMeans, embed, letters } from '../simulate/process.ts';
 
-const chunkCount = 1_300;
+/** Pages of words, one that is blank, and one in characters of two UTF-16 units. */
+const pages = [
+  'Salted herring keeps well in a cool cellar. '.repeat(4_000),
+  ' \n\t ',
+  '𝐇𝐞𝐫𝐫𝐢𝐧𝐠 in bold. '.repeat(300),
+  '',
+];
 
-function chunkOf(index: number): AnalysedChunk {
-  const text = `passage ${index}`;
-  const place = { start: index, end: index + 1, pageStart: 0, pageEnd: 1, prefix: 'title', language: null };
-  const child = { start: 0, end: text.length, startCodePoint: index, endCodePoint: index + 1, blank: false };
-  return { ...place, text, blank: index % 100 === 7, children: [child] };
-}
-
-async function steps(onEmbed: (texts: number) => void) {
+async function steps(onEmbed: (texts: readonly string[]) => void) {
   const store = new MemoryStore();
   const documentId = randomUUID();
   const contents = new Contents(store);
-  const head = { kind: 'text', contentType: 'text/plain', pageCount: 1, unordered: false, headings: false };
+  const head = { kind: 'text', contentType: 'text/plain', pageCount: 4, unordered: true, headings: false };
   await store.write([
-    contents.putParsedPage(documentId, 0, 'the page'),
-    contents.putParsedHead(documentId, { ...head, title: null, language: null, warnings: [] }),
+    ...pages.map((page, i) => contents.putParsedPage(documentId, i, page)),
+    contents.putParsedHead(documentId, { ...head, title: 'title', language: null, warnings: [] }),
   ]);
-  const chunks = Array.from({ length: chunkCount }, (_, i) => chunkOf(i));
-  const result = { chunks, pageStarts: [0], length: chunkCount, terms: new Uint8Array(8), tokens: 1 };
+  const embedder = {
+    ...letters,
+    embed: async (texts: readonly string[]) => {
+      onEmbed(texts);
+      return embed(texts);
+    },
+  };
   const made = new IngestSteps({
     ...({} as ConstructorParameters<typeof IngestSteps>[0]),
     contents,
     pools: {
       parse: { run: () => Promise.reject(new Error('nothing to parse')) },
-      chunk: { run: async <Result>() => result as ChunkTaskResult as Result },
-    },
-    models: {
-      embed: async (texts) => {
-        onEmbed(texts.length);
-        return embed(texts);
+      chunk: {
+        run: async <Result>(task: object) =>
+          (await prepareDocument(task as ChunkTask, chunkMeans(embedder))) as Result,
       },
     },
     model: 'letters',
-    quantise,
     clock: { now: () => 0, monotonic: () => 0 },
   });
-  return { made, chunks, record: { documentId, path: 'a.txt', textBytes: 8 } as DocumentRecord };
+  return { made, record: { documentId, path: 'a.txt', textBytes: 8 } as DocumentRecord };
 }
 
-t.test('a long document is embedded in bounded runs, and every row has its own vector', async (t) => {
+t.test('a long document is embedded in bounded runs, and every chunk has its own vectors', async (t) => {
   const runs: number[] = [];
-  const { made, chunks, record } = await steps((texts) => runs.push(texts));
-  const { block, codes } = await made.chunk(record, new AbortController().signal);
+  const { made, record } = await steps((texts) => runs.push(texts.length));
+  const { block, chunks, codes, layout } = await made.chunk(record, new AbortController().signal);
   t.ok(Math.max(...runs) <= 2_048 && runs.length > 3, `runs of ${runs}`);
   const rows = chunks.flatMap(({ blank }, i) => (blank ? [] : [i]));
+  t.ok(rows.length < chunks.length, 'there is a blank chunk');
   t.same([...block.chunkOfRow], rows);
-  const expected = embed(rows.map((i) => `title\n\n${chunks[i]!.text}`));
-  t.same(block.vectors, expected.vectors);
-  t.equal(
-    codes.filter((code) => code === undefined).length,
-    chunkCount - rows.length,
-    'blank ones have none',
+  t.same(block.vectors, embed(rows.map((i) => `${chunks[i]!.prefix}\n\n${chunks[i]!.text}`)).vectors);
+  for (const [i, { text, spans, blank }] of chunks.entries()) {
+    const children = Array.from({ length: spans.length / 4 }, (_, child) =>
+      text.slice(spans[4 * child], spans[4 * child + 1]),
+    );
+    t.equal(children.join(''), text, `precise chunks tile chunk ${i}`);
+    t.same(
+      codes[i],
+      blank ? undefined : quantise(embed(children).vectors, block.dimensions),
+      `codes of ${i}`,
+    );
+  }
+  t.same(
+    [...layout.pageLengths],
+    pages.map((page) => Array.from(page).length),
   );
+  t.equal(layout.length, Array.from(pages.join('\n\n')).length);
 });
 
 t.test('a document that nobody wants any more is not embedded to its end', async (t) => {
@@ -72,5 +84,5 @@ t.test('a document that nobody wants any more is not embedded to its end', async
     controller.abort(new Error('overwritten'));
   });
   await t.rejects(made.chunk(record, controller.signal), { message: 'overwritten' });
-  t.equal(runs, 1);
+  t.equal(runs, 2, 'one run for the chunks of a group, and one for their parts');
 });

@@ -10,6 +10,8 @@ const task = (words: number): ChunkTask => ({
   title: null,
   path: 'a.txt',
   language: null,
+  model: 'zembed-1',
+  stop: new Int32Array(new SharedArrayBuffer(4)),
 });
 
 t.test('a person comes before everything that waits, and equals keep their turn', async (t) => {

@@ -4,9 +4,11 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Chance } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { chunkDocument } from '../../src/chunking/chunk-document.ts';
-import type { ChunkTask, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
-import { dotWithCodes, quantise } from '../../src/models/codes.ts';
+import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
+import { type ChunkMeans, prepareDocument } from '../../src/chunking/prepare-document.ts';
+import { embedChunks } from '../../src/models/chunk-vectors.ts';
+import { dotWithCodes } from '../../src/models/codes.ts';
+import type { Embedder } from '../../src/models/model.ts';
 import type { ParseOutcome, ParseTask } from '../../src/parsing/parse-task.ts';
 import { DocumentProgress } from '../../src/pipeline/document-progress.ts';
 import { DocumentWriter } from '../../src/pipeline/document-writer.ts';
@@ -77,19 +79,19 @@ export async function openProcess(options: ProcessOptions) {
     run: async <Result>(task: object) =>
       (await Promise.race([outcomeOf(parse, task as ParseTask), cancelled(task)])) as Result,
   };
-  const chunkPool = { run: async <Result>(task: object) => chunk(task as ChunkTask) as Result };
-  const models = { embed: async (texts: readonly string[]) => embed(texts) };
+  const chunkPool = {
+    run: async <Result>(task: object) =>
+      (await prepareDocument(task as ChunkTask, chunkMeans(letters))) as Result,
+  };
   const steps = new IngestSteps({
     ...parts,
     indexes,
     blobs,
     blobsFolder,
     pools: { parse: parsePool, chunk: chunkPool },
-    models,
     model: 'letters',
     parseLimits: {},
     hasPageImages: () => false,
-    quantise,
     clock,
   });
   const ingest = await Ingest.open({
@@ -199,14 +201,21 @@ async function outcomeOf(parse: ProcessOptions['parse'], task: ParseTask): Promi
   };
 }
 
-/** What workers/chunk.ts does. */
-function chunk(task: ChunkTask): ChunkTaskResult {
-  const { chunks, pageStarts, length } = chunkDocument(task);
-  const rows = chunks.filter(({ blank }) => !blank);
-  const { block, tokens, languages } = analyseChunks(rows, task.language);
-  const languageOf = new Map(rows.map((entry, row) => [entry, languages[row] ?? null]));
-  const analysed = chunks.map((entry) => ({ ...entry, language: languageOf.get(entry) ?? null }));
-  return { chunks: analysed, pageStarts, length, terms: block, tokens };
+/** An embedding model that tells letters apart, and nothing else. */
+export const letters: Embedder = {
+  id: 'letters',
+  dimensions,
+  embed: async (texts) => embed(texts),
+  close: async () => {},
+};
+
+/** What workers/chunk.ts does with chunks, with another model. */
+export function chunkMeans(embedder: Embedder): ChunkMeans {
+  return {
+    dimensions: embedder.dimensions,
+    analyse: analyseChunks,
+    embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
+  };
 }
 
 /** Vectors that tell how often eight kinds of letters stand in a text. */

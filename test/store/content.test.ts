@@ -4,6 +4,7 @@ import { Contents, type Layout, type StoredChunk } from '../../src/store/content
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { operationsBytes } from '../../src/store/store.ts';
 import { seeded } from './seeded.ts';
+import { newChunk } from './spans.ts';
 
 const chance = seeded();
 const separator = '\n\n';
@@ -76,7 +77,7 @@ t.test(`text, slices and pages read back exactly, in code points (seed ${chance.
 async function filled(documentId: string, made: ReturnType<typeof randomDocument>) {
   const store = new MemoryStore();
   const contents = new Contents(store);
-  const chunks = made.chunks.map((chunk, index) => contents.putChunk(documentId, index, chunk));
+  const chunks = made.chunks.map((chunk, index) => contents.putChunk(documentId, index, newChunk(chunk)));
   await store.write([...chunks, contents.putLayout(documentId, made.layout)]);
   return { ...made, store, contents, documentId };
 }

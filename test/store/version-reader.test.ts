@@ -5,6 +5,7 @@ import { MemoryStore } from '../../src/store/memory-store.ts';
 import { VersionReader } from '../../src/store/version-reader.ts';
 import { type VersionRecord, Versions } from '../../src/store/versions.ts';
 import { version } from './records.ts';
+import { newChunk } from './spans.ts';
 
 const chunkCount = 4;
 
@@ -56,7 +57,7 @@ async function place(bytesMax: number) {
     await store.write([
       versions.put(record),
       contents.putLayout(documentId, layout),
-      ...chunks.map((chunk, number) => contents.putChunk(documentId, number, chunk)),
+      ...chunks.map((chunk, number) => contents.putChunk(documentId, number, newChunk(chunk))),
       ...chunks.map((_, number) => contents.putCodes(documentId, number, Uint8Array.of(number))),
       ...contents.putIndexPieces(documentId, block),
       contents.putIndexHead(documentId, block),

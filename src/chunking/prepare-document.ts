@@ -1,0 +1,59 @@
+import { type CoarseChunk, chunkDocument } from './chunk-document.ts';
+import type { ChunkTask, ChunkTaskResult } from './chunk-task.ts';
+
+/** What is done with chunks once they are cut; handed in, because other rooms know how. */
+export interface ChunkMeans {
+  /** Components of a vector. */
+  readonly dimensions: number;
+  /** Terms of chunks as a TermBlock, and their languages; `analyseChunks`. */
+  analyse(
+    chunks: readonly CoarseChunk[],
+    language: string | null,
+  ): { readonly block: Uint8Array; readonly languages: readonly (string | null)[]; readonly tokens: number };
+  /** Vectors of chunks and codes of their precise chunks; `embedChunks`. What `onStep` throws ends the work. */
+  embed(
+    chunks: readonly CoarseChunk[],
+    onStep: () => void,
+  ): Promise<{ readonly vectors: Float32Array; readonly codes: Uint8Array; readonly tokens: number }>;
+}
+
+/** Cuts a document into chunks, analyses the words of those that hold any, and embeds them. */
+export async function prepareDocument(task: ChunkTask, means: ChunkMeans): Promise<ChunkTaskResult> {
+  const { chunks, pageStarts, length } = chunkDocument(task);
+  const rows = chunks.filter((entry) => !entry.blank);
+  const analysed = means.analyse(rows, task.language);
+  const languages = new Map(rows.map((entry, row) => [entry, analysed.languages[row] ?? null]));
+  const embedded = await means.embed(rows, () => {
+    if (Atomics.load(task.stop, 0) !== 0) throw new Error('the work on the document was stopped');
+  });
+  return {
+    chunks: chunks.map((entry) => ({
+      ...entry,
+      language: languages.get(entry) ?? null,
+      children: entry.children.length,
+    })),
+    pageStarts,
+    length,
+    terms: analysed.block,
+    tokens: { content: analysed.tokens, embedding: embedded.tokens },
+    spans: spansOf(chunks),
+    dimensions: means.dimensions,
+    vectors: embedded.vectors,
+    codes: embedded.codes,
+  };
+}
+
+function spansOf(chunks: readonly CoarseChunk[]): Uint32Array {
+  const spans = new Uint32Array(4 * chunks.reduce((sum, { children }) => sum + children.length, 0));
+  let at = 0;
+  for (const { children } of chunks) {
+    for (const { start, end, startCodePoint, endCodePoint } of children) {
+      spans[at] = start;
+      spans[at + 1] = end;
+      spans[at + 2] = startCodePoint;
+      spans[at + 3] = endCodePoint;
+      at += 4;
+    }
+  }
+  return spans;
+}

@@ -1,0 +1,161 @@
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "check.h"
+#include "text/add_scaled.h"
+#include "text/lexicon.h"
+#include "text/static_embedding.h"
+#include "text/word_piece.h"
+
+namespace quarry::text {
+namespace {
+
+// Units of every kind: ASCII, Latin, marks, Thai, Hangul, ideographs, surrogates in and out of order.
+std::u16string RandomText(std::mt19937* random, size_t units) {
+  static constexpr std::pair<int, int> kRanges[] = {
+      {0x20, 0x7e},     {0x61, 0x7a},     {0, 0x2ff},       {0x300, 0x3ff},   {0xe00, 0xe7f}, {0x1100, 0x11ff},
+      {0x3040, 0x30ff}, {0x4e00, 0x4fff}, {0xac00, 0xd7a3}, {0xd800, 0xdfff}, {0, 0xffff}};
+  std::u16string text;
+  while (text.size() < units) {
+    const auto [first, last] = kRanges[(*random)() % std::size(kRanges)];
+    for (size_t run = (*random)() % 12; run > 0; --run)
+      text += static_cast<char16_t>(first + (*random)() % (last - first + 1));
+  }
+  return text;
+}
+
+std::shared_ptr<const PlainTokenizer> SmallTokenizer() {
+  return PlainTokenizer::Create({U"[UNK]", U"a", U"##b", U"the", U"##the", U"é", U"中", U"한", U"##국", U"ไท", U"##ย"});
+}
+
+TEST("the AVX2 version of adding scaled codes gives the bits of its scalar twin") {
+  if (FastestAddScaled() == AddScaledScalar) return;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (size_t count = 0; count <= 330; ++count) {
+    std::vector<int8_t> codes(count);
+    std::vector<float> expected(count);
+    for (size_t i = 0; i < count; ++i) {
+      codes[i] = static_cast<int8_t>(random());
+      expected[i] = normal(random);
+    }
+    std::vector<float> found = expected;
+    const float scale = normal(random);
+    AddScaledScalar(codes.data(), scale, count, expected.data());
+    FastestAddScaled()(codes.data(), scale, count, found.data());
+    CHECK(found == expected);
+  }
+}
+
+TEST("a broken vocabulary makes no tokenizer") {
+  CHECK(PlainTokenizer::Create({}) == nullptr);
+  CHECK(PlainTokenizer::Create({U"a", U"[UNK]"}) == nullptr);
+  CHECK(PlainTokenizer::Create({U"[UNK]", U"a", U"a"}) == nullptr);
+  CHECK(PlainTokenizer::Create({U"[UNK]", U"##"}) == nullptr);
+  CHECK(PlainTokenizer::Create({U"[UNK]", std::u32string(2000, U'a')}) == nullptr);
+  CHECK(BertTokenizer::Create({.pieces = {{U"a", 0}, {U"a", 1}}, .addedTokens = {}}) == nullptr);
+}
+
+TEST("any units are a text, and the ids of a text do not depend on what was tokenised before") {
+  std::mt19937 random(2);
+  const auto plain = SmallTokenizer();
+  const auto bert = BertTokenizer::Create(
+      {.pieces = {{U"[UNK]", 0}, {U"a", 1}, {U"##b", 2}, {U"[M]", 3}}, .addedTokens = {{u"[M]", 3, true, true}}});
+  Tokenizer::Scratch used;
+  for (int round = 0; round < 3000; ++round) {
+    const std::u16string text = RandomText(&random, random() % 80) + (round % 3 == 0 ? u" [M] " : u"");
+    for (const Tokenizer* tokenizer :
+         {static_cast<const Tokenizer*>(plain.get()), static_cast<const Tokenizer*>(bert.get())}) {
+      Tokenizer::Scratch fresh;
+      Ids first;
+      Ids again;
+      tokenizer->Encode(text, &fresh, &first);
+      tokenizer->Encode(text, &used, &again);
+      CHECK(first == again);
+      for (const int32_t id : first) CHECK(id >= 0 && static_cast<size_t>(id) < tokenizer->size());
+    }
+  }
+}
+
+TEST("threads that share an embedding get the same bytes, each of length 1") {
+  constexpr uint32_t kDimensions = 13;
+  std::mt19937 random(3);
+  StaticEmbedding::Parameters parameters;
+  parameters.tokenizer = SmallTokenizer();
+  parameters.dimensions = kDimensions;
+  parameters.repetitionExponent = 0.75;
+  parameters.codes.resize(parameters.tokenizer->size() * kDimensions);
+  for (int8_t& code : parameters.codes) code = static_cast<int8_t>(random());
+  parameters.weights.assign(parameters.tokenizer->size() * 2, 0.5f);
+  parameters.prefixes.assign(2 * kDimensions, 0.25f);
+  const auto embedding = StaticEmbedding::Create(std::move(parameters));
+  REQUIRE(embedding != nullptr);
+  std::vector<std::u16string> texts = {u""};
+  for (int i = 0; i < 200; ++i) texts.push_back(RandomText(&random, random() % 300));
+  std::vector<std::vector<float>> results(3);
+  std::vector<std::thread> threads;
+  for (auto& result : results) {
+    threads.emplace_back([&] {
+      StaticEmbedding::Scratch scratch;
+      result.resize(texts.size() * kDimensions);
+      for (size_t i = 0; i < texts.size(); ++i) {
+        embedding->Embed(texts[i], StaticEmbedding::Side::kDocument, &scratch, &result[i * kDimensions]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(results[0] == results[1] && results[0] == results[2]);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    double square = 0;
+    for (size_t k = 0; k < kDimensions; ++k)
+      square += results[0][i * kDimensions + k] * results[0][i * kDimensions + k];
+    CHECK(std::abs(square - 1) < 1e-5);
+  }
+  StaticEmbedding::Parameters small = embedding->parameters();
+  small.weights.pop_back();
+  CHECK(StaticEmbedding::Create(std::move(small)) == nullptr);
+}
+
+TEST("a lexicon that forgets gives the blocks of one that remembers, and every word is asked for once") {
+  std::mt19937 random(4);
+  size_t asked = 0;
+  Analyser analyser;
+  analyser.segment = [](std::u16string_view slice, std::vector<uint32_t>* lengths) {
+    lengths->assign(slice.size(), 1);
+  };
+  analyser.expand = [&](std::u16string_view word, std::vector<uint8_t>* languages) {
+    ++asked;
+    if (word.size() < 3) languages->push_back(static_cast<uint8_t>(word.size()));
+    return word != u"nothing";
+  };
+  analyser.hash = [](std::u16string_view term, bool isGram, int language, std::vector<uint64_t>* hashes) {
+    hashes->push_back(std::hash<std::u16string_view>()(term) ^ (isGram ? 7 : 0) ^ static_cast<uint64_t>(language));
+  };
+  analyser.choose = [](const std::vector<double>& votes, uint32_t words) {
+    return words > 3 && votes[2] > 1 ? 2 : kUnsure;
+  };
+  const ScanLimits scan{128, 8, 100};
+  Lexicon remembers({scan, 1'000'000, 3});
+  Lexicon forgets({scan, 1, 3});
+  for (int document = 0; document < 50; ++document) {
+    remembers.Begin();
+    forgets.Begin();
+    for (int row = 0; row < document % 4; ++row) {
+      const std::u16string text = RandomText(&random, 400);
+      const auto fallback = [&] { return document % 2; };
+      const int language = remembers.AddRow(text, u"a prefix", fallback, analyser);
+      CHECK(forgets.AddRow(text, u"a prefix", fallback, analyser) == language);
+    }
+    CHECK(remembers.Block() == forgets.Block());
+    CHECK(remembers.occurrences() == forgets.occurrences() && remembers.entries() == forgets.entries());
+  }
+  asked = 0;
+  for (int row = 0; row < 3; ++row)
+    remembers.AddRow(
+        u"brandnewword nothing brandnewword", u"", [] { return 0; }, analyser);
+  CHECK(asked == 2);
+}
+
+}  // namespace
+}  // namespace quarry::text
