@@ -1,6 +1,6 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { type CoarseChunk, chunkDocument } from '../src/chunking/chunk-document.ts';
-import type { ChunkTask, ChunkTaskResult } from '../src/chunking/chunk-task.ts';
+import type { ChunkTask } from '../src/chunking/chunk-task.ts';
+import { prepareDocument } from '../src/chunking/prepare-document.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { openOnce } from '../src/models/open-once.ts';
 import { openEmbedder } from '../src/models/registry.ts';
