@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <limits>
 
@@ -16,6 +17,33 @@ constexpr uint32_t kStopEveryBlocks = 64;   // counted blocks between two looks 
 constexpr uint32_t kStopEveryWindows = 16;  // windows of rows between two looks at the clock
 // A bound is computed in another order than a score, so it may come out lower by a few units in the last place.
 constexpr float kBoundSlack = 1 + 1e-5F;
+
+constexpr uint32_t kScanStep = 16;
+
+// Whether one of kScanStep numbers is at least `least`. The compiler turns it into SSE2 or NEON.
+bool AnyReaches(const float* numbers, float least) {
+  using Floats = float __attribute__((vector_size(16)));
+  using Flags = int32_t __attribute__((vector_size(16)));
+  Flags any = {};
+  for (uint32_t i = 0; i < kScanStep; i += 4) {
+    Floats four;
+    std::memcpy(&four, numbers + i, sizeof four);
+    any |= four >= least;
+  }
+  uint64_t halves[2];
+  std::memcpy(halves, &any, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+}
+
+// Has the processor fetch the lists of all words at the same time.
+void FetchLists(const Postings& postings, const LexicalSearch::Groups& groups) {
+  for (const auto& group : groups) {
+    for (const QueryTerm& term : group) postings.FetchSlot(term.hash);
+  }
+  for (const auto& group : groups) {
+    for (const QueryTerm& term : group) postings.FetchList(term.hash);
+  }
+}
 
 // Opens the lists of some terms, and counts their postings.
 uint64_t OpenAll(const Postings& postings, const std::vector<uint64_t>& hashes, std::deque<PostingCursor>* cursors) {
@@ -97,13 +125,15 @@ class WindowSearch {
   WindowSearch(const ShardView& view, const Moment& moment, const SearchRequest& request,
                const LexicalSearch::Groups& groups, const std::vector<float>& rarities)
       : view_(view), shard_(view.shard()), request_(request), bm25_(moment), best_(request.lexicalCandidates) {
+    const Postings& postings = shard_.postings();
+    FetchLists(postings, groups);
     for (size_t i = 0; i < groups.size(); i++) {
       Word& word = words_.emplace_back();
       word.rarity = rarities[i];
       for (const QueryTerm& term : groups[i]) {
         Term& added = word.terms.emplace_back();
         added.weight = term.weight;
-        if (!shard_.postings().Open(term.hash, &added.cursor)) word.terms.pop_back();
+        if (!postings.Open(term.hash, &added.cursor)) word.terms.pop_back();
       }
     }
     totals_.resize(kWindowRows);
@@ -141,12 +171,17 @@ class WindowSearch {
  private:
   static constexpr uint32_t kWindowRows = BlockArray<RowFacts>::kStretchRows;
   static constexpr uint32_t kMaskWords = kWindowRows / 64;
-  // So few rows that match the filter are looked up in every word.
+  // So few rows are looked up in every word; more are worth working on the whole window.
   static constexpr uint32_t kFewRows = 64;
+  static constexpr uint32_t kFewBlocks = 3;
+  // Looking up so many rows costs about as much as reading a block.
+  static constexpr uint32_t kLookedUpPerBlock = 4;
 
   struct Term {
     PostingCursor cursor;
     float weight = 0;
+    GainBounds lastBounds;
+    float lastBound = 0;  // the greatest gain within lastBounds
   };
   struct Word {
     std::deque<Term> terms;
@@ -167,13 +202,22 @@ class WindowSearch {
         term.cursor.Seek(start);
         any = any || !term.cursor.AtEnd();
         term.cursor.ForEachBoundsUpTo(start + kWindowRows - 1, [&](const GainBounds& bounds) {
-          word.bound = std::max(word.bound, bm25_.GainWithin(term.weight, bounds));
+          word.bound = std::max(word.bound, BoundOf(&term, bounds));
           word.blocks++;
         });
       }
       word.bound *= word.rarity;
     }
     return any;
+  }
+
+  // Blocks of rare terms span many windows.
+  float BoundOf(Term* term, const GainBounds& bounds) const {
+    if (!(bounds == term->lastBounds)) {
+      term->lastBounds = bounds;
+      term->lastBound = bm25_.GainWithin(term->weight, bounds);
+    }
+    return term->lastBound;
   }
 
   // Whether a row that the words so far gave `sum` can still be wanted when the other words add at most `rest`.
@@ -192,13 +236,16 @@ class WindowSearch {
               [](const Word* left, const Word* right) { return left->bound > right->bound; });
     const uint32_t matching = view_.filtered() ? LoadFilter() : kWindowRows;
     if (matching == 0) return;
+    // Only rows that hold one of the first words can be wanted.
+    size_t first = 0;
+    while (first < order_.size() && InRace(0, RestFrom(first))) first++;
     size_t next = 0;
-    std::fill(totals_.begin(), totals_.end(), 0.0F);
     if (matching <= kFewRows) {
-      CollectMatching();
-    } else {
-      for (; next < order_.size() && InRace(0, RestFrom(next)); next++) AddDense(order_[next]);
-      CollectCandidates(RestFrom(next));
+      TakeMatching();
+    } else if (!TakeFew(first)) {
+      std::fill(totals_.begin(), totals_.end(), 0.0F);
+      for (; next < first; next++) AddDense(order_[next]);
+      TakeFromTotals(RestFrom(next));
     }
     for (; next < order_.size() && !candidates_.empty(); next++) AddToCandidates(order_[next], RestFrom(next + 1));
     OfferCandidates();
@@ -220,13 +267,41 @@ class WindowSearch {
     }
     return static_cast<uint32_t>(count);
   }
-  void CollectMatching() {
+  bool Matches(uint32_t candidate) const {
+    return !view_.filtered() || (mask_[candidate / 64] >> candidate % 64 & 1) != 0;
+  }
+
+  // Makes candidates of all rows that match the filter.
+  void TakeMatching() {
     candidates_.clear();
     for (uint32_t i = 0; i < kMaskWords; i++) {
       for (uint64_t word = mask_[i]; word != 0; word &= word - 1) {
         candidates_.push_back(i * 64 + static_cast<uint32_t>(std::countr_zero(word)));
+        totals_[candidates_.back()] = 0;
       }
     }
+  }
+
+  // Makes candidates of the rows that hold one of the first words, unless they are more than a few.
+  bool TakeFew(size_t words) {
+    candidates_.clear();
+    for (size_t i = 0; i < words; i++) {
+      if (order_[i]->blocks > kFewBlocks) return false;
+    }
+    const uint32_t end = start_ + kWindowRows;
+    for (size_t i = 0; i < words; i++) {
+      for (Term& term : order_[i]->terms) {
+        const bool few = term.cursor.ForEachRowIn(start_, end, [&](uint32_t row) {
+          if (Matches(row - start_)) candidates_.push_back(row - start_);
+          return candidates_.size() <= kFewRows;
+        });
+        if (!few) return false;
+      }
+    }
+    std::sort(candidates_.begin(), candidates_.end());
+    candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+    for (const uint32_t candidate : candidates_) totals_[candidate] = 0;
+    return true;
   }
 
   // Gives every row of the window the gain of the word, and adds it to the totals.
@@ -276,40 +351,48 @@ class WindowSearch {
     return best;
   }
 
-  // The rows of the window whose totals leave them in the race and that match the filter.
-  void CollectCandidates(float rest) {
-    candidates_.clear();
+  // The least total of a row that is still in the race when the other words add at most `rest`.
+  float LeastTotal(float rest) const { return wanted_ / (kBoundSlack * kBoundSlack) - rest; }
+
+  // Makes candidates of the rows whose totals leave them in the race and that match the filter.
+  void TakeFromTotals(float rest) {
     // Without a gain a row is no hit, however little is wanted.
-    const float least = std::max(wanted_ / kBoundSlack / kBoundSlack - rest, std::numeric_limits<float>::denorm_min());
-    constexpr uint32_t kStep = 16;
-    for (uint32_t start = 0; start < kWindowRows; start += kStep) {
-      int any = 0;
-      for (uint32_t i = start; i < start + kStep; i++) any |= totals_[i] >= least ? 1 : 0;
-      if (any == 0) continue;
-      for (uint32_t i = start; i < start + kStep; i++) {
-        if (totals_[i] < least) continue;
-        if (view_.filtered() && (mask_[i / 64] >> i % 64 & 1) == 0) continue;
-        candidates_.push_back(i);
+    const float least = std::max(LeastTotal(rest), std::numeric_limits<float>::denorm_min());
+    const float* const totals = totals_.data();
+    candidates_.resize(kWindowRows);
+    uint32_t* const candidates = candidates_.data();
+    size_t count = 0;
+    for (uint32_t start = 0; start < kWindowRows; start += kScanStep) {
+      if (!AnyReaches(totals + start, least)) continue;
+      for (uint32_t i = start; i < start + kScanStep; i++) {
+        candidates[count] = i;
+        count += totals[i] >= least ? 1 : 0;
       }
     }
+    candidates_.resize(count);
+    if (view_.filtered()) std::erase_if(candidates_, [this](uint32_t candidate) { return !Matches(candidate); });
   }
 
   // Adds the gain of the word to the candidates' totals and drops those that are out of the race.
   void AddToCandidates(Word* word, float rest) {
-    // Looking up a row costs about as much as a quarter of a block.
-    const bool dense = candidates_.size() > size_t{word->blocks} * 4;
-    if (dense) {
+    if (candidates_.size() > kFewRows && candidates_.size() > size_t{word->blocks} * kLookedUpPerBlock) {
       AddDense(word);
     } else {
       word->gains.resize(kWindowRows);
-    }
-    size_t kept = 0;
-    for (const uint32_t candidate : candidates_) {
-      if (!dense) {
-        word->gains[candidate] = GainOf(word, start_ + candidate);
-        totals_[candidate] += word->gains[candidate];
+      for (const uint32_t candidate : candidates_) {
+        const float gain = GainOf(word, start_ + candidate);
+        word->gains[candidate] = gain;
+        totals_[candidate] += gain;
       }
-      if (InRace(totals_[candidate], rest)) candidates_[kept++] = candidate;
+    }
+    const float least = LeastTotal(rest);
+    const float* const totals = totals_.data();
+    uint32_t* const candidates = candidates_.data();
+    size_t kept = 0;
+    for (size_t i = 0, count = candidates_.size(); i < count; i++) {
+      const uint32_t candidate = candidates[i];
+      candidates[kept] = candidate;
+      kept += totals[candidate] >= least ? 1 : 0;
     }
     candidates_.resize(kept);
   }
@@ -361,6 +444,7 @@ float Rarity(uint64_t rows, uint64_t found) {
 }
 
 Status LexicalSearch::Count(const Groups& groups) {
+  FetchLists(view_.shard().postings(), groups);
   for (const auto& group : groups) {
     std::vector<uint64_t> hashes;
     for (const QueryTerm& term : group) hashes.push_back(term.hash);

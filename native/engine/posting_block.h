@@ -35,6 +35,8 @@ struct GainBounds {
 
   static constexpr uint16_t kNoRatio = 0x7f80;  // infinity
 
+  bool operator==(const GainBounds&) const = default;
+
   void Include(float frequency, uint32_t length) {
     if (!(frequency > 0)) return;
     const auto above = static_cast<uint16_t>((std::bit_cast<uint32_t>(frequency) + 0xffff) >> 16);

@@ -4,6 +4,9 @@
 
 namespace quarry {
 
+// Here, so that making one does not fill its buffers with zeros.
+PostingCursor::PostingCursor() = default;
+
 void PostingCursor::Reset() {
   runs_.clear();
   looseCount_ = 0;

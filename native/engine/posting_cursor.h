@@ -1,6 +1,7 @@
 // Walks the postings of one term, in ascending order of rows, unpacking only the blocks it is asked for.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,7 +15,7 @@ namespace quarry {
 // cursor: what is added after it was opened is not seen.
 class PostingCursor {
  public:
-  PostingCursor() = default;
+  PostingCursor();
   PostingCursor(const PostingCursor&) = delete;
   PostingCursor& operator=(const PostingCursor&) = delete;
 
@@ -62,6 +63,19 @@ class PostingCursor {
     }
   }
 
+  // Calls visit(row) for the rows from `start` on and below `end`, from the block the cursor is at, where it stays.
+  // False when visit answered false, which ends it, or there may be more of them in later blocks.
+  template <class Visit>
+  bool ForEachRowIn(uint32_t start, uint32_t end, Visit visit) {
+    if (AtEnd() || (before_ != kBeforeFirst && before_ + 1 >= end)) return true;
+    const uint32_t* const rows = Rows();
+    const uint32_t* const last = rows + Size();
+    for (const uint32_t* row = std::lower_bound(rows + next_, last, start); row < last && *row < end; row++) {
+      if (!visit(*row)) return false;
+    }
+    return last[-1] >= end - 1 || IsLastBlock();
+  }
+
   // Calls visit(posting) for every posting of the blocks from here on, until it answers false.
   template <class Visit>
   void ForEach(Visit visit) {
@@ -94,6 +108,7 @@ class PostingCursor {
   // One in what was loaded, one in what was added since.
   static constexpr uint32_t kLooseMax = 2;
 
+  bool IsLastBlock() const { return run_ + 1 == runs_.size() && block_ + 1 == runs_[run_].count; }
   const uint64_t* Words() const;
   void Enter();
 

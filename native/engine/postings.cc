@@ -220,6 +220,42 @@ void Postings::Add(uint64_t hash, const Posting& posting, uint32_t length) {
   if (full) list->bounds.store(std::bit_cast<uint32_t>(GainBounds()), std::memory_order_release);
 }
 
+// Of a hash whose slot another took, the steps after this one fetch the other's in vain.
+void Postings::FetchSlot(uint64_t hash) const {
+  const Table& table = *table_.load(std::memory_order_acquire);
+  __builtin_prefetch(&table.slots[hash & table.mask]);
+}
+
+void Postings::FetchList(uint64_t hash) const {
+  const Table& table = *table_.load(std::memory_order_acquire);
+  const uint32_t place = table.slots[hash & table.mask].load(std::memory_order_relaxed);
+  if (place != 0) __builtin_prefetch(arena_.Row(place));
+}
+
+void Postings::FetchTail(uint64_t hash) const {
+  const Table& table = *table_.load(std::memory_order_acquire);
+  const uint32_t place = table.slots[hash & table.mask].load(std::memory_order_relaxed);
+  if (place == 0) return;
+  List* list = ListAt(place);
+  const State state = Unpack(list->state.load(std::memory_order_relaxed));
+  if (state.sizeClass > 0) __builtin_prefetch(BufferOf(list, state.sizeClass) + state.bytes / 8);
+}
+
+void Postings::AddRow(uint32_t row, const TermEntry* entries, uint32_t count, uint32_t length) {
+  // How many terms ahead each step of a look-up begins, so that a memory access has passed in between.
+  constexpr uint32_t kSlotAhead = 24;
+  constexpr uint32_t kListAhead = 16;
+  constexpr uint32_t kTailAhead = 8;
+  for (uint32_t i = 0; i < std::min(count, kSlotAhead); i++) FetchSlot(entries[i].hash);
+  for (uint32_t i = 0; i < std::min(count, kListAhead); i++) FetchList(entries[i].hash);
+  for (uint32_t i = 0; i < count; i++) {
+    if (i + kSlotAhead < count) FetchSlot(entries[i + kSlotAhead].hash);
+    if (i + kListAhead < count) FetchList(entries[i + kListAhead].hash);
+    if (i + kTailAhead < count) FetchTail(entries[i + kTailAhead].hash);
+    Add(entries[i].hash, {row, entries[i].body, entries[i].prefix}, length);
+  }
+}
+
 void Postings::Read(List* list, PostingCursor* cursor) const {
   constexpr int kStableBits = 24;  // above it: blocks and the size of the buffer
   uint64_t words[WordsOf(kTailBytesMax) + 1];

@@ -87,7 +87,8 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
     for (const TermEntry* each = entry; each < end; each++) bodyLength += each->body;
     // Before the postings: who finds one may ask for it.
     facts_[row].bodyLength = bodyLength;
-    for (; entry < end; entry++) postings_.Add(entry->hash, {row, entry->body, entry->prefix}, bodyLength);
+    postings_.AddRow(row, entry, input.block.EntriesOf(i), bodyLength);
+    entry = end;
     document.bodyLength += bodyLength;
   }
   attributes_.Add(slot, input.attributes);
