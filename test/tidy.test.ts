@@ -112,12 +112,13 @@ interface ImportEdge {
 
 /** Where code lives; everything else is data, text or configuration. */
 const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin'];
-const skippedFolders = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared)$/;
+const skipped = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared)$/;
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(projectRoot, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return skippedFolders.test(entry.name) ? [] : filesBelow(path);
+    if (skipped.test(entry.name)) return [];
+    if (entry.isDirectory()) return filesBelow(path);
     return entry.isFile() ? [path] : [];
   });
 }
