@@ -127,6 +127,7 @@ async function buildStorage(settings: Settings, data: DataDirectory, logger: Log
   };
   CollectionIndex.useKernels(settings.engineKernels);
   CollectionIndex.useSearchThreads(settings.searchThreads);
+  CollectionIndex.useSearchRecall(settings.searchRecall / 1000);
   const indexes = new Indexes({ ...parts, folder: data.indexPath, logger });
   return {
     ...parts,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "bridge/completions.h"
@@ -16,18 +17,27 @@
 #include "bridge/values.h"
 #include "engine/kernels.h"
 #include "engine/registry.h"
+#include "engine/version_list.h"
 
 namespace quarry {
 namespace {
 
 struct Environment {
+  explicit Environment(std::shared_ptr<Completions> queue) : completions(std::move(queue)) {}
+  // Nobody waits any more for what still runs.
+  ~Environment() {
+    for (const auto& [ticket, cancelled] : searches) cancelled->store(true, std::memory_order_relaxed);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
   std::shared_ptr<Completions> completions;
+  std::unordered_map<uint32_t, std::shared_ptr<std::atomic<bool>>> searches;  // to be cancelled, by ticket
 };
 
-using CancelFlag = std::shared_ptr<std::atomic<bool>>;
 using Handle = Napi::External<std::unique_ptr<CollectionHandle>>;
 
-Completions& CompletionsOf(Napi::Env env) { return *env.GetInstanceData<Environment>()->completions; }
+Environment& EnvironmentOf(Napi::Env env) { return *env.GetInstanceData<Environment>(); }
 
 std::shared_ptr<Collection> CollectionOf(const Napi::CallbackInfo& info) {
   if (!info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "the first argument must be a collection");
@@ -41,16 +51,17 @@ void ThrowUnlessOk(Napi::Env env, const Status& status) {
 }
 
 // Runs an asynchronous operation of the engine and answers with its promise. `start` receives what must be called
-// when the operation is done; `value` makes the result, on the JavaScript thread.
+// when the operation is done; on the JavaScript thread, `settled` is called then and `value` makes the result.
 template <class Result>
 using Finish = std::function<void(Status, Result)>;
 
-template <class Result, class Start, class Value>
-Napi::Value Promised(Napi::Env env, Start start, Value value) {
+template <class Result, class Start, class Value, class Settled>
+Napi::Value Promised(Napi::Env env, Start start, Value value, Settled settled) {
   const auto deferred = Napi::Promise::Deferred::New(env);
-  const std::shared_ptr<Completions> completions = CompletionsOf(env).shared_from_this();
+  const std::shared_ptr<Completions> completions = EnvironmentOf(env).completions;
   completions->Begin(env);
-  const auto settle = [deferred, value](Napi::Env jsEnv, const Status& status, Result& result) {
+  const auto settle = [deferred, value, settled](Napi::Env jsEnv, const Status& status, Result& result) {
+    settled();
     try {
       if (status.ok()) {
         deferred.Resolve(value(jsEnv, result));
@@ -73,6 +84,11 @@ Napi::Value Promised(Napi::Env env, Start start, Value value) {
   }
   if (!refused.ok()) finish(std::move(refused), Result());
   return deferred.Promise();
+}
+
+template <class Result, class Start, class Value>
+Napi::Value Promised(Napi::Env env, Start start, Value value) {
+  return Promised<Result>(env, start, value, [] {});
 }
 
 Napi::Value Open(const Napi::CallbackInfo& info) {
@@ -127,39 +143,42 @@ Napi::Value Commit(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   const CollectionChange change{ToCount(info[1], "sequence"), ToUint32(info[2], "shard"),
                                 ToOptionalCount(info[3], "add"), ToOptionalCount(info[4], "remove")};
-  ThrowUnlessOk(info.Env(), collection->Commit(change));
+  ThrowUnlessOk(info.Env(), Registry::Instance().Commit(collection, change));
   return info.Env().Undefined();
 }
 
-Napi::Value NewCancel(const Napi::CallbackInfo& info) {
-  auto flag = std::make_unique<CancelFlag>(std::make_shared<std::atomic<bool>>(false));
-  const auto external =
-      Napi::External<CancelFlag>::New(info.Env(), flag.get(), [](Napi::Env, CancelFlag* owned) { delete owned; });
-  flag.release();
-  return external;
-}
-
+// Sets the flag of a search that the pool runs; one that has ended is fine.
 Napi::Value Cancel(const Napi::CallbackInfo& info) {
-  if (!info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "the argument must be a cancel flag");
-  (*info[0].As<Napi::External<CancelFlag>>().Data())->store(true, std::memory_order_relaxed);
+  auto& searches = EnvironmentOf(info.Env()).searches;
+  const auto found = searches.find(ToUint32(info[0], "ticket"));
+  if (found != searches.end()) found->second->store(true, std::memory_order_relaxed);
   return info.Env().Undefined();
 }
 
-// The moment is taken when the call is made: a query sees every commit before it and none after it.
+// Answers with the reply itself or with its promise. The moment is taken when the call is made: a query sees every
+// commit before it and none after it.
 Napi::Value Search(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
   const auto collection = CollectionOf(info);
-  auto request =
-      std::make_shared<SearchRequest>(ToSearchRequest(info[1].As<Napi::Object>(), collection->options().dimensions));
-  if (info[2].IsExternal()) request->patience.cancelled = *info[2].As<Napi::External<CancelFlag>>().Data();
-  const auto hits = std::make_shared<SearchHits>();
-  return Promised<std::shared_ptr<SearchHits>>(
-      info.Env(),
-      [&](const Finish<std::shared_ptr<SearchHits>>& finish) {
-        return Registry::Instance().Query(
-            [collection, request, hits, moment = collection->Now()] { return Search(moment, *request, hits.get()); },
-            [finish, hits](Status status) { finish(std::move(status), hits); });
+  const uint32_t ticket = ToUint32(info[1], "ticket");
+  const std::shared_ptr<CollectionSearch> search = CollectionSearch::New();
+  ToSearchRequest(info[2], info[3], info[4], collection->options().dimensions, &search->request());
+  search->Begin(collection->Now());
+  if (Registry::Instance().SearchHere(search.get())) {
+    ThrowUnlessOk(env, search->status());
+    return FromHits(env, search->hits());
+  }
+  Environment* const environment = &EnvironmentOf(env);
+  const auto cancelled = std::make_shared<std::atomic<bool>>(false);
+  search->request().patience.cancelled = cancelled;
+  environment->searches.emplace(ticket, cancelled);
+  return Promised<Nothing>(
+      env,
+      [&](const Finish<Nothing>& finish) {
+        return Registry::Instance().Search(search, [finish](Status status) { finish(std::move(status), {}); });
       },
-      [](Napi::Env env, std::shared_ptr<SearchHits>& found) { return FromHits(env, *found); });
+      [search](Napi::Env jsEnv, Nothing&) { return FromHits(jsEnv, search->hits()); },
+      [environment, ticket] { environment->searches.erase(ticket); });
 }
 
 Napi::Value List(const Napi::CallbackInfo& info) {
@@ -241,6 +260,21 @@ Napi::Value ListKernels(const Napi::CallbackInfo& info) {
   return names;
 }
 
+Napi::Value UseSearchRecall(const Napi::CallbackInfo& info) {
+  Registry::UseSearchRecall(info[0].As<Napi::Number>().DoubleValue());
+  return info.Env().Undefined();
+}
+
+// By number, as replies have them.
+Napi::Array StrategyNames(Napi::Env env) {
+  const Napi::Array names = Napi::Array::New(env);
+  for (const Strategy strategy :
+       {Strategy::kNone, Strategy::kScan, Strategy::kGraph, Strategy::kFilteredScan, Strategy::kFilteredGraph}) {
+    names.Set(static_cast<uint32_t>(strategy), StrategyName(strategy));
+  }
+  return names;
+}
+
 // The engine's threads run until the process ends, but Node unloads an addon with the last environment that uses
 // it. Opening the library once more, never to be closed, keeps the code of those threads in place.
 void StayLoaded() {
@@ -252,7 +286,7 @@ void StayLoaded() {
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   StayLoaded();
-  env.SetInstanceData(new Environment{Completions::Create(env)});
+  env.SetInstanceData(new Environment(Completions::Create(env)));
   const auto add = [&](const char* name, Napi::Function function) { exports.Set(name, function); };
   add("collectionOpen", Napi::Function::New<Guarded<Open>>(env, "collectionOpen"));
   add("collectionRelease", Napi::Function::New<Guarded<Release>>(env, "collectionRelease"));
@@ -269,8 +303,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("runnableKernels", Napi::Function::New<Guarded<ListKernels>>(env, "runnableKernels"));
   add("useSearchThreads", Napi::Function::New<Guarded<UseSearchThreads>>(env, "useSearchThreads"));
   add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
-  add("cancelNew", Napi::Function::New<Guarded<NewCancel>>(env, "cancelNew"));
-  add("cancel", Napi::Function::New<Guarded<Cancel>>(env, "cancel"));
+  add("useSearchRecall", Napi::Function::New<Guarded<UseSearchRecall>>(env, "useSearchRecall"));
+  add("searchCancel", Napi::Function::New<Guarded<Cancel>>(env, "searchCancel"));
+  exports.Set("strategies", StrategyNames(env));
   AddTextFunctions(env, exports);
   AddLexiconFunctions(env, exports);
   return exports;

@@ -1,6 +1,7 @@
 #include "bridge/values.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 namespace quarry {
@@ -28,15 +29,40 @@ Napi::Uint8Array ToBytes(const Napi::Value& value, const char* name) {
   return ToTypedArray<Napi::Uint8Array>(value, napi_uint8_array, name, "a Uint8Array");
 }
 
-template <class Array, class T>
-Napi::Value View(Napi::Env env, Napi::ArrayBuffer buffer, size_t* offset, const std::vector<T>& values) {
-  if (!values.empty()) {
-    std::memcpy(static_cast<uint8_t*>(buffer.Data()) + *offset, values.data(), values.size() * sizeof(T));
-  }
-  const Array array = Array::New(env, values.size(), buffer, *offset);
-  *offset += values.size() * sizeof(T);
-  return array;
+// Appends the values; answers where they end.
+template <class T>
+uint8_t* Put(uint8_t* to, const std::vector<T>& values) {
+  if (!values.empty()) std::memcpy(to, values.data(), values.size() * sizeof(T));
+  return to + values.size() * sizeof(T);
 }
+
+// What src/engine/search-bytes.ts writes before the terms of a query, each of which is as QueryTerm here.
+struct PackedRequest {
+  uint32_t vectorCandidates;
+  uint32_t lexicalCandidates;
+  uint32_t effort;
+  uint32_t deadlineMs;
+  uint32_t terms;
+  uint32_t unused;
+};
+static_assert(sizeof(PackedRequest) == 24 && sizeof(QueryTerm) == 16 && offsetof(QueryTerm, weight) == 8 &&
+              offsetof(QueryTerm, group) == 12);
+
+// What it reads before the columns of the rows, and after them once for each shard.
+struct PackedReply {
+  uint32_t rows;
+  uint32_t shards;
+  uint32_t calibrated;
+  uint32_t unused;
+};
+struct PackedShard {
+  uint32_t shard;
+  uint32_t strategy;
+  uint32_t effort;
+  uint32_t candidates;
+  float ms;
+};
+static_assert(sizeof(PackedReply) == 16 && sizeof(PackedShard) == 20);
 
 }  // namespace
 
@@ -109,70 +135,67 @@ CollectionOptions ToOptions(const Napi::Object& options) {
   return result;
 }
 
-SearchRequest ToSearchRequest(const Napi::Object& query, uint32_t dimensions) {
-  const Napi::Env env = query.Env();
-  SearchRequest request;
-  if (const Napi::Value vector = query.Get("vector"); !vector.IsNull()) {
+void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
+                     uint32_t dimensions, SearchRequest* request) {
+  const Napi::Env env = packed.Env();
+  const Napi::Uint8Array bytes = ToBytes(packed, "request");
+  PackedRequest head{};
+  if (bytes.ByteLength() < sizeof head) throw Wrong(env, "request", "at least as long as its head");
+  std::memcpy(&head, bytes.Data(), sizeof head);
+  if ((bytes.ByteLength() - sizeof head) / sizeof(QueryTerm) < head.terms) {
+    throw Wrong(env, "request", "as long as its terms");
+  }
+  if (!vector.IsNull()) {
     const Napi::Float32Array floats = ToFloats(vector, "vector");
     if (floats.ElementLength() != dimensions) throw Wrong(env, "vector", "of the collection's dimensions");
-    request.vector.assign(floats.Data(), floats.Data() + dimensions);
-    for (const float value : request.vector) {
+    request->vector.assign(floats.Data(), floats.Data() + dimensions);
+    for (const float value : request->vector) {
       if (!std::isfinite(value)) throw Wrong(env, "vector", "of finite numbers");
     }
   }
-  const auto hashes =
-      ToTypedArray<Napi::BigUint64Array>(query.Get("hashes"), napi_biguint64_array, "hashes", "a BigUint64Array");
-  const Napi::Float32Array weights = ToFloats(query.Get("weights"), "weights");
-  const auto groups =
-      ToTypedArray<Napi::Uint32Array>(query.Get("groups"), napi_uint32_array, "groups", "a Uint32Array");
-  const size_t count = hashes.ElementLength();
-  if (weights.ElementLength() != count || groups.ElementLength() != count) {
-    throw Wrong(env, "weights and groups", "as many as hashes");
+  request->terms.resize(head.terms);
+  if (head.terms > 0) std::memcpy(request->terms.data(), bytes.Data() + sizeof head, head.terms * sizeof(QueryTerm));
+  for (const QueryTerm& term : request->terms) {
+    if (!std::isfinite(term.weight) || term.weight < 0) throw Wrong(env, "weights", "finite and not negative");
   }
-  for (size_t i = 0; i < count; i++) {
-    if (!std::isfinite(weights[i]) || weights[i] < 0) throw Wrong(env, "weights", "finite and not negative");
-    request.terms.push_back({hashes[i], weights[i], groups[i]});
-  }
-  request.filter = ToFilter(query.Get("filter"));
-  request.vectorCandidates = ToUint32(query.Get("vectorCandidates"), "vectorCandidates");
-  request.lexicalCandidates = ToUint32(query.Get("lexicalCandidates"), "lexicalCandidates");
-  request.effort = ToUint32(query.Get("effort"), "effort");
-  const uint32_t deadlineMs = ToUint32(query.Get("deadlineMs"), "deadlineMs");
-  request.patience.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(deadlineMs);
-  return request;
+  request->filter = ToFilter(filter);
+  request->vectorCandidates = head.vectorCandidates;
+  request->lexicalCandidates = head.lexicalCandidates;
+  request->effort = head.effort;
+  request->patience.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(head.deadlineMs);
 }
 
 Napi::Value FromHits(Napi::Env env, const SearchHits& hits) {
   const size_t count = hits.version.size();
-  const size_t bytes = count * (sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t) + sizeof(uint16_t));
-  const Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, bytes);
-  Napi::Object result = Napi::Object::New(env);
-  size_t offset = 0;
-  // Widest elements first, so that every view is aligned.
-  result.Set("count", static_cast<double>(count));
-  result.Set("version", View<Napi::Float64Array>(env, buffer, &offset, hits.version));
-  result.Set("chunk", View<Napi::Uint32Array>(env, buffer, &offset, hits.chunk));
-  result.Set("similarity", View<Napi::Float32Array>(env, buffer, &offset, hits.similarity));
-  result.Set("lexical", View<Napi::Float32Array>(env, buffer, &offset, hits.lexical));
-  result.Set("shard", View<Napi::Uint16Array>(env, buffer, &offset, hits.shard));
-  const Napi::Array shards = Napi::Array::New(env, hits.shards.size());
-  for (uint32_t i = 0; i < hits.shards.size(); i++) {
-    const ShardReport& report = hits.shards[i];
-    Napi::Object shard = Napi::Object::New(env);
-    shard.Set("shard", report.shard);
-    shard.Set("strategy", StrategyName(report.strategy));
-    shard.Set("candidates", report.candidates);
-    shard.Set("ms", report.ms);
-    shards.Set(i, shard);
+  const size_t rowBytes = sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t) + sizeof(uint16_t);
+  // The shards follow at a multiple of four bytes.
+  const size_t rowsEnd = (sizeof(PackedReply) + count * rowBytes + 3) / 4 * 4;
+  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, rowsEnd + hits.shards.size() * sizeof(PackedShard));
+  auto* const start = static_cast<uint8_t*>(buffer.Data());
+  const PackedReply head{static_cast<uint32_t>(count), static_cast<uint32_t>(hits.shards.size()),
+                         hits.calibrated ? 1U : 0U, 0};
+  std::memcpy(start, &head, sizeof head);
+  uint8_t* to = start + sizeof head;
+  // Widest elements first, so that every column is aligned.
+  to = Put(to, hits.version);
+  to = Put(to, hits.chunk);
+  to = Put(to, hits.similarity);
+  to = Put(to, hits.lexical);
+  Put(to, hits.shard);
+  to = start + rowsEnd;
+  for (const ShardReport& report : hits.shards) {
+    const PackedShard shard{report.shard, static_cast<uint32_t>(report.strategy), report.effort, report.candidates,
+                            report.ms};
+    std::memcpy(to, &shard, sizeof shard);
+    to += sizeof shard;
   }
-  result.Set("shards", shards);
-  return result;
+  return buffer;
 }
 
 Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions) {
-  const Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, versions.size() * sizeof(double));
-  size_t offset = 0;
-  return View<Napi::Float64Array>(env, buffer, &offset, versions);
+  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, versions.size() * sizeof(double));
+  Put(static_cast<uint8_t*>(buffer.Data()), versions);
+  return Napi::Float64Array::New(env, versions.size(), buffer, 0);
 }
 
 Napi::Value FromOpenings(Napi::Env env, const std::vector<ShardOpening>& openings) {

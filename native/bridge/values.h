@@ -28,8 +28,11 @@ std::optional<FilterProgram> ToFilter(const Napi::Value& value);
 std::shared_ptr<DocumentInput> ToDocument(uint64_t version, const Napi::Value& vectors, const Napi::Value& terms,
                                           const Napi::Value& attributes);
 CollectionOptions ToOptions(const Napi::Object& options);
-SearchRequest ToSearchRequest(const Napi::Object& query, uint32_t dimensions);
+// Reads what src/engine/search-bytes.ts wrote, into a request that is empty.
+void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
+                     uint32_t dimensions, SearchRequest* request);
 
+// The bytes that src/engine/search-bytes.ts reads.
 Napi::Value FromHits(Napi::Env env, const SearchHits& hits);
 Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions);
 Napi::Value FromOpenings(Napi::Env env, const std::vector<ShardOpening>& openings);

@@ -16,6 +16,9 @@ constexpr uint32_t kLinksPerStep = 2;
 // A shard is compacted when a quarter of it is dead, and enough to matter.
 constexpr uint64_t kDeadShare = 4;
 constexpr uint64_t kDeadMin = 256;
+// Of fewer rows any search is cheap. Beyond, efforts are measured again when the collection has grown by a factor.
+constexpr uint64_t kCalibratedMin = 4096;
+constexpr uint64_t kCalibratedGrowth = 2;
 // What may arrive at a shard while it is being copied; beyond it, whoever stages must come again.
 constexpr size_t kArrivalBytesMax = size_t{256} << 20;
 
@@ -27,7 +30,7 @@ GraphScratch& ThreadGraphScratch() {
 }  // namespace
 
 Collection::Collection(const CollectionOptions& options, Background background)
-    : options_(options), background_(std::move(background)) {
+    : options_(options), background_(std::move(background)), efforts_(DefaultEfforts(options.shards)) {
   for (uint32_t i = 0; i < options_.shards; i++) writers_.push_back(std::make_unique<Writer>());
 }
 
@@ -207,7 +210,21 @@ Status Collection::Commit(const CollectionChange& change) {
 
 Moment Collection::Now() const {
   const std::lock_guard lock(mutex_);
-  return {shards_, epoch_, rows_, bodyLength_};
+  return {shards_, epoch_, rows_, bodyLength_, efforts_};
+}
+
+bool Collection::BeginCalibration() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (rows_ < std::max(kCalibratedMin, kCalibratedGrowth * calibratedRows_)) return false;
+  }
+  return !closed() && !calibrating_.exchange(true);
+}
+
+void Collection::UseEfforts(const Efforts& efforts, uint64_t rows) {
+  const std::lock_guard lock(mutex_);
+  efforts_ = efforts;
+  calibratedRows_ = rows;
 }
 
 void Collection::CompactIfWorthwhile(uint32_t shard) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/effort.h"
 #include "engine/search.h"
 #include "engine/shard.h"
 #include "engine/status.h"
@@ -111,6 +112,12 @@ class Collection : public std::enable_shared_from_this<Collection> {
   // The state of now.
   Status WriteSnapshots(Snapshot* snapshot) { return WriteSnapshots(BeginSnapshot(), snapshot); }
 
+  // True when the efforts of searches should be measured (anew) and nobody does that: then it is the caller's task,
+  // until EndCalibration.
+  bool BeginCalibration();
+  void UseEfforts(const Efforts& efforts, uint64_t rows);  // measured on so many rows
+  void EndCalibration() { calibrating_ = false; }
+
   CollectionStatistics Statistics() const;
 
   // Ends background work soon; no file is written any more. Running searches may finish.
@@ -163,6 +170,7 @@ class Collection : public std::enable_shared_from_this<Collection> {
   std::vector<ShardOpening> opened_;
   std::vector<std::unique_ptr<Writer>> writers_;
   std::atomic<bool> closed_{false};
+  std::atomic<bool> calibrating_{false};
 
   std::mutex snapshotMutex_;
   std::mutex fileMutex_;  // innermost; held from the last look at closed_ to the rename of a file
@@ -174,6 +182,8 @@ class Collection : public std::enable_shared_from_this<Collection> {
   uint64_t rows_ = 0;                                                  // guarded by mutex_; visible at epoch_
   uint64_t bodyLength_ = 0;                                            // guarded by mutex_
   uint64_t documents_ = 0;                                             // guarded by mutex_
+  Efforts efforts_;                                                    // guarded by mutex_
+  uint64_t calibratedRows_ = 0;                                        // guarded by mutex_; 0: never
 };
 
 }  // namespace quarry

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <thread>
 #include <utility>
+
+#include "engine/calibration.h"
 
 namespace quarry {
 namespace {
@@ -32,6 +35,41 @@ ThreadPool::Job Once(std::function<Status()> work, Registry::Done done) {
 }
 
 std::atomic<size_t> searchThreads{0};
+std::atomic<double> searchRecall{0.99};
+
+// Waking a thread for less would cost more than it saves.
+constexpr float kPieceCost = 40;
+// Up to so much is cheaper done by the caller than handed over.
+constexpr float kHereCostMax = 60;
+// How long a calibration waits for a quiet moment before it looks again.
+constexpr std::chrono::milliseconds kQuietPause{50};
+
+// What one thread of JavaScript spends on searches that it runs itself: no more than a share of its time, so that
+// under load it has the rest for what only it can do, and the searches go to the threads that are there for them.
+class CallerTime {
+ public:
+  bool Allows(float microseconds) {
+    const auto now = Clock::now();
+    const std::chrono::duration<float, std::micro> passed = now - counted_;
+    counted_ = now;
+    credit_ = std::min(kCreditMax, credit_ + passed.count() * kShare);
+    return credit_ >= microseconds;
+  }
+  // Called when a search that was allowed has ended.
+  void Spend() { credit_ -= std::chrono::duration<float, std::micro>(Clock::now() - counted_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr float kShare = 0.3F;
+  static constexpr float kCreditMax = 2000;  // microseconds
+  Clock::time_point counted_{};
+  float credit_ = kCreditMax;
+};
+
+CallerTime& ThreadTime() {
+  thread_local CallerTime time;
+  return time;
+}
 
 }  // namespace
 
@@ -47,11 +85,14 @@ Registry& Registry::Instance() {
 
 void Registry::UseSearchThreads(size_t threads) { searchThreads = threads; }
 
+void Registry::UseSearchRecall(double recall) { searchRecall = recall; }
+
 Registry::Registry()
     : searching_(searchThreads > 0 ? searchThreads.load() : std::max(1U, std::thread::hardware_concurrency()),
                  kWaitingSearchesMax, false),
       files_(kFileThreads, kWaitingJobsMax, false),
-      compacting_(1, kWaitingJobsMax, true) {}
+      compacting_(1, kWaitingJobsMax, true),
+      calibrating_(1, kWaitingJobsMax, true) {}
 
 Status Registry::Open(const CollectionOptions& options, Opened done) {
   const bool accepted = files_.Submit(ThreadPool::Priority::kSteady, [this, options, done = std::move(done)] {
@@ -85,6 +126,7 @@ Status Registry::OpenNow(const CollectionOptions& options, std::unique_ptr<Colle
   }
   *handle = std::make_unique<CollectionHandle>(this, entry->collection);
   entry->handles++;
+  CalibrateIfWorthwhile(entry->collection);
   return {};
 }
 
@@ -125,6 +167,66 @@ Status Registry::Stage(std::shared_ptr<Collection> collection, uint32_t shard, s
     return true;
   });
   return accepted ? Status() : Busy();
+}
+
+Status Registry::Commit(const std::shared_ptr<Collection>& collection, const CollectionChange& change) {
+  Status status = collection->Commit(change);
+  if (status.ok()) CalibrateIfWorthwhile(collection);
+  return status;
+}
+
+void Registry::CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collection) {
+  if (!collection->BeginCalibration()) return;
+  try {
+    const auto calibration = std::make_shared<Calibration>(collection, searchRecall);
+    // Refused, it ends here, and a later change begins another.
+    (void)calibrating_.Submit(ThreadPool::Priority::kSteady, [this, calibration] {
+      if (calibration->Over()) return true;
+      if (searching_.Quiet()) return calibration->Step();
+      std::this_thread::sleep_for(kQuietPause);
+      return false;
+    });
+  } catch (const std::bad_alloc&) {
+    // What asked for it has succeeded; the efforts stay as they are.
+    collection->EndCalibration();
+  }
+}
+
+bool Registry::SearchHere(CollectionSearch* search) {
+  if (searches_.load(std::memory_order_relaxed) > 0) return false;
+  const float cost = search->CostMax();
+  if (cost > kHereCostMax || !ThreadTime().Allows(cost)) return false;
+  searching_.MakeWay();
+  search->Run();
+  ThreadTime().Spend();
+  return true;
+}
+
+Status Registry::Search(std::shared_ptr<CollectionSearch> search, Done done) {
+  const auto running = std::make_shared<RunningSearch>(std::move(search), std::move(done));
+  searches_.fetch_add(1, std::memory_order_relaxed);
+  const bool accepted = searching_.Submit(ThreadPool::Priority::kUrgent, [this, running] {
+    Drive(running, running->search->Start());
+    return true;
+  });
+  if (accepted) return {};
+  searches_.fetch_sub(1, std::memory_order_relaxed);
+  return Busy();
+}
+
+void Registry::Drive(const std::shared_ptr<RunningSearch>& running, CollectionSearch::Progress progress) {
+  using Progress = CollectionSearch::Progress;
+  for (; progress == Progress::kTurn; progress = running->search->Help()) {
+    const auto pieces = static_cast<size_t>(running->search->Cost() / kPieceCost);
+    if (pieces == 0) continue;
+    searching_.Invite(pieces, [this, running] {
+      Drive(running, running->search->Help());
+      return true;
+    });
+  }
+  if (progress != Progress::kDone) return;
+  searches_.fetch_sub(1, std::memory_order_relaxed);
+  running->done(running->search->status());
 }
 
 Status Registry::Query(std::function<Status()> work, Done done) {

@@ -1,6 +1,7 @@
 // The one place of the process that knows every open collection and owns the threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "engine/collection.h"
+#include "engine/search.h"
 #include "engine/status.h"
 #include "engine/thread_pool.h"
 
@@ -39,6 +41,9 @@ class CollectionHandle {
 class Registry {
  public:
   static Registry& Instance();
+  // The share of the nearest rows that searches should find, from 0 to 1; default .99. Counts for efforts that are
+  // measured from now on.
+  static void UseSearchRecall(double recall);
   // Threads that search; 0, the default, means one per core. Counts only before the first use of the registry.
   static void UseSearchThreads(size_t threads);
 
@@ -48,6 +53,15 @@ class Registry {
 
   using Done = std::function<void(Status)>;
   Status Stage(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input, Done done);
+  // Commits, and has the efforts of searches measured when the collection has grown enough, as soon as nobody searches
+  // or stages for a while.
+  Status Commit(const std::shared_ptr<Collection>& collection, const CollectionChange& change);
+
+  // Runs a search that has begun on the calling thread and answers true, when that costs less than handing it over:
+  // it is cheap, no other search is under way, and the caller has not spent much of its time on searches of late.
+  bool SearchHere(CollectionSearch* search);
+  // Runs a search that has begun, on as many threads as are free and worth waking up for it.
+  Status Search(std::shared_ptr<CollectionSearch> search, Done done);
   // Runs `work` among the searches.
   Status Query(std::function<Status()> work, Done done);
   // Runs `work`, which waits for disks, beside them.
@@ -71,9 +85,18 @@ class Registry {
   std::shared_ptr<Entry> Find(const std::string& id);
   void ForgetIfUnused(const std::string& id);
 
+  struct RunningSearch {
+    std::shared_ptr<CollectionSearch> search;
+    Done done;
+  };
+  void Drive(const std::shared_ptr<RunningSearch>& running, CollectionSearch::Progress progress);
+  void CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collection);
+
   ThreadPool searching_;
   ThreadPool files_;
   ThreadPool compacting_;
+  ThreadPool calibrating_;
+  std::atomic<size_t> searches_{0};  // that wait or run on the threads of the pool
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;  // guarded by mutex_; by collection id
 };

@@ -2,183 +2,330 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
-#include <optional>
-
-#include "engine/lexical_search.h"
-#include "engine/shard_view.h"
+#include <mutex>
+#include <new>
+#include <numeric>
 
 namespace quarry {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One shard's part of a search.
-class ShardSearch {
+// A shard of which more than three quarters of the rows it kept in view are among the nearest may hold more of them.
+constexpr uint32_t kFullNumerator = 3;
+constexpr uint32_t kFullDenominator = 4;
+
+// Costs in microseconds, measured: of looking a word up in a shard, of a posting, of a shard's second turn.
+constexpr float kWordCost = 0.5F;
+constexpr float kPostingCost = 0.001F;
+constexpr float kScoreCost = 2;
+
+// Searches that ended, with the memory that they worked in.
+class Spares {
  public:
-  ShardSearch(uint32_t number, const Moment& moment, const SearchRequest& request)
-      : start_(Clock::now()), request_(request), view_(number, moment, request), lexical_(view_, moment, request) {}
-  ShardSearch(const ShardSearch&) = delete;
-  ShardSearch& operator=(const ShardSearch&) = delete;
-
-  // First pass: the nearest rows, and how many rows hold the words of the query.
-  Status Find(const NearQuery* query, const std::vector<std::vector<QueryTerm>>& groups) {
-    Status status = FindNear(view_, request_, query, &near_);
-    if (status.ok()) status = lexical_.Count(groups);
-    elapsed_ += Clock::now() - start_;
-    return status;
+  static Spares& Instance() {
+    static Spares* const instance = new Spares();
+    return *instance;
   }
-
-  // Second pass: BM25.
-  Status Score(const std::vector<std::vector<QueryTerm>>& groups, const std::vector<float>& rarities, ScoreFloor* floor,
-               std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) {
-    const auto start = Clock::now();
-    Status status = lexical_.Score(groups, rarities, floor, best, near);
-    elapsed_ += Clock::now() - start;
-    return status;
+  // Null when there is none.
+  CollectionSearch* Take() {
+    const std::lock_guard lock(mutex_);
+    if (spares_.empty()) return nullptr;
+    CollectionSearch* const spare = spares_.back();
+    spares_.pop_back();
+    return spare;
   }
-
-  const std::vector<NearRow>& near() const { return near_.rows; }
-  uint64_t RowsWith(size_t group) const { return lexical_.RowsWith(group); }
-  ShardReport Report(uint32_t candidates) const {
-    return {view_.number(), near_.strategy, candidates, std::chrono::duration<float, std::milli>(elapsed_).count()};
+  // False when there are enough.
+  bool Give(CollectionSearch* search) {
+    const std::lock_guard lock(mutex_);
+    if (spares_.size() == kSparesMax) return false;
+    spares_.push_back(search);
+    return true;
   }
 
  private:
-  const Clock::time_point start_;
-  const SearchRequest& request_;
-  const ShardView view_;  // evaluates the filter
-  LexicalSearch lexical_;
-  NearRows near_;
-  Clock::duration elapsed_{};
+  static constexpr size_t kSparesMax = 64;
+  Spares() { spares_.reserve(kSparesMax); }
+  std::mutex mutex_;
+  std::vector<CollectionSearch*> spares_;  // guarded by mutex_
 };
-
-// All shards of one search, in two passes, because a score needs the rarity of its words in the whole collection.
-class CollectionSearch {
- public:
-  CollectionSearch(const Moment& moment, const SearchRequest& request)
-      : moment_(moment), request_(request), groups_(GroupTerms(request.terms)) {
-    if (!request.vector.empty()) query_.emplace(request.vector, moment.shards->front()->codes().codec());
-  }
-
-  Status Run(SearchHits* hits) {
-    if (Status status = Find(); !status.ok()) return status;
-    if (Status status = Score(); !status.ok()) return status;
-    Merge(hits);
-    return {};
-  }
-
- private:
-  Status Find() {
-    const auto& shards = *moment_.shards;
-    const NearQuery* const query = query_.has_value() ? &*query_ : nullptr;
-    std::vector<NearRow> proposed;
-    for (uint32_t i = 0; i < shards.size(); i++) {
-      if (Status status = request_.patience.Check(); !status.ok()) return status;
-      ShardSearch& part = parts_.emplace_back(i, moment_, request_);
-      if (Status status = part.Find(query, groups_); !status.ok()) return status;
-      proposed.insert(proposed.end(), part.near().begin(), part.near().end());
-    }
-    if (query == nullptr) return {};
-    for (const Scored& entry : ChooseNearest(moment_, *query, request_.vectorCandidates, &proposed)) {
-      near_.emplace_back(entry, 0.0F);
-    }
-    return {};
-  }
-
-  Status Score() {
-    std::vector<float> rarities;
-    for (size_t group = 0; group < groups_.size(); group++) {
-      uint64_t with = 0;
-      for (const ShardSearch& part : parts_) with += part.RowsWith(group);
-      rarities.push_back(Rarity(moment_.rows, with));
-    }
-    ScoreFloor floor;
-    for (ShardSearch& part : parts_) {
-      if (Status status = part.Score(groups_, rarities, &floor, &lexical_, &near_); !status.ok()) return status;
-    }
-    KeepBest(&lexical_, request_.lexicalCandidates);
-    return {};
-  }
-
-  void Merge(SearchHits* hits) {
-    std::vector<uint32_t> candidates(parts_.size(), 0);
-    std::vector<uint64_t> seen;
-    const auto add = [&](const Scored& entry, float similarity, float lexical) {
-      hits->version.push_back(entry.version);
-      hits->chunk.push_back(entry.chunk);
-      hits->shard.push_back(static_cast<uint16_t>(entry.shard));
-      hits->similarity.push_back(similarity);
-      hits->lexical.push_back(lexical);
-      candidates[entry.shard]++;
-    };
-    const auto key = [](const Scored& entry) { return uint64_t{entry.shard} << 32 | entry.row; };
-    for (const auto& [entry, lexical] : near_) {
-      add(entry, entry.score, lexical);
-      seen.push_back(key(entry));
-    }
-    std::sort(seen.begin(), seen.end());
-    for (const Scored& entry : lexical_) {
-      if (std::binary_search(seen.begin(), seen.end(), key(entry))) continue;
-      const Shard& shard = *(*moment_.shards)[entry.shard];
-      add(entry, query_.has_value() ? query_->Similarity(shard, entry.row) : 0, entry.score);
-    }
-    for (size_t i = 0; i < parts_.size(); i++) hits->shards.push_back(parts_[i].Report(candidates[i]));
-  }
-
-  const Moment& moment_;
-  const SearchRequest& request_;
-  std::optional<NearQuery> query_;
-  const std::vector<std::vector<QueryTerm>> groups_;
-  std::deque<ShardSearch> parts_;
-  std::vector<std::pair<Scored, float>> near_;  // with their lexical score
-  std::vector<Scored> lexical_;
-};
-
-// Calls visit(version) for every visible version that matches, until it answers false.
-template <class Visit>
-void ForEachVersion(const Moment& moment, const FilterProgram* filter, Visit visit) {
-  bool more = true;
-  for (const auto& shard : *moment.shards) {
-    if (!more) return;
-    const uint32_t slots = shard->Slots();
-    const auto consider = [&](size_t slot) {
-      if (shard->SlotVisible(static_cast<uint32_t>(slot), moment.epoch)) {
-        more = visit(shard->Document(static_cast<uint32_t>(slot)).version);
-      }
-      return more;
-    };
-    if (filter != nullptr) {
-      shard->attributes().Evaluate(*filter, slots).ForEach(consider);
-    } else {
-      for (uint32_t slot = 0; slot < slots && consider(slot); slot++) {
-      }
-    }
-  }
-}
 
 }  // namespace
 
-Status Search(const Moment& moment, const SearchRequest& request, SearchHits* hits) {
-  return CollectionSearch(moment, request).Run(hits);
+void SearchHits::Clear() {
+  version.clear();
+  chunk.clear();
+  shard.clear();
+  similarity.clear();
+  lexical.clear();
+  shards.clear();
+  calibrated = false;
 }
 
-Status ListVersions(const Moment& moment, const FilterProgram* filter, uint64_t limit, std::vector<double>* versions) {
-  if (limit == 0) return {};
-  ForEachVersion(moment, filter, [&](uint64_t version) {
-    versions->push_back(static_cast<double>(version));
-    return versions->size() < limit;
+std::shared_ptr<CollectionSearch> CollectionSearch::New() {
+  CollectionSearch* search = Spares::Instance().Take();
+  if (search == nullptr) search = new CollectionSearch();
+  return std::shared_ptr<CollectionSearch>(search, [](CollectionSearch* ended) {
+    if (!ended->Clear() || !Spares::Instance().Give(ended)) delete ended;
   });
+}
+
+bool CollectionSearch::Clear() {
+  // Searches that asked for much had much memory.
+  constexpr uint32_t kCandidatesMax = 4096;
+  if (request_.vectorCandidates > kCandidatesMax || request_.lexicalCandidates > kCandidatesMax) return false;
+  for (Part& part : parts_) {
+    part.lexical.reset();
+    part.view.reset();
+    part.best.clear();
+    part.near.clear();
+    part.ms = 0;
+  }
+  moment_ = {};
+  request_.vector.clear();
+  request_.terms.clear();
+  request_.filter.reset();
+  request_.effort = 0;
+  request_.scanning = Scanning::kByCost;
+  request_.patience = {};
+  best_.clear();
+  nearest_.clear();
+  status_ = {};
+  hits_.Clear();
+  failed_.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+void CollectionSearch::Begin(Moment moment) {
+  moment_ = std::move(moment);
+  if (parts_.size() < ShardCount()) parts_.resize(ShardCount());
+  cost_ = kWordCost * static_cast<float>(request_.terms.size() * ShardCount());
+  for (size_t i = 0; i < ShardCount(); i++) {
+    parts_[i].breadth = UsualBreadth();
+    if (HasVector()) cost_ += NearCost(*(*moment_.shards)[i], request_, parts_[i].breadth);
+  }
+}
+
+float CollectionSearch::CostMax() const {
+  // Every word may be in every row.
+  const auto postings = static_cast<float>(request_.terms.size() * moment_.rows);
+  return cost_ + (postings > 0 ? postings * kPostingCost + static_cast<float>(ShardCount()) * kScoreCost : 0);
+}
+
+CollectionSearch::Progress CollectionSearch::Start() {
+  try {
+    query_.reset();
+    if (!request_.vector.empty()) query_.emplace(request_.vector, moment_.shards->front()->codes().codec());
+    groups_ = GroupTerms(request_.terms);
+    shards_.resize(ShardCount());
+    std::iota(shards_.begin(), shards_.end(), 0);
+    return StartTurn(Turn::kFind);
+  } catch (const std::bad_alloc&) {
+    Fail({Code::kMemory, "there is no memory for this search"});
+    return Progress::kDone;
+  }
+}
+
+CollectionSearch::Progress CollectionSearch::Help() {
+  auto start = Clock::now();
+  for (uint32_t ticket = 0; Take(&ticket);) {
+    const uint32_t shard = shards_[ticket - firstTicket_];
+    if (!failed_.load(std::memory_order_relaxed)) {
+      if (Status status = Work(shard); !status.ok()) Fail(std::move(status));
+    }
+    const auto end = Clock::now();
+    parts_[shard].ms += std::chrono::duration<float, std::milli>(end - start).count();
+    start = end;
+    if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) return Advance();
+  }
+  return Progress::kNothing;
+}
+
+void CollectionSearch::Run() {
+  for (Progress progress = Start(); progress != Progress::kDone; progress = Help()) {
+  }
+}
+
+bool CollectionSearch::Take(uint32_t* ticket) {
+  uint32_t next = nextTicket_.load(std::memory_order_relaxed);
+  while (next < endTicket_.load(std::memory_order_acquire)) {
+    if (nextTicket_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) {
+      *ticket = next;
+      return true;
+    }
+  }
+  return false;
+}
+
+Status CollectionSearch::Work(uint32_t shard) {
+  if (Status status = request_.patience.Check(); !status.ok()) return status;
+  try {
+    Part& part = parts_[shard];
+    switch (turn_) {
+      case Turn::kFind: return Find(shard);
+      case Turn::kWiden: return FindNear(*part.view, request_, *query_, part.breadth, &part.proposed);
+      case Turn::kScore: return part.lexical->Score(groups_, rarities_, &*floor_, &part.best, &part.near);
+    }
+  } catch (const std::bad_alloc&) {
+    return {Code::kMemory, "there is no memory for this search"};
+  }
   return {};
 }
 
-uint64_t CountVersions(const Moment& moment, const FilterProgram* filter) {
-  uint64_t count = 0;
-  ForEachVersion(moment, filter, [&](uint64_t) {
-    count++;
-    return true;
+Status CollectionSearch::Find(uint32_t shard) {
+  Part& part = parts_[shard];
+  part.view.emplace(shard, moment_, request_);
+  part.proposed.Clear();
+  if (HasVector()) {
+    if (Status status = FindNear(*part.view, request_, *query_, part.breadth, &part.proposed); !status.ok()) {
+      return status;
+    }
+  }
+  if (groups_.empty()) return {};
+  part.lexical.emplace(*part.view, moment_, request_);
+  return part.lexical->Count(groups_);
+}
+
+void CollectionSearch::Fail(Status status) {
+  if (!failed_.exchange(true, std::memory_order_relaxed)) status_ = std::move(status);
+}
+
+CollectionSearch::Progress CollectionSearch::Advance() {
+  if (failed_.load(std::memory_order_relaxed)) return Progress::kDone;
+  try {
+    if (NextTurn()) return Progress::kTurn;
+    Merge();
+  } catch (const std::bad_alloc&) {
+    Fail({Code::kMemory, "there is no memory for this search"});
+  }
+  return Progress::kDone;
+}
+
+bool CollectionSearch::NextTurn() {
+  if (turn_ == Turn::kScore) return false;
+  if (HasVector()) {
+    ChooseNear();
+    if (turn_ == Turn::kFind && ChooseWider()) {
+      StartTurn(Turn::kWiden);
+      return true;
+    }
+    for (const Scored& entry : nearest_) parts_[entry.shard].near.emplace_back(entry, 0.0F);
+  }
+  if (groups_.empty()) return false;
+  Weigh();
+  shards_.resize(ShardCount());
+  std::iota(shards_.begin(), shards_.end(), 0);
+  StartTurn(Turn::kScore);
+  return true;
+}
+
+CollectionSearch::Progress CollectionSearch::StartTurn(Turn turn) {
+  turn_ = turn;
+  firstTicket_ = nextTicket_.load(std::memory_order_relaxed);
+  const auto count = static_cast<uint32_t>(shards_.size());
+  unfinished_.store(count, std::memory_order_relaxed);
+  endTicket_.store(firstTicket_ + count, std::memory_order_release);
+  return Progress::kTurn;
+}
+
+Breadth CollectionSearch::UsualBreadth() const {
+  const uint32_t wanted = request_.vectorCandidates;
+  // A filter makes the way through a graph longer by as much as nobody measured.
+  const Efforts efforts = request_.filter.has_value() ? DefaultEfforts(ShardCount()) : moment_.efforts;
+  const uint32_t effort = request_.effort != 0 ? std::max(request_.effort, ShareOf(wanted, ShardCount()))
+                                               : EffortFor(efforts, wanted, ShardCount());
+  const uint32_t all = ProposedRows(wanted);
+  return {effort, std::min(all, std::max(effort, ShareOf(all, ShardCount())))};
+}
+
+Breadth CollectionSearch::WidestBreadth() const {
+  const uint32_t wanted = request_.vectorCandidates;
+  return {std::max(2 * UsualBreadth().effort, wanted + wanted / 4), ProposedRows(wanted)};
+}
+
+void CollectionSearch::ChooseNear() {
+  proposed_.clear();
+  for (size_t i = 0; i < ShardCount(); i++) {
+    const auto& rows = parts_[i].proposed.rows;
+    proposed_.insert(proposed_.end(), rows.begin(), rows.end());
+  }
+  ChooseNearest(moment_, *query_, request_.vectorCandidates, &proposed_, &nearest_);
+}
+
+bool CollectionSearch::ChooseWider() {
+  if (ShardCount() == 1 || request_.effort != 0) return false;
+  uint32_t chosen[kShardsMax] = {};
+  for (const Scored& entry : nearest_) chosen[entry.shard]++;
+  shards_.clear();
+  cost_ = 0;
+  for (uint32_t i = 0; i < ShardCount(); i++) {
+    Part& part = parts_[i];
+    const auto kept = static_cast<uint32_t>(part.proposed.rows.size());
+    if (part.proposed.complete || chosen[i] * kFullDenominator <= kept * kFullNumerator) continue;
+    part.breadth = WidestBreadth();
+    cost_ += NearCost(part.view->shard(), request_, part.breadth);
+    shards_.push_back(i);
+  }
+  return !shards_.empty();
+}
+
+void CollectionSearch::Weigh() {
+  rarities_.clear();
+  cost_ = kScoreCost * static_cast<float>(ShardCount());
+  for (size_t group = 0; group < groups_.size(); group++) {
+    uint64_t with = 0;
+    for (size_t i = 0; i < ShardCount(); i++) with += parts_[i].lexical->RowsWith(group);
+    rarities_.push_back(Rarity(moment_.rows, with));
+    cost_ += kPostingCost * static_cast<float>(with) + kWordCost * static_cast<float>(ShardCount());
+  }
+  floor_.emplace();
+}
+
+void CollectionSearch::Merge() {
+  seen_.clear();
+  const auto key = [](const Scored& entry) { return uint64_t{entry.shard} << 32 | entry.row; };
+  for (size_t i = 0; i < ShardCount(); i++) {
+    for (const auto& [entry, lexical] : parts_[i].near) {
+      Add(entry, entry.score, lexical);
+      seen_.push_back(key(entry));
+    }
+    best_.insert(best_.end(), parts_[i].best.begin(), parts_[i].best.end());
+  }
+  KeepBest(&best_, request_.lexicalCandidates);
+  std::sort(seen_.begin(), seen_.end());
+  const auto rest = std::remove_if(best_.begin(), best_.end(), [&](const Scored& entry) {
+    return std::binary_search(seen_.begin(), seen_.end(), key(entry));
   });
-  return count;
+  best_.erase(rest, best_.end());
+  for (size_t i = 0; i < best_.size(); i++) {
+    const auto shardOf = [&](const Scored& entry) -> const Shard& { return *(*moment_.shards)[entry.shard]; };
+    if (i + 1 < best_.size() && query_.has_value()) shardOf(best_[i + 1]).PrefetchVector(best_[i + 1].row);
+    Add(best_[i], query_.has_value() ? query_->Similarity(shardOf(best_[i]), best_[i].row) : 0, best_[i].score);
+  }
+  hits_.calibrated = moment_.efforts.calibrated && request_.effort == 0 && !request_.filter.has_value();
+  uint32_t candidates[kShardsMax] = {};
+  for (const uint16_t shard : hits_.shard) candidates[shard]++;
+  for (uint32_t i = 0; i < ShardCount(); i++) {
+    const NearRows& near = parts_[i].proposed;
+    hits_.shards.push_back({i, near.strategy, near.effort, candidates[i], parts_[i].ms});
+  }
+}
+
+void CollectionSearch::Add(const Scored& entry, float similarity, float lexical) {
+  hits_.version.push_back(entry.version);
+  hits_.chunk.push_back(entry.chunk);
+  hits_.shard.push_back(static_cast<uint16_t>(entry.shard));
+  hits_.similarity.push_back(similarity);
+  hits_.lexical.push_back(lexical);
+}
+
+Status Search(const Moment& moment, const SearchRequest& request, SearchHits* hits) {
+  const std::shared_ptr<CollectionSearch> search = CollectionSearch::New();
+  search->request() = request;
+  search->Begin(moment);
+  search->Run();
+  if (search->status().ok()) *hits = search->hits();
+  return search->status();
 }
 
 }  // namespace quarry

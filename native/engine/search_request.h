@@ -8,11 +8,15 @@
 #include <optional>
 #include <vector>
 
+#include "engine/effort.h"
 #include "engine/filter.h"
 #include "engine/shard.h"
 #include "engine/status.h"
 
 namespace quarry {
+
+// Shards of a collection at most.
+inline constexpr uint32_t kShardsMax = 64;
 
 // Terms with the same group are alternatives of one word of the query.
 struct QueryTerm {
@@ -27,6 +31,7 @@ struct Moment {
   uint64_t epoch = 0;
   uint64_t rows = 0;        // visible rows of the whole collection
   uint64_t bodyLength = 0;  // their terms
+  Efforts efforts;          // of its shards, unless a search brings its own
 };
 
 // When to stop a search that nobody waits for any more.
@@ -47,7 +52,7 @@ struct SearchRequest {
   std::optional<FilterProgram> filter;
   uint32_t vectorCandidates = 0;
   uint32_t lexicalCandidates = 0;
-  uint32_t effort = 0;  // ef; 0: the default
+  uint32_t effort = 0;  // rows that each graph keeps in view (ef); 0: as the collection's efforts say
   Scanning scanning = Scanning::kByCost;
   Patience patience;
 };

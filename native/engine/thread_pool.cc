@@ -8,6 +8,7 @@
 #include <pthread/qos.h>
 #endif
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -28,7 +29,8 @@ void LowerPriority() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(size_t threads, size_t queueMax, bool low) : queueMax_(queueMax) {
+ThreadPool::ThreadPool(size_t threads, size_t queueMax, bool low, std::chrono::milliseconds calm)
+    : threads_(threads), queueMax_(queueMax), calm_(calm) {
   for (size_t i = 0; i < threads; i++) {
     std::thread([this, low] {
       if (low) LowerPriority();
@@ -38,36 +40,79 @@ ThreadPool::ThreadPool(size_t threads, size_t queueMax, bool low) : queueMax_(qu
 }
 
 bool ThreadPool::Submit(Priority priority, Job job) {
+  const bool urgent = priority == Priority::kUrgent;
+  if (urgent) MakeWay();
   {
     const std::lock_guard lock(mutex_);
-    auto& queue = priority == Priority::kUrgent ? urgent_ : steady_;
+    auto& queue = urgent ? urgent_ : steady_;
     if (queue.size() >= queueMax_) return false;
     queue.push_back(std::move(job));
+    if (idle_ == 0) return true;
   }
   wake_.notify_one();
   return true;
 }
+
+void ThreadPool::Invite(size_t count, const Job& job) {
+  {
+    const std::lock_guard lock(mutex_);
+    // The threads that are about to wake up for what waits already are not free.
+    const size_t free = idle_ - std::min(idle_, urgent_.size() + steady_.size());
+    count = std::min(count, free);
+    for (size_t i = 0; i < count; i++) urgent_.push_back(job);
+  }
+  for (size_t i = 0; i < count; i++) wake_.notify_one();
+}
+
+void ThreadPool::MakeWay() { lastUrgent_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed); }
 
 size_t ThreadPool::Waiting() {
   const std::lock_guard lock(mutex_);
   return urgent_.size() + steady_.size();
 }
 
+bool ThreadPool::Quiet() {
+  const std::lock_guard lock(mutex_);
+  return urgent_.empty() && steady_.empty() && idle_ == threads_ && Calm();
+}
+
+bool ThreadPool::SteadyMayRun() const { return steadyRunning_ + 1 < threads_ || threads_ == 1 || Calm(); }
+
+bool ThreadPool::Calm() const {
+  const Clock::time_point last{Clock::duration(lastUrgent_.load(std::memory_order_relaxed))};
+  return last + calm_ < Clock::now();
+}
+
+std::deque<ThreadPool::Job>* ThreadPool::NextQueue() {
+  const bool steadyTurn = !steady_.empty() && (urgent_.empty() || urgentTurns_ >= kUrgentTurnsMax) && SteadyMayRun();
+  if (steadyTurn) return &steady_;
+  return urgent_.empty() ? nullptr : &urgent_;
+}
+
 void ThreadPool::Work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return !urgent_.empty() || !steady_.empty(); });
-    const bool steadyTurn = urgent_.empty() || (!steady_.empty() && urgentTurns_ >= kUrgentTurnsMax);
-    auto& queue = steadyTurn ? steady_ : urgent_;
-    urgentTurns_ = steadyTurn ? 0 : urgentTurns_ + 1;
-    Job job = std::move(queue.front());
-    queue.pop_front();
+    std::deque<Job>* queue = NextQueue();
+    if (queue == nullptr) {
+      idle_++;
+      wake_.wait(lock);
+      idle_--;
+      continue;
+    }
+    const bool steady = queue == &steady_;
+    urgentTurns_ = steady ? 0 : urgentTurns_ + 1;
+    steadyRunning_ += steady ? 1 : 0;
+    Job job = std::move(queue->front());
+    queue->pop_front();
     lock.unlock();
     const bool finished = job();
     if (finished) job = nullptr;  // what the job owns goes before the lock is taken
     lock.lock();
+    steadyRunning_ -= steady ? 1 : 0;
     // A slice returns to its queue beyond the bound: the bound is for what comes from outside.
-    if (!finished) queue.push_back(std::move(job));
+    if (!finished) queue->push_back(std::move(job));
+    // Steady work that made way waits for nobody to wake it but those who run.
+    if (steady && idle_ > 0 && steady_.size() > 1 && SteadyMayRun()) wake_.notify_one();
   }
 }
 

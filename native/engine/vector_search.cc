@@ -19,35 +19,37 @@ GraphScratch& ThreadScratch() {
 
 class VectorSearch {
  public:
-  VectorSearch(const ShardView& view, const SearchRequest& request, const NearQuery& query, NearRows* near)
+  VectorSearch(const ShardView& view, const SearchRequest& request, const NearQuery& query, const Breadth& breadth,
+               NearRows* near)
       : view_(view),
         shard_(view.shard()),
         request_(request),
         query_(query),
-        proposed_(ProposedRows(request.vectorCandidates)),
+        effort_(breadth.effort),
+        proposed_(breadth.proposed),
         near_(near),
         scratch_(ThreadScratch()) {}
 
   Status Find() {
     const uint64_t matching = view_.Candidates();
+    near_->complete = matching <= proposed_;
     if (matching == 0) return {};
     if (matching <= kExactRowsMax ? request_.scanning != Scanning::kNever : request_.scanning == Scanning::kAlways) {
       return ScanExactly();
     }
-    const uint32_t effort =
-        std::max(request_.effort != 0 ? request_.effort : kDefaultEffort, request_.vectorCandidates);
-    if (ScanIsBetter(matching, effort)) return ScanCodes();
-    return Walk(matching, effort);
+    if (ScanIsBetter(matching)) return ScanCodes();
+    return Walk(matching);
   }
 
  private:
-  bool ScanIsBetter(uint64_t matching, uint64_t effort) const {
+  bool ScanIsBetter(uint64_t matching) const {
     if (request_.scanning == Scanning::kNever) return false;
-    return matching <= kScannedRowsPerEffort * effort || (view_.filtered() && matching <= kScanRowsMax);
+    return matching <= kScannedRowsPerEffort * effort_ || (view_.filtered() && matching <= kScanRowsMax);
   }
 
-  Status Walk(uint64_t matching, uint32_t effort) {
+  Status Walk(uint64_t matching) {
     const bool filtered = view_.filtered();
+    near_->effort = effort_;
     near_->strategy = filtered ? Strategy::kFilteredGraph : Strategy::kGraph;
     Status stopped;
     const auto stop = [&] {
@@ -55,7 +57,8 @@ class VectorSearch {
       return !stopped.ok();
     };
     const bool unbounded = request_.scanning == Scanning::kNever;
-    const Graph::Query ask{query_.coded().view(), effort, unbounded ? UINT64_MAX : kDistancesPerEffortMax * effort};
+    const Graph::Query ask{query_.coded().view(), effort_,
+                           unbounded ? UINT64_MAX : uint64_t{kDistancesPerEffortMax} * effort_};
     const Graph& graph = shard_.graph();
     const auto outcome =
         filtered
@@ -65,7 +68,7 @@ class VectorSearch {
                   ask, &scratch_, [&](uint32_t row) { return view_.Visible(row); }, stop);
     if (outcome == Graph::Outcome::kStopped) return stopped;
     // Where matching rows lie far from the query the graph does not get there, or only at a price.
-    const bool tooFew = filtered && scratch_.results.size() < std::min<uint64_t>(effort, matching);
+    const bool tooFew = filtered && scratch_.results.size() < std::min<uint64_t>(effort_, matching);
     if (outcome == Graph::Outcome::kBudget || tooFew) return ScanCodes();
     for (size_t i = 0; i < std::min<size_t>(proposed_, scratch_.results.size()); i++) Propose(scratch_.results[i]);
     return {};
@@ -78,6 +81,7 @@ class VectorSearch {
   // Calls visit(rows) for all rows that may be in the answer, kScanStep at a time.
   template <class Visit>
   Status ForEachStep(const Visit& visit) {
+    near_->effort = 0;
     near_->strategy = view_.filtered() ? Strategy::kFilteredScan : Strategy::kScan;
     auto& rows = scratch_.unseen;
     rows.clear();
@@ -137,6 +141,7 @@ class VectorSearch {
   const Shard& shard_;
   const SearchRequest& request_;
   const NearQuery& query_;
+  const uint32_t effort_;
   const uint32_t proposed_;
   NearRows* const near_;
   GraphScratch& scratch_;
@@ -160,13 +165,29 @@ NearQuery::NearQuery(const std::vector<float>& vector, const Codec& codec)
   std::memcpy(exact_.As<float>(), vector.data(), vector.size() * sizeof(float));
 }
 
-Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery* query, NearRows* near) {
-  if (query == nullptr || request.vectorCandidates == 0) return {};
-  return VectorSearch(view, request, *query, near).Find();
+Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery& query, const Breadth& breadth,
+                NearRows* near) {
+  near->Clear();
+  return VectorSearch(view, request, query, breadth, near).Find();
 }
 
-std::vector<Scored> ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted,
-                                  std::vector<NearRow>* proposed) {
+float NearCost(const Shard& shard, const SearchRequest& request, const Breadth& breadth) {
+  // Measured, of one row of 384 dimensions: compared where it lies, or looked up by a number in order.
+  constexpr float kWalkedRow = 0.02F;
+  constexpr float kScannedRow = 0.012F;
+  constexpr float kFilteredRow = 0.002F;
+  constexpr float kRowsPerEffort = 12;
+  constexpr float kStart = 1;
+  const auto rows = static_cast<float>(shard.Rows());
+  const float width = static_cast<float>(shard.dimensions()) / 384;
+  const auto effort = static_cast<float>(breadth.effort);
+  const float walk = (kRowsPerEffort * effort) * kWalkedRow * width;
+  const float scan = rows * kScannedRow * width;
+  return kStart + std::min(walk, scan) + (request.filter.has_value() ? rows * kFilteredRow : 0);
+}
+
+void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted, std::vector<NearRow>* proposed,
+                   std::vector<Scored>* nearest) {
   const auto nearer = [](const NearRow& left, const NearRow& right) { return left.similarity > right.similarity; };
   const auto shardOf = [&](const NearRow& near) -> const Shard& { return *(*moment.shards)[near.shard]; };
   const size_t compared = ProposedRows(wanted);
@@ -184,13 +205,12 @@ std::vector<Scored> ChooseNearest(const Moment& moment, const NearQuery& query, 
   }
   std::sort(proposed->begin(), proposed->end(), nearer);
   // Of equally near rows the version and the chunk decide, so all of them are looked up.
-  std::vector<Scored> nearest;
+  nearest->clear();
   for (const NearRow& near : *proposed) {
-    if (nearest.size() >= wanted && near.similarity < nearest.back().score) break;
-    nearest.push_back(Identify(shardOf(near), near.shard, near.row, near.similarity));
+    if (nearest->size() >= wanted && near.similarity < nearest->back().score) break;
+    nearest->push_back(Identify(shardOf(near), near.shard, near.row, near.similarity));
   }
-  KeepBest(&nearest, wanted);
-  return nearest;
+  KeepBest(nearest, wanted);
 }
 
 }  // namespace quarry

@@ -17,7 +17,6 @@ namespace quarry {
 enum class Strategy { kNone, kScan, kGraph, kFilteredScan, kFilteredGraph };
 const char* StrategyName(Strategy strategy);
 
-inline constexpr uint32_t kDefaultEffort = 128;
 // So few rows are compared exactly at once: that costs less than a search of the graph.
 inline constexpr uint64_t kExactRowsMax = 512;
 // So few rows that match a filter are scanned, whatever the effort: no slower than the graph.
@@ -52,16 +51,34 @@ struct NearRow {
 struct NearRows {
   std::vector<NearRow> rows;  // in no promised order
   Strategy strategy = Strategy::kNone;
+  uint32_t effort = 0;    // rows the graph kept in view; 0 when it was not searched
+  bool complete = false;  // no other row of the shard matches
+
+  void Clear() {
+    rows.clear();
+    strategy = Strategy::kNone;
+    effort = 0;
+    complete = false;
+  }
+};
+
+// How widely one shard is searched.
+struct Breadth {
+  uint32_t effort;    // rows that a search of the graph keeps in view (ef)
+  uint32_t proposed;  // rows that it proposes at most
 };
 
 // How many rows the codes have to propose so that the exact cosine can choose the `wanted` nearest among them.
 inline constexpr uint32_t ProposedRows(uint32_t wanted) { return std::max(20U, 2 * wanted); }
 
-// At most ProposedRows(request.vectorCandidates) visible rows that match, nearest to the query; null: none.
-Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery* query, NearRows* near);
+// At most breadth.proposed visible rows that match, nearest to the query.
+Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery& query, const Breadth& breadth,
+                NearRows* near);
+// What that takes of a processor, roughly, in microseconds.
+float NearCost(const Shard& shard, const SearchRequest& request, const Breadth& breadth);
 
 // The best `wanted` of the rows proposed by all shards of the moment, with their exact cosines.
-std::vector<Scored> ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted,
-                                  std::vector<NearRow>* proposed);
+void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted, std::vector<NearRow>* proposed,
+                   std::vector<Scored>* nearest);
 
 }  // namespace quarry

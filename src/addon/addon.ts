@@ -7,38 +7,12 @@ declare const collectionHandle: unique symbol;
 /** A hold on an open collection; the collection closes when all holds are released or collected. */
 export type CollectionHandle = { readonly [collectionHandle]: true };
 
-declare const cancelFlag: unique symbol;
-export type CancelFlag = { readonly [cancelFlag]: true };
-
 export interface ShardOpening {
   readonly shard: number;
   /** The last change that the shard's snapshot holds; -1 when nothing is usable. */
   readonly sequence: number;
   readonly state: 'fresh' | 'loaded' | 'missing' | 'damaged';
   readonly reason: string | null;
-}
-
-export interface NativeQuery {
-  readonly vector: Float32Array | null;
-  readonly hashes: BigUint64Array;
-  readonly weights: Float32Array;
-  readonly groups: Uint32Array;
-  readonly filter: Uint8Array | null;
-  readonly vectorCandidates: number;
-  readonly lexicalCandidates: number;
-  /** 0: the engine's default. */
-  readonly effort: number;
-  readonly deadlineMs: number;
-}
-
-export interface NativeHits {
-  readonly count: number;
-  readonly version: Float64Array;
-  readonly chunk: Uint32Array;
-  readonly shard: Uint16Array;
-  readonly similarity: Float32Array;
-  readonly lexical: Float32Array;
-  readonly shards: { shard: number; strategy: string; candidates: number; ms: number }[];
 }
 
 export interface NativeStatistics {
@@ -115,7 +89,21 @@ export interface Addon {
     add: number | undefined,
     remove: number | undefined,
   ): void;
-  collectionSearch(handle: CollectionHandle, query: NativeQuery, cancel: CancelFlag): Promise<NativeHits>;
+  /**
+   * `request` and the answer are the bytes of `src/engine/search-bytes.ts`. A cheap search of an idle engine is run by
+   * the call itself. `ticket` is a number below 2^32 that no other search of this thread that still runs has.
+   */
+  collectionSearch(
+    handle: CollectionHandle,
+    ticket: number,
+    request: Uint8Array,
+    vector: Float32Array | null,
+    filter: Uint8Array | null,
+  ): ArrayBuffer | Promise<ArrayBuffer>;
+  /** Ends the search soon, with the error `cancelled`; does nothing when it has ended. */
+  searchCancel(ticket: number): void;
+  /** Names of the ways to search a shard, by their numbers in the answer. */
+  readonly strategies: readonly string[];
   collectionList(handle: CollectionHandle, filter: Uint8Array | null, limit: number): Promise<Float64Array>;
   collectionCount(handle: CollectionHandle, filter: Uint8Array | null): number;
   collectionSnapshot(handle: CollectionHandle): Promise<{ sequence: number; bytes: number }>;
@@ -130,10 +118,10 @@ export interface Addon {
   useKernels(name: string): boolean;
   /** What `useKernels` takes on this processor besides `auto`. */
   runnableKernels(): string[];
+  /** Share of the nearest rows that searches should find; counts for what is measured from now on. */
+  useSearchRecall(share: number): void;
   /** Searches, listings and stagings of all collections that wait for a thread of the engine. */
   waiting(): number;
-  cancelNew(): CancelFlag;
-  cancel(flag: CancelFlag): void;
 
   /** The tokenizer of the built-in models; its pieces one a line. Throws when they are no vocabulary. */
   plainTokenizerOpen(vocabulary: string): TokenizerHandle;

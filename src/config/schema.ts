@@ -127,6 +127,10 @@ export const settingsSchema = Type.Object({
   engineKernels: choice(['auto', 'avx512', 'avx2', 'neon', 'scalar'], 'auto', {
     meaning: 'Instructions that searches compute with; auto takes the fastest that this processor has',
   }),
+  searchRecall: whole(500, 999, 990, {
+    unit: 'per mille',
+    meaning: 'Share of the nearest snippets that a search by vector should find; more is slower',
+  }),
   parseSecondsMax: seconds(1, 86_400, 600, { meaning: 'Longest time parsing of one document may take' }),
   parseStallSeconds: seconds(1, 86_400, 20, {
     meaning: 'Longest time parsing of one document may go without a new page',

@@ -1,16 +1,11 @@
-import {
-  addon,
-  type CancelFlag,
-  type CollectionHandle,
-  type NativeHits,
-  type NativeStatistics,
-  type ShardOpening,
-} from '../addon/addon.ts';
+import { addon, type CollectionHandle, type NativeStatistics, type ShardOpening } from '../addon/addon.ts';
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
 import { encodeAttributes, encodeFilter, type FilterNode } from './encoding.ts';
+import { type IndexHits, packQuery, SearchReply } from './search-bytes.ts';
 
 export type { FilterNode } from './encoding.ts';
+export type { IndexHits } from './search-bytes.ts';
 
 /** One version of a document, ready to be added. */
 export interface StagedDocument {
@@ -38,14 +33,16 @@ export interface IndexQuery {
   readonly filter: FilterNode | null;
   readonly vectorCandidates: number;
   readonly lexicalCandidates: number;
-  /** Rows that a graph search keeps in view (ef); more is slower and finds more. Default 128. */
+  /**
+   * Rows that each shard's graph keeps in view (ef); more is slower and finds more. Default: what finds the wanted
+   * share of the nearest rows in this collection, see `useSearchRecall`.
+   */
   readonly effort?: number;
   /** Milliseconds from now. */
   readonly deadlineMs: number;
   readonly signal?: AbortSignal;
 }
 
-export type IndexHits = NativeHits;
 export type IndexStatistics = NativeStatistics;
 
 export const indexErrorCodes = [
@@ -83,6 +80,14 @@ function translated(error: unknown): unknown {
   return new IndexError(error.code, error.message, { cause: error });
 }
 
+let lastTicket = 0;
+
+/** Numbers of the searches of this thread; after four billion they begin again, when the first are long over. */
+function nextTicket(): number {
+  lastTicket = (lastTicket + 1) % 2 ** 32;
+  return lastTicket;
+}
+
 function calling<T>(call: () => T): T {
   try {
     return call();
@@ -100,7 +105,8 @@ function calling<T>(call: () => T): T {
 export class CollectionIndex {
   readonly opened: readonly ShardOpening[];
   readonly #handle: CollectionHandle;
-  readonly #searches = new Set<CancelFlag>();
+  /** Tickets of searches that run on threads of the engine. */
+  readonly #searches = new Set<number>();
   readonly #pending = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
 
@@ -146,6 +152,16 @@ export class CollectionIndex {
     );
   }
 
+  /**
+   * Share of the nearest rows that searches should find, above 0 and below 1; default .99. How widely the graphs have
+   * to be searched for it is measured on each collection, when nobody searches or stages for a while; until then a
+   * careful guess stands in.
+   */
+  static useSearchRecall(share: number): void {
+    assert(share > 0 && share < 1, 'a recall lies between 0 and 1');
+    addon.useSearchRecall(share);
+  }
+
   /** Searches, listings and stagings of all collections of the process that wait for a thread of the engine. */
   static waiting(): number {
     return addon.waiting();
@@ -182,17 +198,32 @@ export class CollectionIndex {
   /** The best `vectorCandidates` by cosine and the best `lexicalCandidates` by BM25, both scores for each. */
   async search(query: IndexQuery): Promise<IndexHits> {
     this.#assertOpen();
-    const { signal } = query;
+    const { signal, vector, filter } = query;
     if (signal?.aborted === true) throw new IndexError('cancelled', 'the search was cancelled');
-    const flag = addon.cancelNew();
-    const cancel = () => addon.cancel(flag);
-    this.#searches.add(flag);
+    assert(query.deadlineMs >= 0, 'a search has a deadline that is not negative');
+    const ticket = nextTicket();
+    const request = packQuery({
+      terms: query.terms,
+      vectorCandidates: query.vectorCandidates,
+      lexicalCandidates: query.lexicalCandidates,
+      effort: query.effort ?? 0,
+      deadlineMs: Math.ceil(query.deadlineMs),
+    });
+    const bytes = filter === null ? null : encodeFilter(filter);
+    const reply = calling(() => addon.collectionSearch(this.#handle, ticket, request, vector, bytes));
+    return new SearchReply(reply instanceof ArrayBuffer ? reply : await this.#reply(ticket, reply, signal));
+  }
+
+  /** Waits for a search that a thread of the engine runs. */
+  async #reply(ticket: number, reply: Promise<ArrayBuffer>, signal?: AbortSignal): Promise<ArrayBuffer> {
+    const cancel = () => addon.searchCancel(ticket);
+    this.#searches.add(ticket);
     signal?.addEventListener('abort', cancel, { once: true });
     try {
-      return await this.#operation(() => addon.collectionSearch(this.#handle, nativeQuery(query), flag));
+      return await this.#operation(() => reply);
     } finally {
       signal?.removeEventListener('abort', cancel);
-      this.#searches.delete(flag);
+      this.#searches.delete(ticket);
     }
   }
 
@@ -236,7 +267,7 @@ export class CollectionIndex {
   }
 
   async #closeNow(): Promise<void> {
-    for (const flag of this.#searches) addon.cancel(flag);
+    for (const ticket of this.#searches) addon.searchCancel(ticket);
     await Promise.allSettled(this.#pending);
     addon.collectionRelease(this.#handle);
   }
@@ -258,28 +289,4 @@ export class CollectionIndex {
       if (pending !== undefined) this.#pending.delete(pending);
     }
   }
-}
-
-function nativeQuery(query: IndexQuery) {
-  const { terms } = query;
-  assert(query.deadlineMs >= 0, 'a search has a deadline that is not negative');
-  const hashes = new BigUint64Array(terms.length);
-  const weights = new Float32Array(terms.length);
-  const groups = new Uint32Array(terms.length);
-  terms.forEach((term, i) => {
-    hashes[i] = term.hash;
-    weights[i] = term.weight;
-    groups[i] = term.group;
-  });
-  return {
-    vector: query.vector,
-    hashes,
-    weights,
-    groups,
-    filter: query.filter === null ? null : encodeFilter(query.filter),
-    vectorCandidates: query.vectorCandidates,
-    lexicalCandidates: query.lexicalCandidates,
-    effort: query.effort ?? 0,
-    deadlineMs: Math.ceil(query.deadlineMs),
-  };
 }

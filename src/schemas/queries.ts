@@ -99,8 +99,14 @@ export const QueryExplanation = Component('QueryExplanation', 'How a query ran.'
   shards: Type.Array(
     Type.Object({
       shard: Type.Integer(),
-      strategy: Type.String({ description: 'How the shard searched, for example `graph` or `exact`.' }),
-      candidates: Type.Integer(),
+      strategy: Type.String({ description: 'How the shard searched, for example `graph` or `scan`.' }),
+      effort: Type.Integer({
+        description: 'Snippets that the search of the graph kept in view; 0 when it was not searched.',
+      }),
+      calibrated: Type.Boolean({
+        description: 'Whether that was measured on this collection; otherwise it is a careful guess.',
+      }),
+      candidates: Type.Integer({ description: 'Candidates for the answer that the shard gave.' }),
       ms: Type.Number(),
     }),
   ),

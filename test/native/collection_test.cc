@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.h"
+#include "engine/version_list.h"
 #include "samples.h"
 
 namespace quarry {

@@ -291,7 +291,7 @@ class Rows {
   // Any thread.
   Moment Now() {
     const std::lock_guard lock(mutex_);
-    return {shards_, epoch_, rows_, bodyLength_};
+    return {shards_, epoch_, rows_, bodyLength_, DefaultEfforts(shards_->size())};
   }
 
  private:

@@ -3,13 +3,17 @@
 #include <chrono>
 #include <cstdlib>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "check.h"
+#include "engine/calibration.h"
 #include "engine/collection.h"
+#include "engine/registry.h"
+#include "engine/version_list.h"
 #include "samples.h"
 
 namespace quarry {
@@ -106,8 +110,7 @@ class Load {
         REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
         request.filter = program;
       }
-      SearchHits hits;
-      CHECK(quarry::Search(moment, request, &hits).ok());
+      const SearchHits hits = Find(moment, request, Below(&random, 2) == 0);
       std::map<uint64_t, uint64_t> versionOf;
       for (const double hit : hits.version) {
         const auto version = static_cast<uint64_t>(hit);
@@ -121,8 +124,25 @@ class Load {
     }
   }
 
+  // Alone, or with the threads that have nothing else to do.
+  static SearchHits Find(const Moment& moment, const SearchRequest& request, bool alone) {
+    SearchHits hits;
+    if (alone) {
+      CHECK(quarry::Search(moment, request, &hits).ok());
+      return hits;
+    }
+    const auto search = CollectionSearch::New();
+    search->request() = request;
+    search->Begin(moment);
+    std::promise<Status> ended;
+    REQUIRE(Registry::Instance().Search(search, [&](Status status) { ended.set_value(std::move(status)); }).ok());
+    CHECK(ended.get_future().get().ok());
+    return search->hits();
+  }
+
   void Maintain() {
     while (!stop_) {
+      Calibration(collection_, 0.9).Step();
       compactions_ += RunJobs();
       Collection::Snapshot snapshot;
       CHECK(collection_->WriteSnapshots(&snapshot).ok());

@@ -123,7 +123,9 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
   for (let round = 0; round < 400; round += 1) {
     const hits = Array.from({ length: chance.below(8) }, () => hit(4));
     const times = { embed: number(), search: number(), rerank: number(), read: number() };
-    const shards = [{ shard: 1, strategy: 'exact', candidates: 3, ms: number() }];
+    const shards = [
+      { shard: 1, strategy: 'graph', effort: 24, calibrated: true, candidates: 3, ms: number() },
+    ];
     const found = { hits, shards, times, models };
     const showing = {
       metadata: chance.below(2) === 0,

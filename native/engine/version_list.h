@@ -1,0 +1,18 @@
+// The documents of a collection that match a filter.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/filter.h"
+#include "engine/search_request.h"
+#include "engine/status.h"
+
+namespace quarry {
+
+// Versions that match the filter (null: all), at most `limit`, in no promised order.
+Status ListVersions(const Moment& moment, const FilterProgram* filter, uint64_t limit, std::vector<double>* versions);
+// How many versions match.
+uint64_t CountVersions(const Moment& moment, const FilterProgram* filter);
+
+}  // namespace quarry

@@ -1,0 +1,242 @@
+#include "engine/search.h"
+
+#include <algorithm>
+#include <future>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "check.h"
+#include "engine/calibration.h"
+#include "engine/collection.h"
+#include "engine/registry.h"
+#include "samples.h"
+
+namespace quarry {
+namespace {
+
+constexpr uint32_t kDimensions = 16;
+constexpr uint64_t kCommonWord = 1;
+
+struct Fixture {
+  test::TemporaryFolder folder;
+  test::HeldBackground background;
+  std::shared_ptr<Collection> collection;
+  test::Cloud cloud{kDimensions, 12, 20};
+  uint64_t version = 0;
+
+  explicit Fixture(uint32_t shards) {
+    REQUIRE(
+        Collection::Open({"test", kDimensions, shards, folder.path() + "/c"}, background.Function(), &collection).ok());
+  }
+  void Add(uint32_t shard, const std::vector<std::vector<float>>& vectors) {
+    version++;
+    std::vector<test::RowTerms> terms;
+    for (size_t i = 0; i < vectors.size(); i++) terms.push_back({{kCommonWord, {1 + i % 3, 0}}, {version, {1, 1}}});
+    const auto input = test::MakeDocument(version, vectors, terms, {{"parity", {version % 2 == 0 ? "even" : "odd"}}});
+    REQUIRE(test::Stage(collection, shard, input).ok());
+    REQUIRE(collection->Commit({version, shard, version, {}}).ok());
+  }
+  void Fill(uint32_t documents, uint32_t rows) {
+    for (uint32_t i = 0; i < documents; i++) {
+      std::vector<std::vector<float>> vectors;
+      for (uint32_t row = 0; row < rows; row++) vectors.push_back(cloud.Next());
+      Add(i % collection->options().shards, vectors);
+    }
+  }
+  SearchRequest Ask(uint32_t vectorCandidates, uint32_t lexicalCandidates) {
+    SearchRequest request;
+    request.vector = cloud.Next();
+    request.terms = {{kCommonWord, 1, 0}, {1 + version / 2, 1, 1}};
+    request.vectorCandidates = vectorCandidates;
+    request.lexicalCandidates = lexicalCandidates;
+    return request;
+  }
+};
+
+using Hit = std::tuple<double, uint32_t, uint16_t, float, float>;
+std::set<Hit> HitsOf(const SearchHits& hits) {
+  std::set<Hit> result;
+  for (size_t i = 0; i < hits.version.size(); i++) {
+    result.emplace(hits.version[i], hits.chunk[i], hits.shard[i], hits.similarity[i], hits.lexical[i]);
+  }
+  return result;
+}
+
+// Runs a search with several threads that begin together.
+Status RunTogether(const std::shared_ptr<CollectionSearch>& search, int threads) {
+  using Progress = CollectionSearch::Progress;
+  REQUIRE(search->Start() == Progress::kTurn);
+  std::atomic<int> endings{0};
+  std::atomic<bool> over{false};
+  std::vector<std::thread> helpers;
+  for (int i = 0; i < threads; i++) {
+    helpers.emplace_back([&] {
+      while (!over) {
+        if (search->Help() != Progress::kDone) continue;
+        endings++;
+        over = true;
+      }
+    });
+  }
+  for (std::thread& helper : helpers) helper.join();
+  CHECK(endings == 1);
+  return search->status();
+}
+
+TEST("threads that share a search find what one thread finds, bit by bit") {
+  Fixture fixture(16);
+  fixture.Fill(160, 20);
+  for (int round = 0; round < 60; round++) {
+    SearchRequest request = fixture.Ask(round % 4 == 0 ? 0 : 1 + round, round % 3 == 0 ? 0 : 30);
+    if (round % 4 == 0) request.vector.clear();
+    if (round % 5 == 0) {
+      const auto bytes = test::StepBytes(FilterOperator::kEqual, "parity", {"odd"});
+      FilterProgram program;
+      REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
+      request.filter = program;
+    }
+    SearchHits alone;
+    REQUIRE(Search(fixture.collection->Now(), request, &alone).ok());
+    const auto search = CollectionSearch::New();
+    search->request() = request;
+    search->Begin(fixture.collection->Now());
+    REQUIRE(RunTogether(search, 4).ok());
+    CHECK(HitsOf(search->hits()) == HitsOf(alone));
+    CHECK(search->hits().shards.size() == 16 && alone.shards.size() == 16);
+  }
+}
+
+TEST("a search that fails in one thread ends for all of them with its reason, and the next one is whole") {
+  Fixture fixture(8);
+  fixture.Fill(40, 20);
+  for (int round = 0; round < 30; round++) {
+    const auto search = CollectionSearch::New();
+    search->request() = fixture.Ask(10, 10);
+    const auto cancelled = std::make_shared<std::atomic<bool>>(false);
+    search->request().patience.cancelled = cancelled;
+    search->Begin(fixture.collection->Now());
+    std::thread canceller([&] { *cancelled = true; });
+    const Status status = RunTogether(search, 3);
+    canceller.join();
+    CHECK(status.ok() || status.code() == Code::kCancelled);
+    SearchHits hits;
+    REQUIRE(Search(fixture.collection->Now(), fixture.Ask(10, 0), &hits).ok());
+    CHECK(hits.version.size() == 10);
+  }
+}
+
+TEST("a shard that holds more of the nearest rows than its share is searched wider, and none of them is lost") {
+  Fixture fixture(8);
+  fixture.Fill(160, 30);
+  const std::vector<float> centre = fixture.cloud.Next();
+  std::vector<std::vector<float>> together;
+  for (uint32_t i = 0; i < 80; i++) {
+    std::vector<float> vector = centre;
+    vector[i % kDimensions] += 0.0005F * static_cast<float>(i);
+    float length = 0;
+    for (const float value : vector) length += value * value;
+    for (float& value : vector) value /= std::sqrt(length);
+    together.push_back(vector);
+  }
+  fixture.Add(3, together);
+  SearchRequest request = fixture.Ask(60, 0);
+  request.vector = centre;
+  Moment moment = fixture.collection->Now();
+  moment.efforts = {kEffortMin, kEffortMin, false};
+  SearchHits hits;
+  REQUIRE(Search(moment, request, &hits).ok());
+  CHECK(hits.version.size() == 60);
+  const auto there = std::count(hits.shard.begin(), hits.shard.end(), 3);
+  CHECK(there == 60);
+  CHECK(hits.shards[2].strategy == Strategy::kGraph && hits.shards[3].strategy == Strategy::kScan);
+}
+
+double RecallOf(Fixture* fixture, const Moment& moment, uint32_t wanted) {
+  size_t found = 0;
+  constexpr int kRounds = 60;
+  for (int round = 0; round < kRounds; round++) {
+    SearchRequest request = fixture->Ask(wanted, 0);
+    SearchHits hits;
+    SearchHits truth;
+    REQUIRE(Search(moment, request, &hits).ok());
+    request.scanning = Scanning::kAlways;
+    REQUIRE(Search(moment, request, &truth).ok());
+    const std::set<Hit> all = HitsOf(truth);
+    for (const Hit& hit : HitsOf(hits)) found += all.count(hit);
+  }
+  return static_cast<double>(found) / (kRounds * wanted);
+}
+
+TEST("a calibrated collection is searched with less effort and still finds the share it is asked for") {
+  for (const uint32_t shards : {1U, 4U}) {
+    Fixture fixture(shards);
+    fixture.Fill(40, 100);
+    CHECK(!fixture.collection->BeginCalibration());  // too small to be worth it
+    fixture.Fill(20, 100);
+    REQUIRE(fixture.collection->BeginCalibration());
+    CHECK(!fixture.collection->BeginCalibration());  // one at a time
+    const Efforts before = fixture.collection->Now().efforts;
+    {
+      Calibration calibration(fixture.collection, 0.97);
+      while (!calibration.Step()) {
+      }
+    }
+    const Moment moment = fixture.collection->Now();
+    CHECK(moment.efforts.calibrated && !before.calibrated);
+    CHECK(moment.efforts.few < before.few && moment.efforts.few >= kEffortMin);
+    CHECK(RecallOf(&fixture, moment, kFewRows) >= 0.95);
+    CHECK(RecallOf(&fixture, moment, 40) >= 0.95);
+    CHECK(RecallOf(&fixture, moment, kManyRows) >= 0.95);
+    CHECK(!fixture.collection->BeginCalibration());  // it has not grown
+    fixture.Fill(70, 100);
+    CHECK(fixture.collection->BeginCalibration());
+    fixture.collection->EndCalibration();
+  }
+}
+
+TEST("a closed collection is not calibrated") {
+  Fixture fixture(1);
+  fixture.Fill(50, 100);
+  REQUIRE(fixture.collection->BeginCalibration());
+  Calibration calibration(fixture.collection, 0.97);
+  CHECK(!calibration.Over());
+  fixture.collection->Close();
+  CHECK(calibration.Over());
+  CHECK(!fixture.collection->BeginCalibration());
+}
+
+TEST("efforts fall with the number of shards, rise with the rows wanted, and hold a shard's share of them") {
+  for (const size_t shards : {1, 8, 16, 32, 64}) {
+    const Efforts efforts = DefaultEfforts(shards);
+    uint32_t last = 0;
+    for (const uint32_t wanted : {1, 5, 10, 11, 50, 99, 100, 101, 1000, 49152}) {
+      const uint32_t effort = EffortFor(efforts, wanted, shards);
+      CHECK(effort >= last && effort >= ShareOf(wanted, shards));
+      CHECK(shards == 1 || effort <= EffortFor(DefaultEfforts(shards / 2), wanted, shards / 2));
+      last = effort;
+    }
+  }
+  CHECK(ShareOf(10, 1) == 10 && ShareOf(1, 64) == 1 && ShareOf(0, 8) == 0);
+}
+
+TEST("searches of the registry's threads and of the caller's answer alike") {
+  Fixture fixture(8);
+  fixture.Fill(80, 20);
+  for (int round = 0; round < 50; round++) {
+    const SearchRequest request = fixture.Ask(20, 20);
+    SearchHits alone;
+    REQUIRE(Search(fixture.collection->Now(), request, &alone).ok());
+    const auto search = CollectionSearch::New();
+    search->request() = request;
+    search->Begin(fixture.collection->Now());
+    std::promise<Status> ended;
+    REQUIRE(Registry::Instance().Search(search, [&](Status status) { ended.set_value(std::move(status)); }).ok());
+    REQUIRE(ended.get_future().get().ok());
+    CHECK(HitsOf(search->hits()) == HitsOf(alone));
+  }
+}
+
+}  // namespace
+}  // namespace quarry
