@@ -360,6 +360,71 @@ t.test('close: at any moment, twice, with work under way, and then everything sa
   }
 });
 
+t.test(
+  'close: in the middle of searches that many threads share, each ends whole or cancelled',
+  async (t) => {
+    const directory = freshDirectory();
+    for (let round = 0; round < 12; round++) {
+      const index = await openIndex(directory, { shards: 16 });
+      for (let shard = 0; shard < 16; shard++) {
+        const rows = Array.from({ length: 250 }, () => vectors());
+        await index.stage(makeDocument({ shard, version: round * 16 + shard }, rows));
+        index.commit({ sequence: round * 16 + shard, shard, add: round * 16 + shard });
+      }
+      const work = Array.from({ length: 20 }, () => index.search(query(anything)));
+      for (let waits = round; waits > 0; waits--) await new Promise((resolve) => setImmediate(resolve));
+      const closing = index.close();
+      for (const ending of await Promise.allSettled(work)) {
+        if (ending.status === 'rejected') t.match(ending.reason, hasCode('cancelled'));
+        else t.equal(ending.value.count, 4000);
+      }
+      await closing;
+    }
+  },
+);
+
+t.test(
+  'a search tells of each shard how widely it was searched, and whether that was measured',
+  async (t) => {
+    const index = await openIndex(freshDirectory(), { shards: 2 });
+    for (let version = 0; version < 60; version++) {
+      const rows = Array.from({ length: 100 }, () => vectors());
+      await index.stage(makeDocument({ shard: version % 2, version }, rows));
+      index.commit({ sequence: version, shard: version % 2, add: version });
+    }
+    const ask = async () => {
+      const { shards, count } = await index.search(query({ vector: vectors(), vectorCandidates: 10 }));
+      t.same(
+        shards.map(({ shard, strategy }) => [shard, strategy]),
+        [
+          [0, 'graph'],
+          [1, 'graph'],
+        ],
+      );
+      t.equal(
+        shards.reduce((sum, { candidates }) => sum + candidates, 0),
+        count,
+      );
+      return shards[0]!;
+    };
+    const first = await ask();
+    // It is measured as soon as nobody searches for a while.
+    let last = first;
+    for (let round = 0; round < 100 && !last.calibrated; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      last = await ask();
+    }
+    t.ok(last.calibrated);
+    t.ok(last.effort > 0 && last.effort < first.effort, `${first.effort}, then ${last.effort}`);
+    const asked = await index.search(query({ vector: vectors(), vectorCandidates: 10, effort: 77 }));
+    t.match(asked.shards, [
+      { effort: 77, calibrated: false },
+      { effort: 77, calibrated: false },
+    ]);
+    await index.close();
+  },
+);
+
 t.test('two holds on one collection share its memory; drop closes it for both', async (t) => {
   const directory = freshDirectory();
   const [first, second] = await Promise.all([openIndex(directory), openIndex(directory)]);
