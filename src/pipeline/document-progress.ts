@@ -97,7 +97,7 @@ export class DocumentProgress {
   /** The text of a file is known: stores its pages. Answers the job that comes next. */
   async parsed(job: Job, { head, pages, hasImages, timeTakenMs }: ParsedText): Promise<Job> {
     const { contents, versions } = this.#options;
-    await this.#writeInPieces(
+    const rest = await this.#writeInPieces(
       job,
       pages.map((page, i) => [contents.putParsedPage(job.documentId, i, page)]),
     );
@@ -114,6 +114,7 @@ export class DocumentProgress {
           contentType,
         },
         operations: [
+          ...rest,
           contents.putParsedHead(job.documentId, head),
           ...(version === undefined ? [] : [versions.put({ ...version, contentType, hasImages })]),
           putJob(next),
@@ -134,12 +135,13 @@ export class DocumentProgress {
       return codes === undefined ? [put] : [put, contents.putCodes(documentId, i, codes)];
     });
     const pieces = contents.putIndexPieces(documentId, content.block).map((put) => [put]);
-    await this.#writeInPieces(job, [...entries, ...pieces]);
+    const rest = await this.#writeInPieces(job, [...entries, ...pieces]);
     const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
     const { chunks, block, layout, tokens, timeTakenMs, languages } = content;
     await this.#advance(job, (record) => ({
       record,
       operations: [
+        ...rest,
         contents.putLayout(documentId, layout),
         contents.putIndexHead(documentId, block),
         ...contents.deleteParsed(documentId, layout.pageStarts.length),
@@ -269,27 +271,29 @@ export class DocumentProgress {
     });
   }
 
-  /** Writes large content in bounded pieces, each refused when the document has moved on. */
-  async #writeInPieces(job: Job, entries: readonly (readonly Operation[])[]): Promise<void> {
+  /**
+   * Writes large content in bounded pieces, each refused when the document has moved on. Answers what is left for the
+   * write that completes the step: all of a small document.
+   */
+  async #writeInPieces(job: Job, entries: readonly (readonly Operation[])[]): Promise<Operation[]> {
     const { documents, collections, store } = this.#options;
     let piece: Operation[] = [];
-    const flush = async () => {
-      const expected = [
-        collections.expectExists(job.collectionId),
-        documents.expectVersion(job.collectionId, job.path, job.version),
-      ];
-      await store.write([...expected, ...piece], { mayExceedQueue: true });
-      piece = [];
-    };
     let bytes = 0;
     for (const entry of entries) {
+      const entryBytes = operationsBytes(entry);
+      if (piece.length > 0 && bytes + entryBytes > writeBytesTarget) {
+        const expected = [
+          collections.expectExists(job.collectionId),
+          documents.expectVersion(job.collectionId, job.path, job.version),
+        ];
+        await store.write([...expected, ...piece], { mayExceedQueue: true });
+        piece = [];
+        bytes = 0;
+      }
       piece.push(...entry);
-      bytes += operationsBytes(entry);
-      if (bytes < writeBytesTarget) continue;
-      await flush();
-      bytes = 0;
+      bytes += entryBytes;
     }
-    if (piece.length > 0) await flush();
+    return piece;
   }
 
   #count(
