@@ -4,6 +4,17 @@
 
 namespace quarry {
 
+namespace {
+
+// Has the processor fetch what a block of a common term takes.
+void Fetch(const uint64_t* words) {
+  __builtin_prefetch(words);
+  __builtin_prefetch(words + 8);
+  __builtin_prefetch(words + 16);
+}
+
+}  // namespace
+
 // Here, so that making one does not fill its buffers with zeros.
 PostingCursor::PostingCursor() = default;
 
@@ -49,12 +60,16 @@ void PostingCursor::Enter() {
   countsUnpacked_ = false;
   next_ = 0;
   if (AtEnd()) return;
-  before_ = block_ == 0 ? runs_[run_].before : runs_[run_].heads[block_ - 1].lastRow;
+  const Run& run = runs_[run_];
+  before_ = block_ == 0 ? run.before : run.heads[block_ - 1].lastRow;
+  if (run.loose != kPacked) return;
+  // A list that grew has its blocks all over the memory. They are read in turn, and other lists in between.
+  Fetch(WordsOf(run, block_));
+  if (block_ + 1 < run.count) Fetch(WordsOf(run, block_ + 1));
 }
 
-const uint64_t* PostingCursor::Words() const {
-  const Run& run = runs_[run_];
-  const uint32_t place = run.heads[block_].place;
+const uint64_t* PostingCursor::WordsOf(const Run& run, uint32_t block) {
+  const uint32_t place = run.heads[block].place;
   return run.arena == nullptr ? run.base + place : run.arena->Row(place);
 }
 

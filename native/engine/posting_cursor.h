@@ -109,7 +109,8 @@ class PostingCursor {
   static constexpr uint32_t kLooseMax = 2;
 
   bool IsLastBlock() const { return run_ + 1 == runs_.size() && block_ + 1 == runs_[run_].count; }
-  const uint64_t* Words() const;
+  static const uint64_t* WordsOf(const Run& run, uint32_t block);
+  const uint64_t* Words() const { return WordsOf(runs_[run_], block_); }
   void Enter();
 
   std::vector<Run> runs_;
