@@ -49,6 +49,13 @@ const cachedStemsMax = 100_000;
 
 const functionWords: ReadonlySet<string> = new Set(stopWords.en.split(/\s+/));
 
+/** What a raw word comes to; kept, because text repeats itself. */
+interface WordForm {
+  readonly form: string;
+  readonly stem: string;
+  readonly tokens: Int32Array;
+}
+
 interface QueryWord {
   readonly raw: string;
   readonly form: string;
@@ -102,7 +109,7 @@ export class RerankFeatures {
   readonly #rarity: WordRarity;
   readonly #table: TokenTable;
   readonly #pieces: WordPiece;
-  #forms = new Map<string, { readonly form: string; readonly stem: string }>();
+  #forms = new Map<string, WordForm>();
 
   constructor(rarity: WordRarity, table: TokenTable, pieces: WordPiece) {
     this.#rarity = rarity;
@@ -152,11 +159,11 @@ export class RerankFeatures {
     return list.sort((a, b) => b.rarity - a.rarity).slice(0, termsMax);
   }
 
-  #formOf(raw: string): { readonly form: string; readonly stem: string } {
+  #formOf(raw: string): WordForm {
     const known = this.#forms.get(raw);
     if (known !== undefined) return known;
     const form = normaliseWord(raw);
-    const made = { form, stem: lightStem(form) };
+    const made = { form, stem: lightStem(form), tokens: this.#pieces.wordTokens(raw) };
     if (this.#forms.size >= cachedStemsMax) this.#forms = new Map();
     this.#forms.set(raw, made);
     return made;
@@ -174,7 +181,7 @@ export class RerankFeatures {
       words: 0,
     };
     eachWord(document, (raw) => {
-      const { form, stem } = this.#formOf(raw);
+      const { form, stem, tokens } = this.#formOf(raw);
       const term = query.index.get(stem);
       if (term !== undefined) {
         matches.terms.push(term);
@@ -182,7 +189,7 @@ export class RerankFeatures {
         matches.counts[term]! += 1;
         if (query.terms[term]!.forms.has(form)) matches.exact[term] = 1;
       } else if (query.functionStems.has(stem)) matches.functionFound.add(stem);
-      for (const token of this.#pieces.wordTokens(raw)) matches.tokens.add(token);
+      for (const token of tokens) matches.tokens.add(token);
       matches.words += 1;
     });
     return matches;
