@@ -12,8 +12,9 @@
 
 namespace quarry {
 
-// Searches for the neighbours of some stored rows, exactly and with more and more effort, and gives the collection the
-// least effort that finds the wanted share of the nearest rows. A row is its own nearest one and does not count.
+// Searches near some stored rows, exactly and with more and more effort, and gives the collection the least effort that
+// finds the wanted share of the nearest rows. It does not ask with the rows themselves: a graph finds its own rows more
+// easily than the questions of users.
 class Calibration {
  public:
   // `recall` is the wanted share. After the collection's BeginCalibration, which it ends.
@@ -40,11 +41,13 @@ class Calibration {
 
   bool TryNext();
   Ladder LadderFor(uint32_t wanted, uint32_t guess) const;
-  // A row that a search of the moment sees, as a question; false when none was met.
-  bool Draw(const Moment& moment, SearchRequest* request, Key* self);
+  // Asks for the neighbours of a place near a row that the moment sees; false when no such row was met.
+  bool Draw(const Moment& moment, SearchRequest* request);
+  // A place beside a row, on the side away from one of its neighbours.
+  std::vector<float> Beyond(const Shard& shard, uint32_t row);
   static bool Find(const Moment& moment, const SearchRequest& request, std::vector<Key>* found);
   // False when a search failed.
-  static bool Try(Moment moment, SearchRequest request, const Key& self, Ladder* ladder);
+  static bool Try(Moment moment, SearchRequest request, Ladder* ladder);
   uint32_t Least(const Ladder& ladder) const;
 
   const std::shared_ptr<Collection> collection_;

@@ -134,9 +134,9 @@ class Load {
     const auto search = CollectionSearch::New();
     search->request() = request;
     search->Begin(moment);
-    std::promise<Status> ended;
-    REQUIRE(Registry::Instance().Search(search, [&](Status status) { ended.set_value(std::move(status)); }).ok());
-    CHECK(ended.get_future().get().ok());
+    const auto ended = std::make_shared<std::promise<Status>>();
+    REQUIRE(Registry::Instance().Search(search, [ended](Status status) { ended->set_value(std::move(status)); }).ok());
+    CHECK(ended->get_future().get().ok());
     return search->hits();
   }
 

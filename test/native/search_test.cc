@@ -231,9 +231,9 @@ TEST("searches of the registry's threads and of the caller's answer alike") {
     const auto search = CollectionSearch::New();
     search->request() = request;
     search->Begin(fixture.collection->Now());
-    std::promise<Status> ended;
-    REQUIRE(Registry::Instance().Search(search, [&](Status status) { ended.set_value(std::move(status)); }).ok());
-    REQUIRE(ended.get_future().get().ok());
+    const auto ended = std::make_shared<std::promise<Status>>();
+    REQUIRE(Registry::Instance().Search(search, [ended](Status status) { ended->set_value(std::move(status)); }).ok());
+    REQUIRE(ended->get_future().get().ok());
     CHECK(HitsOf(search->hits()) == HitsOf(alone));
   }
 }

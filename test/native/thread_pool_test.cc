@@ -2,8 +2,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <future>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,26 +21,25 @@ ThreadPool& NewPool(size_t threads, size_t queueMax, std::chrono::milliseconds c
   return *pools->back();
 }
 
-// Holds a thread of a pool until it is opened.
+// Holds a thread of a pool until it is opened. Jobs may outlive it.
 class Gate {
  public:
-  ThreadPool::Job Job() {
-    return [this] {
-      entered_++;
-      opened_.wait();
+  ThreadPool::Job Job() const {
+    return [entered = entered_, opened = opened_] {
+      (*entered)++;
+      while (!*opened) std::this_thread::yield();
       return true;
     };
   }
   void AwaitEntered(int count) const {
-    while (entered_ < count) std::this_thread::yield();
+    while (entered() < count) std::this_thread::yield();
   }
-  int entered() const { return entered_; }
-  void Open() { open_.set_value(); }
+  int entered() const { return *entered_; }
+  void Open() const { *opened_ = true; }
 
  private:
-  std::promise<void> open_;
-  std::shared_future<void> opened_ = open_.get_future().share();
-  std::atomic<int> entered_{0};
+  const std::shared_ptr<std::atomic<int>> entered_ = std::make_shared<std::atomic<int>>(0);
+  const std::shared_ptr<std::atomic<bool>> opened_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 void AwaitQuiet(ThreadPool* pool) {
@@ -110,12 +108,10 @@ TEST("while urgent work comes, steady work leaves a thread free for it, and stil
   REQUIRE(pool.Submit(Priority::kSteady, first.Job()));
   first.AwaitEntered(1);
   REQUIRE(pool.Submit(Priority::kSteady, second.Job()));
-  std::promise<void> ran;
-  REQUIRE(pool.Submit(Priority::kUrgent, [&ran] {
-    ran.set_value();
-    return true;
-  }));
-  ran.get_future().wait();
+  const Gate urgent;
+  urgent.Open();
+  REQUIRE(pool.Submit(Priority::kUrgent, urgent.Job()));
+  urgent.AwaitEntered(1);
   CHECK(second.entered() == 0);
   CHECK(!pool.Quiet());
   first.Open();
