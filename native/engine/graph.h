@@ -74,10 +74,10 @@ class Graph {
  private:
   using Link = std::atomic<uint32_t>;  // row + 1; zero ends the list
   static constexpr size_t kLocks = 4096;
-  // A filter is looked at through so many nearest rows of any kind. It is dense where one in kDenseShare passes.
-  static constexpr uint32_t kProbe = 32;
+  // A filter is looked at through so many nearest rows of any kind, through more when none of them passes. It is dense
+  // where one in kDenseShare passes.
+  static constexpr uint32_t kProbes[] = {16, 48};
   static constexpr uint32_t kDenseShare = 3;
-  static constexpr uint32_t kPassingMin = 2;
   // Highest level and the row it is entered by, in one word, so that nobody sees half a change: level << 32 | row.
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 

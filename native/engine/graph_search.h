@@ -116,15 +116,19 @@ template <class Accept, class Stop>
 Graph::Outcome Graph::SearchMatching(const Query& query, GraphScratch* scratch, const Accept& accept,
                                      const Stop& stop) const {
   const auto any = [](uint32_t) { return true; };
-  const Outcome probed = Search({query.view, kProbe, query.distancesMax}, scratch, any, stop);
-  if (probed != Outcome::kDone) return probed;
+  size_t passing = 0;
+  for (const uint32_t effort : kProbes) {
+    const Outcome probed = Search({query.view, effort, query.distancesMax}, scratch, any, stop);
+    if (probed != Outcome::kDone) return probed;
+    passing = static_cast<size_t>(std::count_if(scratch->results.begin(), scratch->results.end(),
+                                                [&](const Near& near) { return accept(near.row); }));
+    if (passing > 0) break;
+  }
+  if (passing == 0) return Outcome::kBudget;
   GraphPool& pool = scratch->pool;
   scratch->visited.Reset(scratch->visited.size());
   pool.Reset(query.effort);
-  uint32_t passing = 0;
-  for (const Near& near : scratch->results) passing += accept(near.row) ? 1 : 0;
   const bool dense = passing * kDenseShare >= scratch->results.size();
-  if (!dense && passing < kPassingMin) return Outcome::kBudget;
   for (const Near& near : scratch->results) {
     const bool accepted = accept(near.row);
     if (!accepted && !dense) continue;

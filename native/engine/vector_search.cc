@@ -44,7 +44,8 @@ class VectorSearch {
  private:
   bool ScanIsBetter(uint64_t matching) const {
     if (request_.scanning == Scanning::kNever) return false;
-    return matching <= kScannedRowsPerEffort * effort_ || (view_.filtered() && matching <= kScanRowsMax);
+    if (matching <= kScannedRowsPerEffort * effort_) return true;
+    return view_.filtered() && (matching <= kScanRowsMax || matching * kScanShare <= shard_.Rows());
   }
 
   Status Walk(uint64_t matching) {

@@ -21,8 +21,10 @@ const char* StrategyName(Strategy strategy);
 inline constexpr uint64_t kExactRowsMax = 512;
 // So few rows that match a filter are scanned, whatever the effort: no slower than the graph.
 inline constexpr uint64_t kScanRowsMax = 4096;
-// Without a filter, a graph search costs about as much as scanning this many rows per kept row.
-inline constexpr uint64_t kScannedRowsPerEffort = 12;
+// Where not one row in so many matches, they are scanned too: the graph does not lead from one to the next.
+inline constexpr uint64_t kScanShare = 20;
+// A graph search costs at least as much as scanning this many rows per kept row (measured with 384 dimensions).
+inline constexpr uint64_t kScannedRowsPerEffort = 32;
 
 // The vector of a query in both forms that rows are compared with.
 class NearQuery {
