@@ -223,8 +223,10 @@ Napi::Value FromOpenings(Napi::Env env, const std::vector<ShardOpening>& opening
 
 Napi::Value FromStatistics(Napi::Env env, const CollectionStatistics& statistics) {
   Napi::Object bytes = Napi::Object::New(env);
-  bytes.Set("vectors", static_cast<double>(statistics.memory.vectors));
-  bytes.Set("graph", static_cast<double>(statistics.memory.graph));
+  bytes.Set("vectors_in_memory", static_cast<double>(statistics.memory.vectorsInMemory));
+  bytes.Set("vectors_in_file", static_cast<double>(statistics.memory.vectorsInFile));
+  bytes.Set("codes", static_cast<double>(statistics.memory.codes));
+  bytes.Set("links", static_cast<double>(statistics.memory.links));
   bytes.Set("postings", static_cast<double>(statistics.memory.postings));
   bytes.Set("attributes", static_cast<double>(statistics.memory.attributes));
   bytes.Set("documents", static_cast<double>(statistics.memory.documents));

@@ -59,21 +59,27 @@ void SlotSet::AddTo(uint32_t from, Bitset* target) const {
 void AttributeIndex::Add(uint32_t slot, const Attributes& attributes) {
   const std::unique_lock lock(mutex_);
   for (const auto& attribute : attributes) {
-    for (const auto& value : attribute.values) AddLocked(slot, attribute.name, value);
+    for (const auto& value : attribute.values) SetOf(attribute.name, value).Add(slot);
   }
 }
 
 void AttributeIndex::AddValue(uint32_t slot, std::string_view name, std::string_view value) {
   const std::unique_lock lock(mutex_);
-  AddLocked(slot, name, value);
+  SetOf(name, value).Add(slot);
 }
 
-void AttributeIndex::AddLocked(uint32_t slot, std::string_view name, std::string_view value) {
+void AttributeIndex::AddValue(const std::vector<uint32_t>& slots, std::string_view name, std::string_view value) {
+  const std::unique_lock lock(mutex_);
+  SlotSet& set = SetOf(name, value);
+  for (const uint32_t slot : slots) set.Add(slot);
+}
+
+SlotSet& AttributeIndex::SetOf(std::string_view name, std::string_view value) {
   auto column = columns_.find(name);
   if (column == columns_.end()) column = columns_.emplace(std::string(name), Column()).first;
   auto entry = column->second.find(value);
   if (entry == column->second.end()) entry = column->second.emplace(std::string(value), SlotSet()).first;
-  entry->second.Add(slot);
+  return entry->second;
 }
 
 void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matches) const {

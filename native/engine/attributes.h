@@ -54,6 +54,7 @@ class AttributeIndex {
   // Slots arrive in ascending order. Takes the lock for writing, for one document at a time.
   void Add(uint32_t slot, const Attributes& attributes);
   void AddValue(uint32_t slot, std::string_view name, std::string_view value);
+  void AddValue(const std::vector<uint32_t>& slots, std::string_view name, std::string_view value);
 
   // The slots in [from, slots) that match the comparison or membership, less `from`, which is a multiple of 64.
   Bitset Compare(const FilterStep& step, uint32_t from, uint32_t slots) const;
@@ -75,7 +76,8 @@ class AttributeIndex {
   // std::string compares as unsigned bytes, which is the order that filters promise.
   using Column = std::map<std::string, SlotSet, std::less<>>;
 
-  void AddLocked(uint32_t slot, std::string_view name, std::string_view value);
+  // The set of the pair, which is made when there is none. Holds mutex_ for writing.
+  SlotSet& SetOf(std::string_view name, std::string_view value);
   // Compare, holding mutex_ for reading.
   Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots) const;
   // Adds the slots of `step`, taken without its negation, to `matches`. Holds mutex_ for reading.

@@ -3,11 +3,14 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+
+#include "engine/file_pages.h"
 
 namespace quarry {
 
@@ -60,6 +63,35 @@ class BlockArray {
     return BlockStart(block) + BlockRows(block) - row;
   }
 
+  // Calls visit(first, elements, rows) for the runs of rows side by side that make up [0, rows), in ascending order,
+  // until it answers false; answers whether it never did. `first` is a row's number, `elements` where it is.
+  template <class Visit>
+  bool ForRuns(size_t rows, const Visit& visit) const {
+    for (size_t row = 0; row < rows;) {
+      const size_t run = std::min(rows - row, RunFrom(row));
+      if (!visit(row, Row(row), run)) return false;
+      row += run;
+    }
+    return true;
+  }
+
+  // Moves rows [0, rows) out of memory: from now on they are read from `file`, which holds the same bytes from
+  // `offset` on. They must not be written any more; readers notice nothing. Rows that fill no stretch stay in memory,
+  // and so do all rows where the system cannot map them. One caller at a time. Answers how many rows lie in the file.
+  size_t MoveToFile(int file, uint64_t offset, size_t rows) {
+    const size_t whole = rows / kStretchRows * kStretchRows;
+    size_t moved = 0;
+    ForRuns(whole, [&](size_t first, T* elements, size_t count) {
+      if (!MapFilePages(file, offset + BytesOf(first), elements, BytesOf(count))) return false;
+      moved = first + count;
+      return true;
+    });
+    // What an earlier file held beyond that goes on being read from there.
+    inFile_.store(std::max(moved, inFile_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+    return moved;
+  }
+  size_t RowsInFile() const { return inFile_.load(std::memory_order_relaxed); }
+
   // Bytes that `rows` rows occupy.
   size_t BytesOf(size_t rows) const { return rows * width_ * sizeof(T); }
 
@@ -75,6 +107,7 @@ class BlockArray {
 
   const size_t width_;
   size_t reserved_ = 0;
+  std::atomic<size_t> inFile_{0};
   std::atomic<T*> blocks_[kBlocks] = {};
 };
 

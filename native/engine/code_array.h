@@ -28,6 +28,11 @@ class CodeArray {
   uint8_t* Row(uint32_t row) const { return rows_.Row(row); }
   void Set(uint32_t row, const float* vector) { codec_.Encode(vector, rows_.Row(row)); }
   size_t BytesOf(size_t rows) const { return rows_.BytesOf(rows); }
+  // For loading: calls fill(codes, bytes) for the codes of rows [0, rows), run by run, until it answers false.
+  template <class Fill>
+  void ForRuns(size_t rows, const Fill& fill) {
+    rows_.ForRuns(rows, [&](size_t, uint8_t* codes, size_t count) { return fill(codes, rows_.BytesOf(count)); });
+  }
 
   int32_t Score(const CodeView& query, uint32_t row) const { return codec_.Score(query, rows_.Row(row)); }
   void Prefetch(uint32_t row) const {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "engine/file.h"
+#include "engine/parallel.h"
 #include "engine/snapshot.h"
 
 namespace quarry {
@@ -54,35 +56,47 @@ Status Collection::Load() {
   if (Status status = CreateFolder(options_.directory, &fresh); !status.ok()) return status;
   // What an interrupted snapshot left behind.
   if (Status status = RemoveFiles(options_.directory, "shard-", ".tmp"); !status.ok()) return status;
-  auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>();
+  auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(options_.shards);
+  opened_.resize(options_.shards);
+  const Status status = RunTogether(options_.shards, std::thread::hardware_concurrency(), [&](size_t i) {
+    const auto shard = static_cast<uint32_t>(i);
+    if (!fresh) return LoadShard(shard, &(*shards)[i]);
+    opened_[i] = {shard, -1, ShardState::kFresh, ""};
+    return Status();
+  });
+  if (!status.ok()) return status;
   for (uint32_t i = 0; i < options_.shards; i++) {
-    std::shared_ptr<Shard> shard;
-    int64_t sequence = -1;
-    const Status status =
-        fresh ? Status(Code::kMissing, "")
-              : ReadSnapshot(SnapshotPath(i), {options_.dimensions, i, options_.shards}, &shard, &sequence);
-    ShardOpening opening{i, -1, ShardState::kLoaded, status.message()};
-    if (status.ok()) {
-      const Shard::Change totals = shard->LiveTotals();
-      rows_ += static_cast<uint64_t>(totals.rows);
-      bodyLength_ += static_cast<uint64_t>(totals.bodyLength);
-      documents_ += static_cast<uint64_t>(totals.documents);
-      opening.sequence = sequence;
-      writers_[i]->sequence = opening.sequence;
-      writers_[i]->onDisk = true;
-      sequence_ = std::max(sequence_, opening.sequence);
-    } else if (status.code() == Code::kMissing) {
-      opening.state = fresh ? ShardState::kFresh : ShardState::kMissing;
-    } else if (status.code() == Code::kDamaged) {
-      opening.state = ShardState::kDamaged;
-    } else {
-      return status;
+    std::shared_ptr<Shard>& shard = (*shards)[i];
+    if (opened_[i].state != ShardState::kLoaded) {
+      shard = std::make_shared<Shard>(options_.dimensions);
+      continue;
     }
-    if (shard == nullptr) shard = std::make_shared<Shard>(options_.dimensions);
-    shards->push_back(std::move(shard));
-    opened_.push_back(std::move(opening));
+    const Shard::Change totals = shard->LiveTotals();
+    rows_ += static_cast<uint64_t>(totals.rows);
+    bodyLength_ += static_cast<uint64_t>(totals.bodyLength);
+    documents_ += static_cast<uint64_t>(totals.documents);
+    writers_[i]->sequence = opened_[i].sequence;
+    writers_[i]->written = shard;
+    sequence_ = std::max(sequence_, opened_[i].sequence);
   }
   shards_ = std::move(shards);
+  return {};
+}
+
+Status Collection::LoadShard(uint32_t shard, std::shared_ptr<Shard>* loaded) {
+  ShardOpening& opening = opened_[shard];
+  opening = {shard, -1, ShardState::kLoaded, ""};
+  const SnapshotIdentity identity{options_.dimensions, shard, options_.shards};
+  Status status = ReadSnapshot(SnapshotPath(shard), identity, loaded, &opening.sequence);
+  if (status.ok()) return status;
+  opening.reason = status.message();
+  if (status.code() == Code::kMissing) {
+    opening.state = ShardState::kMissing;
+  } else if (status.code() == Code::kDamaged) {
+    opening.state = ShardState::kDamaged;
+  } else {
+    return status;
+  }
   return {};
 }
 
@@ -335,23 +349,26 @@ Collection::SnapshotMoment Collection::BeginSnapshot() const {
 
 Status Collection::WriteShard(uint32_t shard, const SnapshotMoment& moment, uint64_t* bytes) {
   Writer& writer = *writers_[shard];
-  // What is on disk may be newer, when two snapshots were begun and the second was written first.
-  if (writer.onDisk && moment.changes[shard] <= writer.writtenEpoch) return {};
   // A shard that was compacted since then still knows what was visible at the moment; its successor does not.
-  const Shard& written = *(*moment.shards)[shard];
+  const std::shared_ptr<Shard>& written = (*moment.shards)[shard];
+  // What is on disk may be newer, when two snapshots were begun and the second was written first.
+  const uint64_t changed = moment.changes[shard];
+  if (changed < writer.writtenEpoch) return {};
+  // A compacted shard is written even if nothing changed: it is smaller, and reads its vectors from a file of its own.
+  if (changed == writer.writtenEpoch && writer.written.lock() == written) return {};
   SnapshotPoint point{};
   {
     // Under the writer's lock no document is half appended. Rows that came later are not visible at the moment.
     const std::lock_guard lock(writer.mutex);
-    point = {moment.epoch, moment.sequence, written.Rows(), written.Slots()};
+    point = {moment.epoch, moment.sequence, written->Rows(), written->Slots()};
   }
   const SnapshotPermit permit{
       [this] { return closed() ? Status(Code::kClosed, "the collection is closed") : Status(); }, &fileMutex_};
-  const Status status =
-      WriteSnapshot(written, point, {options_.dimensions, shard, options_.shards}, SnapshotPath(shard), permit, bytes);
+  const Status status = WriteSnapshot(written.get(), point, {options_.dimensions, shard, options_.shards},
+                                      SnapshotPath(shard), permit, bytes);
   if (!status.ok()) return status;
-  writer.writtenEpoch = moment.changes[shard];
-  writer.onDisk = true;
+  writer.writtenEpoch = changed;
+  writer.written = written;
   return {};
 }
 
@@ -376,8 +393,10 @@ CollectionStatistics Collection::Statistics() const {
   for (const auto& shard : *shards) {
     statistics.deadRows += shard->DeadRows();
     const Shard::Memory memory = shard->MemoryBytes();
-    statistics.memory.vectors += memory.vectors;
-    statistics.memory.graph += memory.graph;
+    statistics.memory.vectorsInMemory += memory.vectorsInMemory;
+    statistics.memory.vectorsInFile += memory.vectorsInFile;
+    statistics.memory.codes += memory.codes;
+    statistics.memory.links += memory.links;
     statistics.memory.postings += memory.postings;
     statistics.memory.attributes += memory.attributes;
     statistics.memory.documents += memory.documents;

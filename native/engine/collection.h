@@ -143,14 +143,17 @@ class Collection : public std::enable_shared_from_this<Collection> {
     std::shared_ptr<Shard> successor;  // guarded by mutex
     std::vector<uint32_t> origins;     // guarded by mutex; of the successor's slots
     std::atomic<bool> compacting{false};
-    int64_t sequence = -1;      // guarded by Collection::mutex_
-    uint64_t epoch = 0;         // of the last change; guarded by Collection::mutex_
-    uint64_t writtenEpoch = 0;  // guarded by snapshotMutex_
-    bool onDisk = false;        // guarded by snapshotMutex_
+    int64_t sequence = -1;  // guarded by Collection::mutex_
+    uint64_t epoch = 0;     // of the last change; guarded by Collection::mutex_
+    // What the file of the shard holds, and as of which change; null: there is no good one.
+    std::weak_ptr<Shard> written;  // guarded by snapshotMutex_
+    uint64_t writtenEpoch = 0;     // guarded by snapshotMutex_
   };
 
   Collection(const CollectionOptions& options, Background background);
   Status Load();
+  // Fills opened_[shard], and *loaded when there is a good file.
+  Status LoadShard(uint32_t shard, std::shared_ptr<Shard>* loaded);
   std::string SnapshotPath(uint32_t shard) const;
   std::shared_ptr<Shard> CurrentShard(uint32_t shard) const;
   Status CheckOpen(uint32_t shard) const;

@@ -1,7 +1,6 @@
 #include "engine/file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,36 +35,41 @@ int Sync(int descriptor) {
 // Numbered, so that a file that is being abandoned and its successor never share a name.
 AtomicFile::AtomicFile(std::string path)
     : path_(std::move(path)), temporary_(path_ + ".tmp" + std::to_string(nextTemporary.fetch_add(1))) {
-  descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (descriptor_ < 0) Fail("create");
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   close(descriptor_);
-  unlink(temporary_.c_str());
+  if (!committed_) unlink(temporary_.c_str());
 }
 
 void AtomicFile::Fail(const char* action) {
   if (status_.ok()) status_ = IoError(action, temporary_, errno);
 }
 
-void AtomicFile::Flush() {
-  size_t done = 0;
-  while (status_.ok() && done < buffer_.size()) {
-    const ssize_t wrote = write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+void AtomicFile::Put(const char* bytes, size_t length) {
+  flushed_ += length;
+  while (status_.ok() && length > 0) {
+    const ssize_t wrote = write(descriptor_, bytes, length);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) return Fail("write");
-    done += static_cast<size_t>(wrote);
+    bytes += wrote;
+    length -= static_cast<size_t>(wrote);
   }
-  flushed_ += buffer_.size();
+}
+
+void AtomicFile::Flush() {
+  Put(buffer_.data(), buffer_.size());
   buffer_.clear();
 }
 
 void AtomicFile::Write(const void* bytes, size_t length) {
   if (!status_.ok()) return;
+  if (buffer_.size() + length > kBufferBytes) Flush();
+  if (length > kBufferBytes) return Put(static_cast<const char*>(bytes), length);
   buffer_.append(static_cast<const char*>(bytes), length);
-  if (buffer_.size() >= kBufferBytes) Flush();
 }
 
 void AtomicFile::WriteAt(uint64_t offset, const void* bytes, size_t length) {
@@ -93,8 +97,7 @@ Status AtomicFile::Commit(std::mutex* mutex, const std::function<Status()>& allo
       return status_;
     }
   }
-  close(descriptor_);
-  descriptor_ = -1;
+  committed_ = true;
   const std::string folder = std::filesystem::path(path_).parent_path().string();
   const int folderDescriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folderDescriptor < 0) return IoError("open", folder, errno);
@@ -104,36 +107,34 @@ Status AtomicFile::Commit(std::mutex* mutex, const std::function<Status()>& allo
   return synced == 0 ? Status() : IoError("fsync", folder, error);
 }
 
-MappedFile::~MappedFile() {
-  if (bytes_ != nullptr) munmap(const_cast<uint8_t*>(bytes_), length_);
+ReadableFile::~ReadableFile() {
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
-Status MappedFile::Open(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
+Status ReadableFile::Open(const std::string& path) {
+  path_ = path;
+  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) {
     return errno == ENOENT ? Status(Code::kMissing, "there is no " + path) : IoError("open", path, errno);
   }
   struct stat facts {};
-  if (fstat(descriptor, &facts) != 0) {
-    const int error = errno;
-    close(descriptor);
-    return IoError("stat", path, error);
+  if (fstat(descriptor_, &facts) != 0) return IoError("stat", path, errno);
+  if (!S_ISREG(facts.st_mode)) return {Code::kDamaged, path + " is not a file"};
+  length_ = static_cast<uint64_t>(facts.st_size);
+  return {};
+}
+
+Status ReadableFile::ReadAt(uint64_t offset, void* bytes, size_t length) const {
+  auto* to = static_cast<char*>(bytes);
+  while (length > 0) {
+    const ssize_t got = pread(descriptor_, to, length, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return IoError("read", path_, errno);
+    if (got == 0) return {Code::kDamaged, "the file is cut off"};
+    to += got;
+    offset += static_cast<uint64_t>(got);
+    length -= static_cast<size_t>(got);
   }
-  if (!S_ISREG(facts.st_mode)) {
-    close(descriptor);
-    return {Code::kDamaged, path + " is not a file"};
-  }
-  length_ = static_cast<size_t>(facts.st_size);
-  if (length_ > 0) {
-    void* mapped = mmap(nullptr, length_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    const int error = errno;
-    if (mapped == MAP_FAILED) {
-      close(descriptor);
-      return IoError("map", path, error);
-    }
-    bytes_ = static_cast<const uint8_t*>(mapped);
-  }
-  close(descriptor);
   return {};
 }
 

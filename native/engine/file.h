@@ -1,4 +1,4 @@
-// Files as snapshots need them: written whole or not at all, read whole.
+// Files as snapshots need them: written whole or not at all, and read in parts.
 #pragma once
 
 #include <cstddef>
@@ -27,35 +27,42 @@ class AtomicFile {
   uint64_t written() const { return flushed_ + buffer_.size(); }
   // fsync; then, holding `mutex`, asks `allowed` and renames when it is ok; then fsync of the folder.
   Status Commit(std::mutex* mutex, const std::function<Status()>& allowed);
+  // For mapping what was committed.
+  int descriptor() const { return descriptor_; }
 
  private:
   void Flush();
+  void Put(const char* bytes, size_t length);
   void Fail(const char* action);
 
   const std::string path_;
   const std::string temporary_;
   int descriptor_ = -1;
+  bool committed_ = false;
   uint64_t flushed_ = 0;
   std::string buffer_;
   Status status_;
 };
 
-// A whole file mapped for reading.
-class MappedFile {
+// A file open for reading.
+class ReadableFile {
  public:
-  MappedFile() = default;
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+  ReadableFile() = default;
+  ~ReadableFile();
+  ReadableFile(const ReadableFile&) = delete;
+  ReadableFile& operator=(const ReadableFile&) = delete;
 
   // kMissing when there is no such file.
   Status Open(const std::string& path);
-  const uint8_t* bytes() const { return bytes_; }
-  size_t length() const { return length_; }
+  uint64_t length() const { return length_; }
+  int descriptor() const { return descriptor_; }
+  // Reads exactly `length` bytes: kDamaged when the file ends before them. Any thread.
+  Status ReadAt(uint64_t offset, void* bytes, size_t length) const;
 
  private:
-  const uint8_t* bytes_ = nullptr;
-  size_t length_ = 0;
+  std::string path_;
+  int descriptor_ = -1;
+  uint64_t length_ = 0;
 };
 
 // Creates the folder and its missing parents. `created` tells whether the folder itself is new.

@@ -237,6 +237,21 @@ void Graph::RestoreLinks(uint32_t row, uint32_t level, const uint32_t* links, ui
   for (uint32_t i = 0; i < count; i++) target[i].store(links[i] + 1, std::memory_order_release);
 }
 
+bool Graph::CheckGround(uint32_t rows) const {
+  return ground_.ForRuns(rows, [rows](size_t, const Link* links, size_t count) {
+    bool good = true;
+    for (size_t list = 0; list < count; list++, links += kLinksGround) {
+      uint32_t before = 1;
+      for (uint32_t i = 0; i < kLinksGround; i++) {
+        const uint32_t link = links[i].load(std::memory_order_relaxed);
+        good &= link <= rows && (before != 0 || link == 0);
+        before = link;
+      }
+    }
+    return good;
+  });
+}
+
 size_t Graph::Bytes(uint32_t rows) const {
   // One row in kLinksUpper has an upper level, so the upper lists are a share of 1 / (kLinksUpper - 1) of the rows.
   return ground_.BytesOf(rows) + upper_.BytesOf(rows / (kLinksUpper - 1)) + upperStart_.BytesOf(rows) +

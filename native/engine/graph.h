@@ -65,14 +65,25 @@ class Graph {
   uint32_t CopyLinks(uint32_t row, uint32_t level, uint32_t rows, uint32_t* links) const;
   uint32_t LevelOf(uint32_t row) const { return levels_[row].load(std::memory_order_acquire); }
   bool Inserted(uint32_t row) const { return inserted_[row].load(std::memory_order_acquire) != 0; }
-  // For loading: puts a row in place as it was. Nobody else uses the graph yet.
+  // For loading, while nobody else uses the graph: puts a row in place as it was, and its links of an upper level.
   void RestoreRow(uint32_t row, uint32_t level);
   void RestoreLinks(uint32_t row, uint32_t level, const uint32_t* links, uint32_t count);
+  // Calls fill(links, bytes) for the ground links of rows [0, rows), run by run, until it answers false. A row has
+  // kLinksGround u32: the rows it is linked to, each plus one, then zeros.
+  template <class Fill>
+  void ForGroundRuns(uint32_t rows, const Fill& fill) {
+    ground_.ForRuns(rows, [&](size_t, Link* links, size_t count) {
+      return fill(static_cast<void*>(links), ground_.BytesOf(count));
+    });
+  }
+  // Whether the ground links of rows [0, rows) are such lists, of rows below `rows`.
+  bool CheckGround(uint32_t rows) const;
 
   size_t Bytes(uint32_t rows) const;
 
  private:
   using Link = std::atomic<uint32_t>;  // row + 1; zero ends the list
+  static_assert(sizeof(Link) == sizeof(uint32_t) && Link::is_always_lock_free, "files hold them as they are");
   static constexpr size_t kLocks = 4096;
   // A filter is looked at through so many nearest rows of any kind, through more when none of them passes. It is dense
   // where one in kDenseShare passes.

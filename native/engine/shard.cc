@@ -269,11 +269,9 @@ void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {
   liveVersions_[version] = slot;
 }
 
-void Shard::RestoreRow(uint32_t row, uint32_t bodyLength, const void* vector) {
+void Shard::RestoreLength(uint32_t row, uint32_t bodyLength) {
   facts_[row].bodyLength = bodyLength;
   documents_[facts_[row].slot].bodyLength += bodyLength;
-  std::memcpy(vectors_.Row(row), vector, dimensions_ * sizeof(float));
-  codes_.Set(row, vectors_.Row(row));
 }
 
 Shard::Change Shard::LiveTotals() const {
@@ -291,8 +289,11 @@ Shard::Memory Shard::MemoryBytes() const {
   const size_t rows = Rows();
   const size_t slots = Slots();
   Memory memory;
-  memory.vectors = vectors_.BytesOf(rows) + codes_.BytesOf(rows);
-  memory.graph = graph_.Bytes(static_cast<uint32_t>(rows));
+  const size_t inFile = std::min(rows, vectors_.RowsInFile());
+  memory.vectorsInMemory = vectors_.BytesOf(rows - inFile);
+  memory.vectorsInFile = vectors_.BytesOf(inFile);
+  memory.codes = codes_.BytesOf(rows);
+  memory.links = graph_.Bytes(static_cast<uint32_t>(rows));
   memory.postings = postings_.Bytes();
   memory.attributes = attributes_.Bytes() + filterRows_.Bytes();
   memory.documents = documents_.BytesOf(slots) + facts_.BytesOf(rows) + rows / 8 + slots * kVersionBytes;

@@ -71,6 +71,7 @@ class Shard {
   const DocumentSlot& Document(uint32_t slot) const { return documents_[slot]; }
   const RowFacts& Facts(uint32_t row) const { return facts_[row]; }
   const float* Vector(uint32_t row) const { return vectors_.Row(row); }
+  size_t VectorBytes(uint32_t rows) const { return vectors_.BytesOf(rows); }
   void PrefetchFacts(uint32_t row) const { __builtin_prefetch(facts_.Row(row)); }
   void PrefetchDocument(uint32_t row) const { __builtin_prefetch(documents_.Row(facts_[row].slot)); }
   void PrefetchVector(uint32_t row) const {
@@ -129,10 +130,19 @@ class Shard {
   // Takes over births and deaths of the slots' origins. Cheap where nothing changed since the last call.
   void AdoptStates(const Shard& source, const std::vector<uint32_t>& origins);
 
-  // For loading, on a shard that nobody else uses yet. Rows and slots must be restored in order.
+  // The vectors of rows [0, rows) are read from `file` from now on, which holds their bytes from `offset` on and may
+  // be closed; what memory they took is free. Answers for how many rows the system could do so: the first ones. One
+  // caller at a time, beside readers and writers.
+  uint32_t MoveVectorsToFile(int file, uint64_t offset, uint32_t rows) {
+    return static_cast<uint32_t>(vectors_.MoveToFile(file, offset, rows));
+  }
+
+  // For loading, on a shard that nobody else uses yet. Documents must be restored in order, before their rows.
+  void ReserveForRestore(uint32_t slots) { liveVersions_.reserve(slots); }
   void RestoreDocument(uint64_t version, bool live, uint32_t rowCount);
-  // `vector` holds the row's `dimensions` floats, at any alignment.
-  void RestoreRow(uint32_t row, uint32_t bodyLength, const void* vector);
+  void RestoreLength(uint32_t row, uint32_t bodyLength);
+  float* vectorForRestore(uint32_t row) { return vectors_.Row(row); }
+  CodeArray& codesForRestore() { return codes_; }
   Graph& graphForRestore() { return graph_; }
   Postings& postingsForRestore() { return postings_; }
   AttributeIndex& attributesForRestore() { return attributes_; }
@@ -143,8 +153,10 @@ class Shard {
   uint64_t DeadDocuments() const { return deadDocuments_.load(std::memory_order_relaxed); }
 
   struct Memory {
-    size_t vectors = 0;  // exact rows and codes
-    size_t graph = 0;
+    size_t vectorsInMemory = 0;  // exact rows
+    size_t vectorsInFile = 0;    // of the latest snapshot: the system keeps in memory what there is room for
+    size_t codes = 0;
+    size_t links = 0;
     size_t postings = 0;
     size_t attributes = 0;
     size_t documents = 0;  // slots, rows and the live bits

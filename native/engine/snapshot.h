@@ -12,8 +12,6 @@
 
 namespace quarry {
 
-inline constexpr uint32_t kSnapshotFormat = 2;
-
 // Which part of a shard a snapshot holds: everything appended up to an instant, live as of `epoch`.
 struct SnapshotPoint {
   uint64_t epoch;
@@ -36,11 +34,13 @@ struct SnapshotPermit {
   std::mutex* renameMutex;
 };
 
-// Writes beside readers and writers of the shard. Adds the file's length to *bytes.
-Status WriteSnapshot(const Shard& shard, const SnapshotPoint& point, const SnapshotIdentity& identity,
+// Writes beside readers and writers of the shard; one caller at a time. Afterwards the shard reads the vectors that
+// the file holds from there, and their memory is free. Adds the file's length to *bytes.
+Status WriteSnapshot(Shard* shard, const SnapshotPoint& point, const SnapshotIdentity& identity,
                      const std::string& path, const SnapshotPermit& permit, uint64_t* bytes);
 
-// kMissing: no file. kDamaged: its bytes are not what was written, or it belongs to another format or collection.
+// The vectors of the shard stay in the file, which may be replaced but not changed. kMissing: no file. kDamaged: its
+// bytes are not what was written or cannot be read, or it belongs to another format or collection.
 Status ReadSnapshot(const std::string& path, const SnapshotIdentity& identity, std::shared_ptr<Shard>* shard,
                     int64_t* sequence);
 

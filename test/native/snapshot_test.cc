@@ -1,12 +1,15 @@
 #include "engine/snapshot.h"
 
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "check.h"
 #include "engine/collection.h"
+#include "engine/snapshot_layout.h"
 #include "samples.h"
 
 namespace quarry {
@@ -103,26 +106,37 @@ TEST("a collection answers the same after its snapshot is loaded, and can go on"
 }
 
 // The worked example of native/FORMAT.md: whoever changes the format changes both, and the format's number.
-constexpr const char* kExample =
-    "51595348415244310200000002000000"
-    "00000000010000000500000000000000"
-    "02000000010000002000000010000000"
-    "10000000000000000406b1d800000000"
-    "08000000000000007ce215c301000000"
-    "10000000000000001e4342cb02000000"
-    "0c000000000000009556564f03000000"
-    "00000000000000000000000004000000"
-    "1500000000000000dc530cf105000000"
-    "380000000000000087a173cb06000000"
-    "00000000fa3df68e0700000000000000"
-    "02000000010000000200000001000000"
-    "9a99193fcdcc4c3f0000803f00000000"
-    "00010100000000010000000005000000"
-    "636f6c6f720300000072656401000000"
-    "000200000014405e3f00050100020000"
-    "00efcdab896745230100000000000000"
-    "00000000000100000001000000000000"
-    "000000000000000000";
+struct Repeated {
+  const char* hex;
+  size_t times;
+};
+constexpr Repeated kExample[] = {{"5159534841524431030000000200000000000000010000000500000000000000"
+                                  "0200000001000000200000001000000010000000010000004000000000000000"
+                                  "200100000000000010000000000000000406b1d8000000003001000000000000"
+                                  "08000000000000007ce215c30100000038010000000000000200000000000000"
+                                  "d27761f1020000004001000000000000800000000000000016cc88ad03000000"
+                                  "c00100000000000080000000000000000d2fc157040000004002000000000000"
+                                  "00010000000000008bfc6e6d0500000040030000000000000000000000000000"
+                                  "000000000600000040030000000000001500000000000000dc530cf107000000"
+                                  "5803000000000000380000000000000087a173cb080000000000000045eb7885"
+                                  "0700000000000000020000000100000002000000010000000000000000000000"
+                                  "9a99193fcdcc4c3f",
+                                  1},
+                                 {"00", 58},
+                                 {"803f", 1},
+                                 {"00", 60},
+                                 {"fe6e", 1},
+                                 {"80", 62},
+                                 {"dada", 1},
+                                 {"80", 62},
+                                 {"02", 1},
+                                 {"00", 127},
+                                 {"01", 1},
+                                 {"00", 127},
+                                 {"05000000636f6c6f720300000072656401000000000000000200000014405e3f"
+                                  "0005010002000000efcdab896745230100000000000000000000000001000000"
+                                  "01000000000000000000000000000000",
+                                  1}};
 
 TEST("the bytes of a snapshot are those of the example in FORMAT.md") {
   const test::TemporaryFolder folder;
@@ -140,7 +154,11 @@ TEST("the bytes of a snapshot are those of the example in FORMAT.md") {
     std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
     hex += digits;
   }
-  CHECK(hex == kExample);
+  std::string example;
+  for (const Repeated& part : kExample) {
+    for (size_t i = 0; i < part.times; i++) example += part.hex;
+  }
+  CHECK(hex == example);
 }
 
 TEST("a snapshot with any byte changed, cut off or added is reported as damaged") {
@@ -180,6 +198,177 @@ TEST("a snapshot with any byte changed, cut off or added is reported as damaged"
   const auto collection = Open(directory, kDimensions, 1);
   CHECK(collection->opened()[0].state == ShardState::kDamaged && collection->opened()[0].sequence == -1);
   CHECK(Ask(collection, false).empty());
+}
+
+TEST("the reason for which a snapshot is damaged names the section") {
+  const test::TemporaryFolder folder;
+  const std::string directory = folder.path() + "/c";
+  const auto collection = Open(directory, kDimensions, 1);
+  Fill(collection, 1, 600);
+  Collection::Snapshot snapshot;
+  REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+  const std::string path = directory + "/shard-00.quarry";
+  const std::vector<char> whole = ReadFile(path);
+  SnapshotHeader header;
+  std::memcpy(&header, whole.data(), sizeof header);
+  for (const SectionEntry& section : header.sections) {
+    REQUIRE(section.length > 0);
+    std::vector<char> damaged = whole;
+    damaged[section.offset + section.length / 2] ^= 0x10;
+    WriteFile(path, damaged);
+    const auto opened = Open(directory, kDimensions, 1)->opened();
+    CHECK(opened[0].state == ShardState::kDamaged);
+    CHECK(opened[0].reason.find(kSectionNames[section.kind]) != std::string::npos);
+  }
+}
+
+TEST("a snapshot of an older or newer format is damaged, and the reason names both formats") {
+  const test::TemporaryFolder folder;
+  const std::string directory = folder.path() + "/c";
+  Fill(Open(directory, kDimensions, 1), 1, 1);
+  const std::string path = directory + "/shard-00.quarry";
+  for (const uint32_t format : {1U, 2U, kSnapshotFormat + 1}) {
+    SnapshotHeader header{};
+    header.magic = kSnapshotMagic;
+    header.format = format;
+    std::vector<char> bytes(4096);
+    std::memcpy(bytes.data(), &header, sizeof header);
+    WriteFile(path, bytes);
+    const auto opened = Open(directory, kDimensions, 1)->opened();
+    CHECK(opened[0].state == ShardState::kDamaged);
+    CHECK(opened[0].reason.find("format " + std::to_string(format)) != std::string::npos);
+    CHECK(opened[0].reason.find("format " + std::to_string(kSnapshotFormat)) != std::string::npos);
+  }
+}
+
+// Wide enough for a thousand rows to be worth reading from the file.
+constexpr uint32_t kWide = 256;
+constexpr uint32_t kWideRows = 16;  // of a document
+
+std::shared_ptr<DocumentInput> WideDocument(uint64_t version) {
+  test::Cloud cloud(kWide, 4, version);
+  std::vector<std::vector<float>> vectors;
+  for (uint32_t row = 0; row < kWideRows; row++) vectors.push_back(cloud.Next());
+  return test::MakeDocument(version, vectors, std::vector<test::RowTerms>(kWideRows, test::RowTerms{{1, {1, 0}}}), {});
+}
+
+void AddWide(const std::shared_ptr<Collection>& collection, uint64_t first, uint64_t last) {
+  for (uint64_t version = first; version <= last; version++) {
+    REQUIRE(test::Stage(collection, 0, WideDocument(version)).ok());
+    REQUIRE(collection->Commit({version, 0, version, std::nullopt}).ok());
+  }
+}
+
+// The exact vectors of documents 1 to `last` are those that were added.
+void CheckWide(const Moment& moment, uint64_t last) {
+  const Shard& shard = *(*moment.shards)[0];
+  for (uint64_t version = 1; version <= last; version++) {
+    const auto input = WideDocument(version);
+    const DocumentSlot& document = shard.Document(static_cast<uint32_t>(version - 1));
+    REQUIRE(document.version == version);
+    for (uint32_t row = 0; row < kWideRows; row++) {
+      const float* const expected = &input->vectors[size_t{row} * kWide];
+      CHECK(std::equal(expected, expected + kWide, shard.Vector(document.firstRow + row)));
+    }
+  }
+}
+
+TEST("after a snapshot vectors are read from its file, which may be replaced and deleted meanwhile") {
+  const test::TemporaryFolder folder;
+  const std::string directory = folder.path() + "/c";
+  auto collection = Open(directory, kWide, 1);
+  constexpr size_t kRowBytes = kWide * sizeof(float);
+  AddWide(collection, 1, 100);
+  CHECK(collection->Statistics().memory.vectorsInFile == 0);
+  CHECK(collection->Statistics().memory.vectorsInMemory == 1600 * kRowBytes);
+  Collection::Snapshot snapshot;
+  REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+  CHECK(collection->Statistics().memory.vectorsInFile == 1024 * kRowBytes);
+  CHECK(collection->Statistics().memory.vectorsInMemory == 576 * kRowBytes);
+  CheckWide(collection->Now(), 100);
+  AddWide(collection, 101, 260);
+  REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+  CHECK(collection->Statistics().memory.vectorsInFile == 4096 * kRowBytes);
+  CheckWide(collection->Now(), 260);
+
+  const auto loaded = Open(directory, kWide, 1);
+  CHECK(loaded->opened()[0].state == ShardState::kLoaded);
+  CHECK(loaded->Statistics().memory.vectorsInFile == 4096 * kRowBytes);
+  CheckWide(loaded->Now(), 260);
+  AddWide(loaded, 261, 300);
+  CheckWide(loaded->Now(), 300);
+  REQUIRE(loaded->WriteSnapshots(&snapshot).ok());
+  const Moment moment = loaded->Now();
+  REQUIRE(loaded->Drop().ok());
+  CheckWide(moment, 300);
+  CheckWide(collection->Now(), 260);
+}
+
+TEST("searches notice nothing while vectors move to the file and others arrive") {
+  const test::TemporaryFolder folder;
+  const std::string directory = folder.path() + "/c";
+  auto collection = Open(directory, kWide, 1);
+  AddWide(collection, 1, 70);
+  std::atomic<bool> stop{false};
+  std::atomic<size_t> searches{0};
+  std::vector<std::thread> searchers;
+  for (uint64_t seed = 0; seed < 2; seed++) {
+    searchers.emplace_back([&, seed] {
+      for (uint64_t round = seed; !stop; round++) {
+        const uint64_t version = 1 + round % 70;
+        SearchRequest request;
+        const auto vectors = WideDocument(version)->vectors;
+        request.vector.assign(vectors.begin(), vectors.begin() + kWide);
+        request.vectorCandidates = 20;
+        SearchHits hits;
+        REQUIRE(Search(collection->Now(), request, &hits).ok());
+        CHECK(std::find(hits.version.begin(), hits.version.end(), static_cast<double>(version)) != hits.version.end());
+        CHECK(*std::max_element(hits.similarity.begin(), hits.similarity.end()) > 0.9999F);
+        searches++;
+      }
+    });
+  }
+  for (uint64_t round = 0; round < 6; round++) {
+    AddWide(collection, 71 + round * 20, 90 + round * 20);
+    Collection::Snapshot snapshot;
+    REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+    const size_t before = searches;
+    while (searches < before + 4) std::this_thread::yield();
+  }
+  stop = true;
+  for (std::thread& searcher : searchers) searcher.join();
+  CHECK(collection->Statistics().memory.vectorsInFile > 0);
+  CheckWide(collection->Now(), 190);
+}
+
+TEST("a compacted shard is written although nothing changed since") {
+  const test::TemporaryFolder folder;
+  std::vector<std::function<void()>> jobs;
+  std::shared_ptr<Collection> collection;
+  const Background background = [&](std::function<void()> job) {
+    jobs.push_back(std::move(job));
+    return true;
+  };
+  const CollectionOptions options{"test", kWide, 1, folder.path() + "/c"};
+  REQUIRE(Collection::Open(options, background, &collection).ok());
+  AddWide(collection, 1, 100);
+  for (uint64_t version = 1; version <= 30; version++) {
+    REQUIRE(collection->Commit({100 + version, 0, std::nullopt, version}).ok());
+  }
+  Collection::Snapshot first;
+  REQUIRE(collection->WriteSnapshots(&first).ok());
+  REQUIRE(!jobs.empty());
+  for (size_t i = 0; i < jobs.size(); i++) jobs[i]();
+  CHECK(collection->Statistics().deadRows == 0);
+  Collection::Snapshot second;
+  REQUIRE(collection->WriteSnapshots(&second).ok());
+  CHECK(second.sequence == first.sequence && second.bytes > 0 && second.bytes < first.bytes);
+  CHECK(collection->Statistics().memory.vectorsInFile > 0);
+  Collection::Snapshot third;
+  REQUIRE(collection->WriteSnapshots(&third).ok());
+  CHECK(third.bytes == 0);
+  const auto loaded = Open(options.directory, kWide, 1);
+  CHECK(loaded->Statistics().rows == 70 * kWideRows && loaded->Statistics().deadRows == 0);
 }
 
 TEST("a snapshot of other dimensions, another shard or another shard count is damaged, a missing one missing") {

@@ -1,0 +1,52 @@
+#include "engine/parallel.h"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace quarry {
+namespace {
+
+Status Try(const std::function<Status(size_t)>& job, size_t number) {
+  try {
+    return job(number);
+  } catch (const std::bad_alloc&) {
+    return {Code::kMemory, "there is no memory for this operation"};
+  }
+}
+
+}  // namespace
+
+Status RunTogether(size_t jobs, size_t threads, const std::function<Status(size_t)>& job) {
+  std::mutex mutex;
+  size_t next = 0;  // guarded by mutex
+  Status first;     // guarded by mutex
+  const auto work = [&] {
+    for (;;) {
+      size_t number = 0;
+      {
+        const std::lock_guard lock(mutex);
+        if (next == jobs || !first.ok()) return;
+        number = next++;
+      }
+      Status status = Try(job, number);
+      const std::lock_guard lock(mutex);
+      if (first.ok()) first = std::move(status);
+    }
+  };
+  std::vector<std::thread> helpers;
+  helpers.reserve(std::min(jobs, threads));
+  try {
+    while (helpers.size() + 1 < std::min(jobs, threads)) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that there are do all of it.
+  }
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  return first;
+}
+
+}  // namespace quarry

@@ -1,0 +1,15 @@
+// A few long jobs side by side.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "engine/status.h"
+
+namespace quarry {
+
+// Runs job(0) ... job(jobs - 1) on at most `threads` threads, the calling one among them, and returns when all are
+// done: the first error, kMemory for a job that threw std::bad_alloc. After an error no further job begins.
+Status RunTogether(size_t jobs, size_t threads, const std::function<Status(size_t)>& job);
+
+}  // namespace quarry

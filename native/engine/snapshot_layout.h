@@ -1,0 +1,76 @@
+// Where what lies in the file of a shard: native/FORMAT.md in C++.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace quarry {
+
+inline constexpr uint32_t kSnapshotFormat = 3;
+inline constexpr uint64_t kSnapshotMagic = 0x3144524148535951;  // the bytes "QYSHARD1"
+// What the codes mean: as Codec makes them. A codec that makes others gets another number.
+inline constexpr uint32_t kRotatedCodes = 1;
+
+enum Section : uint32_t {
+  kDocuments,
+  kRows,
+  kLevels,
+  kVectors,
+  kCodes,
+  kGround,
+  kUpper,
+  kAttributes,
+  kPostings,
+  kSections
+};
+inline constexpr std::array<const char*, kSections> kSectionNames = {
+    "documents", "rows", "levels", "vectors", "codes", "ground links", "upper links", "attributes", "postings"};
+
+struct SectionEntry {
+  uint64_t offset;
+  uint64_t length;
+  uint32_t checksum;
+  uint32_t kind;
+};
+static_assert(sizeof(SectionEntry) == 24);
+
+struct SnapshotHeader {
+  uint64_t magic;
+  uint32_t format;
+  uint32_t dimensions;
+  uint32_t shard;
+  uint32_t shards;
+  int64_t sequence;  // -1: no change yet
+  uint32_t rows;
+  uint32_t slots;
+  uint32_t linksGround;
+  uint32_t linksUpper;
+  uint32_t vectorStride;  // floats of a row
+  uint32_t codec;
+  uint32_t codeStride;  // bytes of a row
+  uint32_t reserved;    // zero
+  SectionEntry sections[kSections];
+  uint32_t unused;    // zero
+  uint32_t checksum;  // of all header bytes before it
+};
+static_assert(sizeof(SnapshotHeader) == 64 + kSections * sizeof(SectionEntry) + 8);
+
+struct DocumentRecord {
+  uint64_t version;
+  uint32_t rowCount;
+  uint32_t live;  // 1 or 0
+};
+static_assert(sizeof(DocumentRecord) == 16);
+
+// Where a section of that length begins when what comes before it ends at byte `end`; zeros lie between. Vectors that
+// are worth it begin where any system's page begins, so that they can be read in place.
+constexpr uint64_t SectionStart(uint32_t kind, uint64_t length, uint64_t end) {
+  constexpr uint64_t kInPlaceMin = uint64_t{1} << 20;
+  const uint64_t alignment = kind == kVectors && length >= kInPlaceMin ? 65536 : 8;
+  return (end + alignment - 1) / alignment * alignment;
+}
+
+uint32_t HeaderChecksum(const SnapshotHeader& header);
+
+}  // namespace quarry

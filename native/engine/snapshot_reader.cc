@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/bytes.h"
+#include "engine/checksum.h"
+#include "engine/file.h"
+#include "engine/packed_postings.h"
+#include "engine/parallel.h"
+#include "engine/snapshot.h"
+#include "engine/snapshot_layout.h"
+
+namespace quarry {
+namespace {
+
+// Read and checked at a time, so that the bytes are checked while the processor still holds them.
+constexpr size_t kPieceBytes = size_t{256} << 10;
+// For so few bytes of vectors a thread of their own is not worth starting.
+constexpr uint64_t kAloneMax = uint64_t{1} << 20;
+
+Status Damaged(std::string reason) { return {Code::kDamaged, std::move(reason)}; }
+Status Senseless(uint32_t kind) {
+  return Damaged(std::string("the section of ") + kSectionNames[kind] + " does not make sense");
+}
+
+// The bytes of one section, in order.
+class SectionStream {
+ public:
+  SectionStream(const ReadableFile& file, const SectionEntry& entry) : file_(file), entry_(entry) {}
+
+  // The section has `length` bytes more.
+  Status Read(void* bytes, size_t length) {
+    auto* to = static_cast<uint8_t*>(bytes);
+    while (length > 0) {
+      const size_t piece = std::min(length, kPieceBytes);
+      if (Status status = file_.ReadAt(entry_.offset + done_, to, piece); !status.ok()) return status;
+      checksum_.Add(to, piece);
+      to += piece;
+      done_ += piece;
+      length -= piece;
+    }
+    return {};
+  }
+  // Only looks at what is left.
+  Status Skip() {
+    const std::unique_ptr<uint8_t[]> piece(new uint8_t[kPieceBytes]);
+    while (done_ < entry_.length) {
+      if (Status status = Read(piece.get(), std::min<uint64_t>(kPieceBytes, entry_.length - done_)); !status.ok()) {
+        return status;
+      }
+    }
+    return Check();
+  }
+  // After the last byte.
+  Status Check() const {
+    if (checksum_.Value() == entry_.checksum) return {};
+    return Damaged(std::string("the checksum of the section of ") + kSectionNames[entry_.kind] + " is wrong");
+  }
+
+ private:
+  const ReadableFile& file_;
+  const SectionEntry& entry_;
+  uint64_t done_ = 0;
+  Crc32c checksum_;
+};
+
+class SnapshotReader {
+ public:
+  explicit SnapshotReader(const SnapshotIdentity& identity) : identity_(identity) {}
+
+  Status Read(const std::string& path, std::shared_ptr<Shard>* shard, int64_t* sequence) {
+    if (Status status = file_.Open(path); !status.ok()) return status;
+    if (Status status = CheckHeader(); !status.ok()) return status;
+    if (Status status = CheckSections(); !status.ok()) return status;
+    shard_ = std::make_shared<Shard>(identity_.dimensions);
+    // The vectors are most of the bytes, and all that is done with them is to look whether they are whole.
+    const size_t threads = header_.sections[kVectors].length > kAloneMax ? 2 : 1;
+    const Status status = RunTogether(2, threads, [this](size_t job) {
+      return job == 0 ? SectionStream(file_, header_.sections[kVectors]).Skip() : ReadParts();
+    });
+    if (!status.ok()) return status;
+    if (Status kept = KeepVectors(); !kept.ok()) return kept;
+    *shard = std::move(shard_);
+    *sequence = header_.sequence;
+    return {};
+  }
+
+ private:
+  // Bytes at an address that suits any number.
+  struct Bytes {
+    std::shared_ptr<uint64_t[]> words;
+    size_t length = 0;
+    ByteReader Reader() const { return {reinterpret_cast<const uint8_t*>(words.get()), length}; }
+  };
+
+  Status CheckHeader() {
+    if (file_.length() < sizeof header_) return Damaged("the file is shorter than its header");
+    if (Status status = file_.ReadAt(0, &header_, sizeof header_); !status.ok()) return status;
+    if (header_.magic != kSnapshotMagic) return Damaged("the file is not a shard snapshot");
+    if (header_.format != kSnapshotFormat) {
+      return Damaged("the file has format " + std::to_string(header_.format) + ", this program reads format " +
+                     std::to_string(kSnapshotFormat));
+    }
+    if (header_.checksum != HeaderChecksum(header_)) return Damaged("the checksum of the header is wrong");
+    if (header_.dimensions != identity_.dimensions) {
+      return Damaged("the file has " + std::to_string(header_.dimensions) + " dimensions, the collection " +
+                     std::to_string(identity_.dimensions));
+    }
+    if (header_.shard != identity_.shard || header_.shards != identity_.shards) {
+      return Damaged("the file is shard " + std::to_string(header_.shard) + " of " + std::to_string(header_.shards) +
+                     ", wanted is " + std::to_string(identity_.shard) + " of " + std::to_string(identity_.shards));
+    }
+    if (header_.linksGround != Graph::kLinksGround || header_.linksUpper != Graph::kLinksUpper) {
+      return Damaged("the graph of the file has other numbers of links");
+    }
+    if (header_.vectorStride != PaddedDimensions(identity_.dimensions) || header_.codec != kRotatedCodes ||
+        header_.codeStride != Codec(identity_.dimensions).stride()) {
+      return Damaged("the file has other codes or rows of another length");
+    }
+    return {};
+  }
+
+  // Whether the sections follow each other as they should, up to the end of the file.
+  Status CheckSections() const {
+    uint64_t end = sizeof header_;
+    for (uint32_t kind = 0; kind < kSections; kind++) {
+      const SectionEntry& entry = header_.sections[kind];
+      if (entry.kind != kind || entry.offset != SectionStart(kind, entry.length, end)) return Senseless(kind);
+      if (entry.offset > file_.length() || entry.length > file_.length() - entry.offset) {
+        return Damaged("the file is cut off");
+      }
+      std::vector<uint8_t> between(entry.offset - end);
+      if (Status status = file_.ReadAt(end, between.data(), between.size()); !status.ok()) return status;
+      if (std::any_of(between.begin(), between.end(), [](uint8_t byte) { return byte != 0; })) return Senseless(kind);
+      end = entry.offset + entry.length;
+    }
+    if (end != file_.length()) return Damaged("the file goes on after its end");
+    const uint64_t rows = header_.rows;
+    const std::pair<Section, uint64_t> lengths[] = {{kDocuments, header_.slots * sizeof(DocumentRecord)},
+                                                    {kRows, rows * sizeof(uint32_t)},
+                                                    {kLevels, rows},
+                                                    {kVectors, rows * header_.vectorStride * sizeof(float)},
+                                                    {kCodes, rows * header_.codeStride},
+                                                    {kGround, rows * Graph::kLinksGround * sizeof(uint32_t)}};
+    for (const auto& [kind, length] : lengths) {
+      if (header_.sections[kind].length != length) return Senseless(kind);
+    }
+    return {};
+  }
+
+  // Everything but the vectors.
+  Status ReadParts() {
+    using Step = bool (SnapshotReader::*)(ByteReader*);
+    const std::pair<Section, Step> small[] = {{kDocuments, &SnapshotReader::Documents},
+                                              {kRows, &SnapshotReader::Rows},
+                                              {kLevels, &SnapshotReader::Levels},
+                                              {kUpper, &SnapshotReader::Upper},
+                                              {kAttributes, &SnapshotReader::Attributes}};
+    for (const auto& [kind, step] : small) {
+      Bytes bytes;
+      if (Status status = Load(kind, &bytes); !status.ok()) return status;
+      ByteReader reader = bytes.Reader();
+      if (!(this->*step)(&reader) || !reader.ok() || reader.left() != 0) return Senseless(kind);
+    }
+    if (Status status = ReadCodes(); !status.ok()) return status;
+    if (Status status = ReadGround(); !status.ok()) return status;
+    return ReadPostings();
+  }
+  Status Load(Section kind, Bytes* bytes) {
+    const SectionEntry& entry = header_.sections[kind];
+    bytes->length = entry.length;
+    bytes->words = std::shared_ptr<uint64_t[]>(new uint64_t[(entry.length + 7) / 8]);
+    SectionStream stream(file_, entry);
+    if (Status status = stream.Read(bytes->words.get(), entry.length); !status.ok()) return status;
+    return stream.Check();
+  }
+
+  bool Documents(ByteReader* in) {
+    shard_->ReserveForRestore(header_.slots);
+    uint64_t rows = 0;
+    for (uint32_t slot = 0; slot < header_.slots; slot++) {
+      const auto record = in->Take<DocumentRecord>();
+      rows += record.rowCount;
+      if (rows > header_.rows) return false;
+      shard_->RestoreDocument(record.version, record.live == 1, record.rowCount);
+    }
+    return rows == header_.rows;
+  }
+  bool Rows(ByteReader* in) {
+    for (uint32_t row = 0; row < header_.rows; row++) shard_->RestoreLength(row, in->Take<uint32_t>());
+    return true;
+  }
+  bool Levels(ByteReader* in) {
+    const uint8_t* const levels = in->TakeBytes(header_.rows);
+    levels_.assign(levels, levels + header_.rows);
+    for (uint32_t row = 0; row < header_.rows; row++) {
+      if (levels_[row] > Graph::kLevelMax) return false;
+      shard_->graphForRestore().RestoreRow(row, levels_[row]);
+    }
+    return true;
+  }
+  bool Upper(ByteReader* in) {
+    for (uint32_t level = 1; level <= Graph::kLevelMax; level++) {
+      for (uint32_t row = 0; row < header_.rows; row++) {
+        if (levels_[row] < level) continue;
+        if (in->Take<uint32_t>() != row || !TakeLinks(in, row, level)) return false;
+      }
+    }
+    return true;
+  }
+  bool TakeLinks(ByteReader* in, uint32_t row, uint32_t level) {
+    const auto count = in->Take<uint8_t>();
+    if (count > Graph::kLinksUpper) return false;
+    uint32_t links[Graph::kLinksUpper];
+    for (uint32_t i = 0; i < count; i++) {
+      links[i] = in->Take<uint32_t>();
+      if (links[i] >= header_.rows || levels_[links[i]] < level) return false;
+    }
+    if (in->ok()) shard_->graphForRestore().RestoreLinks(row, level, links, count);
+    return in->ok();
+  }
+  bool Attributes(ByteReader* in) {
+    std::vector<uint32_t> slots;
+    while (in->left() > 0) {
+      const std::string_view name = in->Text();
+      const std::string_view value = in->Text();
+      const auto count = in->Take<uint32_t>();
+      if (!in->ok() || count > in->left()) return false;
+      slots.clear();
+      uint64_t slot = 0;
+      for (uint32_t i = 0; i < count; i++) {
+        slot += in->Varint();
+        if (!in->ok() || slot >= header_.slots) return false;
+        slots.push_back(static_cast<uint32_t>(slot));
+      }
+      shard_->attributesForRestore().AddValue(slots, name, value);
+    }
+    return true;
+  }
+
+  Status ReadCodes() {
+    SectionStream stream(file_, header_.sections[kCodes]);
+    Status status;
+    shard_->codesForRestore().ForRuns(header_.rows, [&](uint8_t* codes, size_t length) {
+      status = stream.Read(codes, length);
+      return status.ok();
+    });
+    return status.ok() ? stream.Check() : status;
+  }
+  Status ReadGround() {
+    SectionStream stream(file_, header_.sections[kGround]);
+    Graph& graph = shard_->graphForRestore();
+    Status status;
+    graph.ForGroundRuns(header_.rows, [&](void* links, size_t length) {
+      status = stream.Read(links, length);
+      return status.ok();
+    });
+    if (status.ok()) status = stream.Check();
+    if (!status.ok()) return status;
+    return graph.CheckGround(header_.rows) ? Status() : Senseless(kGround);
+  }
+  Status ReadPostings() {
+    Bytes bytes;
+    if (Status status = Load(kPostings, &bytes); !status.ok()) return status;
+    PackedPostings packed;
+    if (!PackedPostings::Parse(bytes.words.get(), bytes.length, header_.rows, &packed)) return Senseless(kPostings);
+    shard_->postingsForRestore().Adopt(packed, bytes.length, bytes.words);
+    return {};
+  }
+
+  // After they were checked: those that cannot stay in the file are copied.
+  Status KeepVectors() {
+    const uint64_t offset = header_.sections[kVectors].offset;
+    const uint32_t kept = shard_->MoveVectorsToFile(file_.descriptor(), offset, header_.rows);
+    const size_t rowBytes = header_.vectorStride * sizeof(float);
+    for (uint32_t row = kept; row < header_.rows; row++) {
+      if (Status status = file_.ReadAt(offset + row * rowBytes, shard_->vectorForRestore(row), rowBytes);
+          !status.ok()) {
+        return status;
+      }
+    }
+    return {};
+  }
+
+  const SnapshotIdentity identity_;
+  ReadableFile file_;
+  SnapshotHeader header_{};
+  std::shared_ptr<Shard> shard_;
+  std::vector<uint8_t> levels_;
+};
+
+}  // namespace
+
+Status ReadSnapshot(const std::string& path, const SnapshotIdentity& identity, std::shared_ptr<Shard>* shard,
+                    int64_t* sequence) {
+  return SnapshotReader(identity).Read(path, shard, sequence);
+}
+
+}  // namespace quarry
