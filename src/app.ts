@@ -220,7 +220,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     space: storage.space,
     queueDepth: () => ingest.depth,
     queueDocumentsMax: settings.queueDocumentsMax,
-    residentBytes: () => process.memoryUsage.rss(),
+    heldBytes,
     clock,
     memoryBytesMax: settings.memoryBytesMax,
   });

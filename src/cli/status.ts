@@ -4,11 +4,13 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { byteWords, table } from './layout.ts';
+import { memoryLines, readServerMemory } from './server-memory.ts';
 
 export const statusCommand: CommandSpec = {
   usage: 'status',
   settings: 'client',
-  summary: 'show how many documents are parsed, indexed and failed, by collection',
+  summary:
+    'show how many documents are parsed, indexed and failed, by collection, and the memory of the server',
   options: [{ flags: '-c, --collection <name>', meaning: 'only this collection' }, jsonOption],
   examples: ['quarry status', 'quarry status --collection handbook --json'],
   run: status,
@@ -26,15 +28,24 @@ async function status(
     const reply = await context.api.call<StatusResponse>('status/get-status', { collection_name: name });
     collections.push({ name, status: reply });
   }
+  const memory = options.collection === undefined ? await readServerMemory(context.administration) : null;
   if (options.json === true) {
-    context.terminal.out(
-      JSON.stringify({ collections: collections.map(({ name, status }) => ({ name, ...status })) }),
-    );
+    const lines = collections.map(({ name, status }) => ({ name, ...status }));
+    context.terminal.out(JSON.stringify({ collections: lines, ...(memory === null ? {} : { memory }) }));
     return exitCodes.done;
   }
+  showCollections(context, collections);
+  if (memory !== null) memoryLines(memory).forEach(context.terminal.out);
+  return exitCodes.done;
+}
+
+function showCollections(
+  context: CommandContext,
+  collections: readonly { readonly name: string; readonly status: StatusResponse }[],
+): void {
   if (collections.length === 0) {
     context.terminal.out('There is no collection yet. `quarry ingest <folder>` makes one.');
-    return exitCodes.done;
+    return;
   }
   const headings = ['Collection', '>Documents', '>Parsing', '>Indexing', '>Indexed', '>Failed', '>Text'];
   const rows = collections.map(({ name, status }) => [
@@ -47,7 +58,6 @@ async function status(
     byteWords(status.num_indexed_bytes),
   ]);
   table(headings, rows).forEach(context.terminal.out);
-  return exitCodes.done;
 }
 
 async function allCollections(context: CommandContext): Promise<readonly string[]> {

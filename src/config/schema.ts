@@ -100,7 +100,7 @@ export const settingsSchema = Type.Object({
   memoryBytesMax: Type.Integer({
     minimum: 256 * megabyte,
     maximum: 100_000 * gigabyte,
-    meaning: 'Memory of the process above which writes are answered 429',
+    meaning: 'Memory of the process, without what it maps from files, above which adds are answered 429',
     unit: 'bytes',
     defaultMeaning: '80 % of the memory this machine or container has',
   }),

@@ -8,19 +8,19 @@ export interface AdmissionOptions {
   /** Documents that wait or are worked on. */
   readonly queueDepth: () => number;
   readonly queueDocumentsMax: number;
-  /** Resident bytes of the process. */
-  readonly residentBytes: () => number;
+  /** Memory that the process holds and only swapping could take from it. */
+  readonly heldBytes: () => number;
   readonly memoryBytesMax: number;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /** How old the known size of the process may be: asking the system takes it most of a millisecond. */
-const residentMsMax = 50;
+const heldMsMax = 50;
 
 /** Refuses new documents early, with the limit that is reached, instead of growing without end. Reads go on. */
 export class Admission {
   readonly #options: AdmissionOptions;
-  #resident = { bytes: 0, at: Number.NEGATIVE_INFINITY };
+  #held = { bytes: 0, at: Number.NEGATIVE_INFINITY };
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -37,7 +37,7 @@ export class Admission {
         { retryAfterMs: 2_000 },
       );
     }
-    if (this.#residentBytes() >= memoryBytesMax) {
+    if (this.#heldBytes() >= memoryBytesMax) {
       throw new AppError(
         'reserve_reached',
         `The server uses its memory limit of ${memoryBytesMax} bytes (QUARRY_MEMORY_BYTES_MAX), so nothing can be added; searching and deleting go on.`,
@@ -46,10 +46,10 @@ export class Admission {
     }
   }
 
-  #residentBytes(): number {
-    const { residentBytes, clock } = this.#options;
+  #heldBytes(): number {
+    const { heldBytes, clock } = this.#options;
     const now = clock.monotonic();
-    if (now - this.#resident.at >= residentMsMax) this.#resident = { bytes: residentBytes(), at: now };
-    return this.#resident.bytes;
+    if (now - this.#held.at >= heldMsMax) this.#held = { bytes: heldBytes(), at: now };
+    return this.#held.bytes;
   }
 }

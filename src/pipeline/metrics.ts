@@ -1,4 +1,5 @@
 import type { Metrics } from '../base/metrics.ts';
+import { heldBytes } from '../base/process-memory.ts';
 import { CollectionIndex } from '../engine/collection-index.ts';
 import { indexStatuses } from '../schemas/documents.ts';
 import type { Collections } from '../store/collections.ts';
@@ -20,6 +21,7 @@ export interface PipelineFigures {
   readonly counts: Counts;
   readonly reader: Pick<VersionReader, 'bytes'>;
   readonly queryEmbedder: Pick<QueryEmbedder, 'bytes'>;
+  readonly memoryBytesMax: number;
 }
 
 /** Figures of documents, queues, shards and memory. */
@@ -37,7 +39,11 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
     documentsByStatus(figures),
   );
   metrics.gauges(
-    { name: 'quarry_index_bytes', help: 'Memory of the loaded shards.', label: 'part' },
+    {
+      name: 'quarry_index_bytes',
+      help: 'Bytes of the loaded shards; vectors_in_file take memory only as far as there is some to spare.',
+      label: 'part',
+    },
     () => indexes.statistics().bytes,
   );
   metrics.gauges(
@@ -61,6 +67,16 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
       'quarry_search_waiting',
       'Searches that wait for a thread of the engine.',
       () => CollectionIndex.waiting(),
+    ],
+    [
+      'quarry_memory_held_bytes',
+      'Memory of the process that no file backs: what memoryBytesMax bounds.',
+      () => heldBytes(),
+    ],
+    [
+      'quarry_memory_held_bytes_max',
+      'The setting memoryBytesMax: from there on documents are refused.',
+      () => figures.memoryBytesMax,
     ],
     ['quarry_memory_resident_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss()],
     [

@@ -109,6 +109,44 @@ t.test('status shows each collection as a line', async (t) => {
   );
   const json = JSON.parse((await quarry(['status', '-c', 'one', '--json'], { variables })).out);
   t.match(json, { collections: [{ name: 'one', num_documents: 1, num_failed_documents: 1 }] });
+  t.notOk('memory' in json, 'one collection is not the whole server');
+});
+
+t.test('status shows the memory of the server to those who may see it', async (t) => {
+  const { server, variables } = await open(t);
+  const figures = `# HELP quarry_index_bytes Bytes.
+quarry_index_bytes{part="codes"} 384000000
+quarry_index_bytes{part="vectors_in_file"} 1.5e9
+quarry_query_cache_bytes{part="texts"} 12
+quarry_memory_held_bytes 700000000
+quarry_memory_held_bytes_max 8e9
+`;
+  let allowed = true;
+  server.script = ({ url, headers }) => {
+    if (url !== '/metrics') return null;
+    t.equal(headers.authorization, 'Bearer the-admin');
+    return allowed
+      ? { status: 200, body: Buffer.from(figures) }
+      : { status: 401, body: { detail: 'The administrator key is missing.' } };
+  };
+  const asAdministrator = { ...variables, QUARRY_ADMIN_KEY: 'the-admin' };
+  const shown = await quarry(['status'], { variables: asAdministrator });
+  t.match(
+    shown.out,
+    /\nMemory of the server +Bytes\nindex: codes +384 MB\nindex: vectors in file +1\.5 GB\n/,
+  );
+  t.match(shown.out, /\nqueries: texts +12 B\nheld, of everything +700 MB\nheld at most +8\.0 GB\n/);
+  const json = JSON.parse((await quarry(['status', '--json'], { variables: asAdministrator })).out);
+  t.same(json.memory, {
+    held_bytes: 700_000_000,
+    limit_bytes: 8_000_000_000,
+    index_bytes: { codes: 384_000_000, vectors_in_file: 1_500_000_000 },
+    query_cache_bytes: { texts: 12 },
+  });
+  allowed = false;
+  const hidden = await quarry(['status'], { variables: asAdministrator });
+  t.equal(hidden.code, 0);
+  t.notMatch(hidden.out, /Memory/);
 });
 
 t.test(

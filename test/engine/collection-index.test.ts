@@ -325,7 +325,11 @@ t.test('rows of removed versions are compacted away beside searches and stagings
   const statistics = index.statistics();
   t.equal(statistics.rows, 200);
   t.equal(statistics.documents, 5);
-  t.ok(Object.values(statistics.bytes).every((bytes) => bytes > 0));
+  const { vectors_in_file: inFile, ...bytes } = statistics.bytes;
+  t.equal(inFile, 0, 'nothing was written to a file');
+  const parts = ['attributes', 'codes', 'documents', 'links', 'postings', 'vectors_in_memory'];
+  t.same(Object.keys(bytes).sort(), parts);
+  t.ok(Object.values(bytes).every((count) => count > 0));
   await index.close();
 });
 

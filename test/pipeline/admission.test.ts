@@ -20,7 +20,7 @@ t.test('documents are refused at the limits, with the limit and the time to come
       },
       queueDepth: () => depth,
       queueDocumentsMax: 10,
-      residentBytes: () => bytes,
+      heldBytes: () => bytes,
       memoryBytesMax: 100,
       clock: { monotonic: () => 0 },
     });
@@ -37,7 +37,7 @@ t.test('memory that is free again is noticed, and not asked for at every documen
     space: { check() {} },
     queueDepth: () => 0,
     queueDocumentsMax: 10,
-    residentBytes: () => {
+    heldBytes: () => {
       asked += 1;
       return bytes;
     },
