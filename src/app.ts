@@ -12,6 +12,7 @@ import { systemChance } from './base/ids.ts';
 import { limits } from './base/limits.ts';
 import { createLogger, type Logger } from './base/logger.ts';
 import { Metrics } from './base/metrics.ts';
+import { heldBytes } from './base/process-memory.ts';
 import type { Settings } from './config/schema.ts';
 import { CollectionIndex } from './engine/collection-index.ts';
 import { Door } from './http/handle.ts';
@@ -469,7 +470,8 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     timer: systemTimer,
   });
   const metrics = new Metrics();
-  registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools) });
+  const { memoryBytesMax } = settings;
+  registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools), memoryBytesMax });
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
   const door = new Door({
     routes,

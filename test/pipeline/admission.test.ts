@@ -1,6 +1,7 @@
 import t from 'tap';
 import { AppError } from '../../src/base/app-error.ts';
 import { Admission } from '../../src/pipeline/admission.ts';
+import { openTestDoor, post } from '../http/fakes.ts';
 
 t.test('documents are refused at the limits, with the limit and the time to come back', async (t) => {
   const full = new AppError('reserve_reached', 'The disk is nearly full.', { retryAfterMs: 5_000 });
@@ -51,3 +52,50 @@ t.test('memory that is free again is noticed, and not asked for at every documen
   t.doesNotThrow(() => admission.check());
   t.equal(asked, 2);
 });
+
+t.test(
+  'at the memory limit adds get 429 and a reason over HTTP, all else goes on, and it heals by itself',
+  async (t) => {
+    let bytes = 99;
+    let now = 0;
+    const admission = new Admission({
+      space: { check() {} },
+      queueDepth: () => 0,
+      queueDocumentsMax: 10,
+      heldBytes: () => bytes,
+      memoryBytesMax: 100,
+      clock: { monotonic: () => now },
+    });
+    const door = await openTestDoor('auto', {
+      guards: {
+        admit: (_principal, operation) => {
+          if (operation === 'add-document') admission.check();
+        },
+      },
+    });
+    t.teardown(() => door.close(0));
+    const add = () =>
+      post(door, '/v1/documents/add-document', {
+        collection_name: 'c',
+        path: 'p',
+        content: { type: 'text', text: 'x' },
+      });
+    t.equal((await add()).status, 201);
+    bytes = 100;
+    now = 1_000;
+    const refused = await add();
+    t.equal(refused.status, 429);
+    t.equal(refused.headers.get('retry-after'), '10');
+    t.match(
+      await refused.text(),
+      /memory limit of 100 bytes \(QUARRY_MEMORY_BYTES_MAX\).*searching and deleting go on/,
+    );
+    const query = { collection_name: 'c', query: 'q', k: 1 };
+    t.equal((await post(door, '/v1/queries/top-documents', query)).status, 200);
+    const deleting = { collection_name: 'c', path: 'p' };
+    t.equal((await post(door, '/v1/documents/delete-document', deleting)).status, 200);
+    bytes = 99;
+    now = 2_000;
+    t.equal((await add()).status, 201);
+  },
+);
