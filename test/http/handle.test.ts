@@ -598,9 +598,9 @@ t.test('forms are refused with the reason before anything is stored', async (t) 
       method: 'POST',
       headers: { authorization: 'Bearer all', 'content-type': 'multipart/form-data; boundary=b' },
       body: Buffer.from(
-        [['collection_name', 'c'] as const, ['path', path] as const, ['file', 'x'] as const]
+        `${[['collection_name', 'c'] as const, ['path', path] as const, ['file', 'x'] as const]
           .map(([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
-          .join('') + '--b--\r\n',
+          .join('')}--b--\r\n`,
         'latin1',
       ),
     });
