@@ -12,7 +12,8 @@ constexpr uint32_t kDrawsMax = 64;  // rows looked at for one that is visible
 constexpr double kGrowth = 1.25;    // from one effort to the next
 constexpr uint32_t kGuessesMax = 4;
 // How far beside a row it is asked, in distances to a neighbour. Rows themselves are found too easily and places far
-// from all rows too hardly; here the least effort came out as for questions that are no rows.
+// from all rows too hardly. Chosen on one generated set of 100,000 rows: the effort found for a recall of .99 gave .985
+// to its questions, which were no rows.
 constexpr float kAway = 0.5F;
 
 }  // namespace
