@@ -124,12 +124,12 @@ quarry_memory_held_bytes_max 8e9
   let allowed = true;
   server.script = ({ url, headers }) => {
     if (url !== '/metrics') return null;
-    t.equal(headers.authorization, 'Bearer the-admin');
+    t.equal(headers.authorization, `Bearer ${adminKey}`);
     return allowed
       ? { status: 200, body: Buffer.from(figures) }
       : { status: 401, body: { detail: 'The administrator key is missing.' } };
   };
-  const asAdministrator = { ...variables, QUARRY_ADMIN_KEY: 'the-admin' };
+  const asAdministrator = { ...variables, QUARRY_ADMIN_KEY: adminKey };
   const shown = await quarry(['status'], { variables: asAdministrator });
   t.match(
     shown.out,
