@@ -140,7 +140,7 @@ function dependencyPaths(): string[] {
   return [folder, realpathSync(folder), join(projectRoot, 'package.json')];
 }
 
-/** Node 20 knows the permission model as experimental, and takes one path per flag. */
+/** Node 20 knows the permission model as experimental, takes one path per flag, and aborts on a path given twice. */
 function permissionFlags(readable: readonly string[]): string[] {
   const stable = process.allowedNodeEnvironmentFlags.has('--permission');
   const paths = readable.map((path) => (path.endsWith('.json') || path.endsWith(sep) ? path : path + sep));
@@ -148,7 +148,7 @@ function permissionFlags(readable: readonly string[]): string[] {
     stable ? '--permission' : '--experimental-permission',
     '--allow-addons',
     '--allow-worker',
-    ...paths.map((path) => `--allow-fs-read=${path}`),
+    ...[...new Set(paths)].map((path) => `--allow-fs-read=${path}`),
   ];
 }
 
