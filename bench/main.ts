@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AssertionFailure } from '../src/base/assert.ts';
 import { projectRoot } from '../src/base/root.ts';
+import { boundaryCase } from './cases/boundary.ts';
 import { canaryCase } from './cases/canary.ts';
 import { engineCase } from './cases/engine.ts';
 import { ingestCase } from './cases/ingest.ts';
@@ -38,6 +39,7 @@ const cases: readonly BenchCase[] = [
   serverCase,
   ingestCase,
   pipelineCase,
+  boundaryCase,
   lexicalCase,
   startupCase,
   relevanceCase,

@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CollectionIndex } from '../../src/engine/collection-index.ts';
+import { ownCpuMs } from '../harness/cpu-time.ts';
+import { interleaved } from '../harness/rounds.ts';
+
+/** Asks an index of one row, so that nearly all CPU goes into getting there and back; in a process of its own. */
+
+export interface BoundaryInput {
+  readonly seed: number;
+  readonly seconds: number;
+  readonly rounds: number;
+}
+
+export interface BoundaryOutput {
+  readonly ways: readonly {
+    readonly name: string;
+    /** Microseconds of CPU per call, all threads of the process together, round by round. */
+    readonly cpuUs: readonly number[];
+  }[];
+}
+
+interface Way {
+  readonly name: string;
+  readonly inFlight: number;
+  readonly call: (index: CollectionIndex) => Promise<unknown>;
+}
+
+const dimensions = 320;
+const callMsMax = 60_000;
+const vector = new Float32Array(dimensions);
+vector[0] = 1;
+/** A block of terms of one row with one word; see src/text/terms.ts. */
+const terms = new Uint8Array(32);
+terms.set([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 1, 0, 0, 0]);
+terms.set([7, 0, 0, 0, 0, 0, 0, 0, 1], 16);
+
+function search(index: CollectionIndex): Promise<unknown> {
+  return index.search({
+    vector,
+    terms: [{ hash: 7n, weight: 1, group: 0 }],
+    filter: null,
+    vectorCandidates: 10,
+    lexicalCandidates: 10,
+    deadlineMs: callMsMax,
+  });
+}
+
+/** A listing is always answered by a thread of the engine. */
+const list = (index: CollectionIndex) => index.list(null, 10);
+
+const ways: readonly Way[] = [
+  { name: 'search, answered on the calling thread', inFlight: 1, call: search },
+  { name: 'listing, answered by an engine thread, 1 in flight', inFlight: 1, call: list },
+  { name: 'listing, answered by an engine thread, 32 in flight', inFlight: 32, call: list },
+];
+
+export default async function boundary({ seed, seconds, rounds }: BoundaryInput): Promise<BoundaryOutput> {
+  const directory = await mkdtemp(join(tmpdir(), 'quarry-bench-boundary-'));
+  CollectionIndex.useSearchThreads(1);
+  const index = await CollectionIndex.open({ collectionId: 'boundary', dimensions, shards: 1, directory });
+  try {
+    await index.stage({ shard: 0, version: 1, vectors: vector, terms, attributes: {} });
+    index.commit({ sequence: 1, shard: 0, add: 1 });
+    const found = new Map(ways.map((way) => [way, [] as number[]]));
+    for (const way of ways) await cpuUsOf(way, index, seconds / 2);
+    for (const { configuration: way } of interleaved(ways, rounds, seed)) {
+      found.get(way)?.push(await cpuUsOf(way, index, seconds));
+    }
+    return { ways: [...found].map(([{ name }, cpuUs]) => ({ name, cpuUs })) };
+  } finally {
+    await index.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function cpuUsOf({ inFlight, call }: Way, index: CollectionIndex, seconds: number): Promise<number> {
+  const [until, startCpu] = [performance.now() + seconds * 1_000, ownCpuMs()];
+  let calls = 0;
+  const lane = async () => {
+    do {
+      await call(index);
+      calls += 1;
+    } while (performance.now() < until);
+  };
+  await Promise.all(Array.from({ length: inFlight }, lane));
+  return ((ownCpuMs() - startCpu) * 1_000) / calls;
+}

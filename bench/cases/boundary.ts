@@ -1,0 +1,49 @@
+import type { BenchCase } from '../harness/bench-case.ts';
+import { spreadOf } from '../harness/statistics.ts';
+import { runTask } from '../harness/task-process.ts';
+import type { Figure } from '../report/findings.ts';
+import type { BoundaryInput, BoundaryOutput } from './boundary-task.ts';
+
+/** What does it cost to call the engine, however little there is to find? */
+export const boundaryCase: BenchCase = {
+  name: 'boundary',
+  summary: 'CPU of a call into the native engine and back, on the calling thread and by an engine thread',
+  presets: {
+    smoke: '--seconds 0.02 --rounds 2',
+    usual: '--seconds 1 --rounds 5',
+    full: '--seconds 5 --rounds 9',
+  },
+  async run({ options, progress, signal }) {
+    const { seed, seconds, rounds } = options;
+    progress.note('boundary: calling the engine');
+    const input: BoundaryInput = { seed, seconds, rounds };
+    const task = new URL('./boundary-task.js', import.meta.url);
+    const { ways } = await runTask<BoundaryOutput>(task, input, signal);
+    return {
+      title: 'A call into the engine and back',
+      method: [
+        `An index of one row with one word, so that hardly anything is searched. CPU of the whole process per call, packing the query and reading the answer included.`,
+        `Rounds: ${rounds}, ${seconds} s each, in a random order.`,
+      ],
+      tables: [
+        {
+          title: 'CPU per call',
+          columns: [
+            { key: 'name', heading: 'call', unit: null, digits: 0 },
+            ...(['median', 'least', 'most'] as const).map((key) => ({
+              ...{ key, heading: key, unit: 'us', digits: 2 },
+            })),
+          ],
+          rows: ways.map(({ name, cpuUs }) => ({ name, ...spreadOf(cpuUs) })),
+        },
+      ],
+      charts: [],
+      notes: [
+        'Wanted: 1 us on the calling thread, 5 us by an engine thread. With one call in flight, waking a sleeping thread twice is part of every call.',
+        'The loop of the measuring program, a promise and a look at the clock per call, counts too.',
+      ],
+      figures: ways.map(({ name, cpuUs }): Figure => ({ name, unit: 'us', better: 'less', values: cpuUs })),
+      measured: ways,
+    };
+  },
+};
