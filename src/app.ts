@@ -35,6 +35,7 @@ import { optionalTools } from './parsing/optional-tools.ts';
 import { hasPageImages } from './parsing/parse-task.ts';
 import { ParserProcesses } from './parsing/parser-processes.ts';
 import { Admission } from './pipeline/admission.ts';
+import { ChunkBatches } from './pipeline/chunk-batches.ts';
 import type { DocumentEvent } from './pipeline/document-event.ts';
 import { DocumentProgress } from './pipeline/document-progress.ts';
 import { DocumentWriter } from './pipeline/document-writer.ts';
@@ -170,7 +171,7 @@ interface PipelineParts {
 }
 
 /** Documents that are indexed for each chunk thread: while one is cut, others are written and put into the shards. */
-const indexingPerThread = 8;
+const indexingPerThread = 64;
 
 /** What happens to documents and queries between the door and the shards. */
 async function buildPipeline(settings: Settings, parts: PipelineParts) {
@@ -199,6 +200,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
   const steps = new IngestSteps({
     ...storage,
     pools,
+    chunker: new ChunkBatches(pools.chunk),
     model: defaultEmbeddingModel,
     parseLimits,
     hasPageImages,

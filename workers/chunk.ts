@@ -1,5 +1,5 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import type { ChunkTask } from '../src/chunking/chunk-task.ts';
+import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../src/chunking/chunk-task.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { openOnce } from '../src/models/open-once.ts';
@@ -9,15 +9,27 @@ import { analyseChunks } from '../src/text/terms.ts';
 /** Models stay open for the life of the worker. */
 const open = openOnce(openEmbedder);
 
-/** Answers a `ChunkTaskResult` whose large parts moved without a copy. */
-export default async function chunk(task: ChunkTask): Promise<unknown> {
+/** Answers a `ChunkOutcome` for each document of a batch; the large parts of the results moved without a copy. */
+export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
+  const outcomes: ChunkOutcome[] = [];
+  const moved: ArrayBufferLike[] = [];
+  for (const task of tasks) {
+    try {
+      const result = await prepare(task);
+      outcomes.push({ result });
+      moved.push(result.terms.buffer, result.spans.buffer, result.vectors.buffer, result.codes.buffer);
+    } catch (error) {
+      outcomes.push({ error });
+    }
+  }
+  return move({ [transferableSymbol]: moved, [valueSymbol]: outcomes });
+}
+
+async function prepare(task: ChunkTask): Promise<ChunkTaskResult> {
   const embedder = await open(task.model);
-  const result = await prepareDocument(task, {
+  return prepareDocument(task, {
     dimensions: embedder.dimensions,
     analyse: analyseChunks,
     embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
   });
-  const { terms, spans, vectors, codes } = result;
-  const moved = [terms.buffer, spans.buffer, vectors.buffer, codes.buffer];
-  return move({ [transferableSymbol]: moved, [valueSymbol]: result });
 }

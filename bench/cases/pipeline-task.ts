@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
+import type { ChunkBatch, ChunkTask } from '../../src/chunking/chunk-task.ts';
 import { defaultEmbeddingModel, type EmbedTask, embeddingModel } from '../../src/models/registry.ts';
 import { callParser } from '../../src/pipeline/parser-call.ts';
 import { Pool, type PoolName } from '../../src/pipeline/pools.ts';
@@ -113,14 +113,19 @@ async function stepsOf(seed: number, folder: string): Promise<(Step | InlineStep
   const chunkTask: ChunkTask = {
     ...{ pages: [text], unordered: false, title: null, path: 'a.txt', language: 'en' },
     model: defaultEmbeddingModel,
-    stop: new Int32Array(new SharedArrayBuffer(4)),
+    stop: null,
   };
   const embedTask: EmbedTask = { model: defaultEmbeddingModel, texts: embedded, inputType: 'document' };
   const rerankTask = { model: 'zerank-2', query: corpus.question(0), documents: chunks };
   return [
     parse('text'),
     parse('html'),
-    { name: 'chunk, analyse words and embed', pool: 'chunk', textBytes, run: (pool) => pool.run(chunkTask) },
+    {
+      name: 'chunk, analyse words and embed',
+      pool: 'chunk',
+      textBytes,
+      run: (pool) => pool.run({ tasks: [chunkTask] } satisfies ChunkBatch),
+    },
     {
       ...{ name: 'tokenise (calling thread)', pool: null, textBytes: bytesOf(embedded) },
       run: async () => tokenizer.encodeAll(embedded),

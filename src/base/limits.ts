@@ -93,6 +93,12 @@ export const limits = {
   // ingest
   /** Text that is chunked, embedded and written at the same time. */
   chunkingBytesMax: 64 * 1_048_576,
+  /** A document of at most so much text and so many pages needs few writes. */
+  smallTextBytesMax: 65_536,
+  smallTextPagesMax: 64,
+  /** Text and documents that ride to a chunk worker together. */
+  chunkBatchUnitsMax: 65_536,
+  chunkBatchDocumentsMax: 16,
 
   // lexical analysis
   termUnitsMax: 128,

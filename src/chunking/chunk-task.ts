@@ -6,9 +6,17 @@ export interface ChunkTask extends ChunkingInput {
   readonly language: string | null;
   /** Embedding model of the vectors. */
   readonly model: string;
-  /** Shared memory: 1 when nobody wants the result any more. */
-  readonly stop: Int32Array;
+  /** Shared memory: 1 when nobody wants the result any more. Null for a document that is done before anybody could ask. */
+  readonly stop: Int32Array | null;
 }
+
+/** Documents that ride to a worker together. */
+export interface ChunkBatch {
+  readonly tasks: readonly ChunkTask[];
+}
+
+/** What became of one of them. */
+export type ChunkOutcome = { readonly result: ChunkTaskResult } | { readonly error: unknown };
 
 /** Everything large lies in few blocks of memory, which move between threads without a copy. */
 export interface ChunkTaskResult {

@@ -24,7 +24,8 @@ export async function prepareDocument(task: ChunkTask, means: ChunkMeans): Promi
   const analysed = means.analyse(rows, task.language);
   const languages = new Map(rows.map((entry, row) => [entry, analysed.languages[row] ?? null]));
   const embedded = await means.embed(rows, () => {
-    if (Atomics.load(task.stop, 0) !== 0) throw new Error('the work on the document was stopped');
+    if (task.stop !== null && Atomics.load(task.stop, 0) !== 0)
+      throw new Error('the work on the document was stopped');
   });
   return {
     chunks: chunks.map((entry) => ({

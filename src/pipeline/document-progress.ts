@@ -127,41 +127,29 @@ export class DocumentProgress {
 
   /** The chunks and their vectors are known: stores them instead of the parsed pages. Answers the job that comes next. */
   async chunked(job: Job, content: ChunkedContent): Promise<Job> {
-    const { contents } = this.#options;
-    const { documentId } = job;
-    const entries = content.chunks.map((chunk, i) => {
-      const codes = content.codes[i];
-      const put = contents.putChunk(documentId, i, chunk);
-      return codes === undefined ? [put] : [put, contents.putCodes(documentId, i, codes)];
-    });
-    const pieces = contents.putIndexPieces(documentId, content.block).map((put) => [put]);
-    const rest = await this.#writeInPieces(job, [...entries, ...pieces]);
+    const rest = await this.#writeInPieces(job, this.#contentEntries(job, content));
     const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
-    const { chunks, block, layout, tokens, timeTakenMs, languages } = content;
     await this.#advance(job, (record) => ({
       record,
-      operations: [
-        ...rest,
-        contents.putLayout(documentId, layout),
-        contents.putIndexHead(documentId, block),
-        ...contents.deleteParsed(documentId, layout.pageStarts.length),
-        ...this.#learnLanguages(job.collectionId, languages),
-        putJob(next),
-        ...this.#count(job, record, {
-          event: 'indexed',
-          contentTokens: tokens.content,
-          embeddingTokens: tokens.embedding,
-          coarseChunks: chunks.length,
-          preciseChunks: chunks.reduce((sum, chunk) => sum + chunk.spans.length / spanNumbers, 0),
-          timeTakenMs,
-        }),
-      ],
+      operations: [...rest, ...this.#replaceParsed(job, record, content), putJob(next)],
     }));
     return next;
   }
 
-  /** The staged version becomes what search answers from, and the one before it goes. The job is done. */
-  indexed(job: Job): Promise<void> {
+  /**
+   * Stores what was made of a small document beside its parsed pages, in one write. No step is done by that: `indexed`
+   * with the same content is the next one, and an attempt that never gets there leaves what the next attempt replaces.
+   */
+  prepared(job: Job, content: ChunkedContent): Promise<void> {
+    const operations = [...this.#expected(job), ...this.#contentEntries(job, content).flat()];
+    return this.#options.store.write(operations, { mayUseReserve: true, mayExceedQueue: true });
+  }
+
+  /**
+   * The staged version becomes what search answers from, and the one before it goes. The job is done. `content`: what was
+   * `prepared` and now takes the place of the parsed pages; null when the chunk step did that.
+   */
+  indexed(job: Job, content: ChunkedContent | null): Promise<void> {
     const { versions } = this.#options;
     return this.#advance(job, (record) => {
       const { version, documentId, live } = record;
@@ -176,7 +164,11 @@ export class DocumentProgress {
           indexedBytes: record.textBytes,
         },
         change: { collectionId: job.collectionId, shard, add: { version, documentId }, remove: live },
-        operations: [deleteJob(version), ...this.#retireLive(record)],
+        operations: [
+          deleteJob(version),
+          ...(content === null ? [] : this.#replaceParsed(job, record, content)),
+          ...this.#retireLive(record),
+        ],
       };
     });
   }
@@ -202,6 +194,36 @@ export class DocumentProgress {
       record: { ...record, attempts: job.attempts },
       operations: [putJob(job)],
     }));
+  }
+
+  /** The chunks of a document and what belongs to them, each entry in one write; the last says that all are there. */
+  #contentEntries({ documentId }: Job, { chunks, codes, layout, block }: ChunkedContent): Operation[][] {
+    const { contents } = this.#options;
+    const entries = chunks.map((chunk, i) => {
+      const codesOfChunk = codes[i];
+      const put = contents.putChunk(documentId, i, chunk);
+      return codesOfChunk === undefined ? [put] : [put, contents.putCodes(documentId, i, codesOfChunk)];
+    });
+    const pieces = contents.putIndexPieces(documentId, block).map((put) => [put]);
+    const heads = [contents.putLayout(documentId, layout), contents.putIndexHead(documentId, block)];
+    return [...entries, ...pieces, heads];
+  }
+
+  /** From now on the chunks hold the text. */
+  #replaceParsed(job: Job, record: DocumentRecord, content: ChunkedContent): Operation[] {
+    const { chunks, layout, tokens, timeTakenMs, languages } = content;
+    return [
+      ...this.#options.contents.deleteParsed(job.documentId, layout.pageStarts.length),
+      ...this.#learnLanguages(job.collectionId, languages),
+      ...this.#count(job, record, {
+        event: 'indexed',
+        contentTokens: tokens.content,
+        embeddingTokens: tokens.embedding,
+        coarseChunks: chunks.length,
+        preciseChunks: chunks.reduce((sum, chunk) => sum + chunk.spans.length / spanNumbers, 0),
+        timeTakenMs,
+      }),
+    ];
   }
 
   /** Languages that queries of a collection have to consider from now on. */
@@ -249,15 +271,14 @@ export class DocumentProgress {
       change?: Parameters<Switchboard['apply']>[0];
     },
   ): Promise<void> {
-    const { locks, documents, collections, counts, switchboard } = this.#options;
+    const { locks, documents, counts, switchboard } = this.#options;
     return locks.run(pathKey(job.collectionId, job.path), async () => {
       const before = this.current(job);
       const { record, operations, change = null } = decide(before);
       await switchboard.apply(
         change,
         [
-          collections.expectExists(job.collectionId),
-          documents.expectVersion(job.collectionId, job.path, job.version),
+          ...this.#expected(job),
           ...documents.put(record),
           counts.change(job.collectionId, {
             from: before.status,
@@ -271,22 +292,24 @@ export class DocumentProgress {
     });
   }
 
+  /** Every write of a job is refused once the document has moved on or its collection is gone. */
+  #expected({ collectionId, path, version }: Job): Operation[] {
+    const { documents, collections } = this.#options;
+    return [collections.expectExists(collectionId), documents.expectVersion(collectionId, path, version)];
+  }
+
   /**
    * Writes large content in bounded pieces, each refused when the document has moved on. Answers what is left for the
    * write that completes the step: all of a small document.
    */
   async #writeInPieces(job: Job, entries: readonly (readonly Operation[])[]): Promise<Operation[]> {
-    const { documents, collections, store } = this.#options;
+    const { store } = this.#options;
     let piece: Operation[] = [];
     let bytes = 0;
     for (const entry of entries) {
       const entryBytes = operationsBytes(entry);
       if (piece.length > 0 && bytes + entryBytes > writeBytesTarget) {
-        const expected = [
-          collections.expectExists(job.collectionId),
-          documents.expectVersion(job.collectionId, job.path, job.version),
-        ];
-        await store.write([...expected, ...piece], { mayExceedQueue: true });
+        await store.write([...this.#expected(job), ...piece], { mayExceedQueue: true });
         piece = [];
         bytes = 0;
       }

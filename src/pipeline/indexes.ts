@@ -2,16 +2,16 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
-import { assert, present } from '../base/assert.ts';
+import { present } from '../base/assert.ts';
 import { uuidPattern } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { CollectionIndex, type IndexChange, IndexError } from '../engine/collection-index.ts';
 import type { Change, ChangeLog, LiveVersions } from '../store/changes.ts';
 import type { Collection, Collections } from '../store/collections.ts';
-import type { Contents } from '../store/content.ts';
+import type { Contents, IndexBlock } from '../store/content.ts';
 import type { Sequence } from '../store/sequence.ts';
 import type { VersionReader } from '../store/version-reader.ts';
-import type { Versions } from '../store/versions.ts';
+import type { VersionRecord, Versions } from '../store/versions.ts';
 
 export interface IndexesOptions {
   /** Folder that holds one folder of snapshots per collection. */
@@ -101,14 +101,17 @@ export class Indexes {
     await opening;
   }
 
-  /** Puts the rows of a version into its shard, invisible until a change adds it. 503 while the shard is too busy. */
-  async stage(collectionId: string, version: number): Promise<void> {
-    const { shard } = present(
+  /**
+   * Puts the rows of a version into its shard, invisible until a change adds it. 503 while the shard is too busy.
+   * `block`: its rows; null when the store has them.
+   */
+  async stage(collectionId: string, version: number, block: IndexBlock | null): Promise<void> {
+    const record = present(
       this.#options.versions.get(collectionId, version),
       'a staged version has a record',
     );
-    const staged = await this.#stage(collectionId, this.get(collectionId), { shard, version });
-    assert(staged, 'a staged version has an index block');
+    const rows = block ?? this.#options.contents.indexBlock(record.documentId);
+    await this.#stage(this.get(collectionId), record, present(rows, 'a staged version has an index block'));
   }
 
   discard(collectionId: string, shard: number, version: number): void {
@@ -310,7 +313,9 @@ export class Indexes {
     entries: readonly { readonly shard: number; readonly version: number }[],
   ) {
     if (this.#stop.signal.aborted) throw closed();
-    const staged = await Promise.all(entries.map((entry) => this.#stageInTime(collectionId, index, entry)));
+    const staged = await Promise.all(
+      entries.map(({ version }) => this.#stageInTime(collectionId, index, version)),
+    );
     return entries.filter(({ version }, i) => {
       if (staged[i] !== true)
         this.#options.logger.error({ collectionId, version }, 'a live version has no content');
@@ -318,16 +323,16 @@ export class Indexes {
     });
   }
 
-  /** Waits while the shard is too busy, for example with its compaction. */
-  async #stageInTime(
-    collectionId: string,
-    index: CollectionIndex,
-    entry: { readonly shard: number; readonly version: number },
-  ): Promise<boolean> {
+  /** Waits while the shard is too busy, for example with its compaction. False when the store holds nothing to stage. */
+  async #stageInTime(collectionId: string, index: CollectionIndex, version: number): Promise<boolean> {
     for (;;) {
       if (this.#stop.signal.aborted) throw closed();
       try {
-        return await this.#stage(collectionId, index, entry);
+        const record = this.#options.versions.get(collectionId, version);
+        const block = record === undefined ? undefined : this.#options.contents.indexBlock(record.documentId);
+        if (record === undefined || block === undefined) return false;
+        await this.#stage(index, record, block);
+        return true;
       } catch (error) {
         if (!(error instanceof AppError) || error.options.retryAfterMs === undefined) throw error;
         await wait(error.options.retryAfterMs, undefined, { signal: this.#stop.signal }).catch(() => {});
@@ -335,22 +340,16 @@ export class Indexes {
     }
   }
 
-  /** False when the store holds nothing to stage. */
   async #stage(
-    collectionId: string,
     index: CollectionIndex,
-    { shard, version }: { readonly shard: number; readonly version: number },
-  ): Promise<boolean> {
-    const record = this.#options.versions.get(collectionId, version);
-    const block = record === undefined ? undefined : this.#options.contents.indexBlock(record.documentId);
-    if (record === undefined || block === undefined) return false;
-    const { vectors, terms } = block;
+    { shard, version, metadata }: VersionRecord,
+    { vectors, terms }: IndexBlock,
+  ): Promise<void> {
     try {
-      await index.stage({ shard, version, vectors, terms, attributes: record.metadata });
+      await index.stage({ shard, version, vectors, terms, attributes: metadata });
     } catch (error) {
       throw error instanceof IndexError && error.code === 'busy' ? busy(error) : error;
     }
-    return true;
   }
 
   /**
@@ -361,7 +360,7 @@ export class Indexes {
     for (let attempt = 1; attempt <= undoAttemptsMax && !this.#stop.signal.aborted; attempt += 1) {
       if (this.#shelves.get(collectionId) !== shelf) return false;
       try {
-        if (removed !== null) await this.stage(collectionId, removed);
+        if (removed !== null) await this.stage(collectionId, removed, null);
         this.commit(collectionId, {
           sequence: this.#options.sequence.next(),
           shard,

@@ -1,13 +1,15 @@
 import { present } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
 import type { DocumentKind, ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
 import type { Blobs } from '../store/blobs.ts';
-import type { Contents, Layout, NewChunk, ParsedHead } from '../store/content.ts';
+import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { DocumentRecord } from '../store/documents.ts';
 import type { Versions } from '../store/versions.ts';
+import type { ChunkBatches } from './chunk-batches.ts';
 import type { ChunkedContent, ParsedText } from './document-progress.ts';
 import type { Indexes } from './indexes.ts';
 import { callParser } from './parser-call.ts';
@@ -16,7 +18,8 @@ import type { Pool } from './pools.ts';
 export type StepFailure = ParseFailureData;
 
 export interface IngestStepsOptions {
-  readonly pools: { readonly parse: Pick<Pool, 'run'>; readonly chunk: Pick<Pool, 'run'> };
+  readonly pools: { readonly parse: Pick<Pool, 'run'> };
+  readonly chunker: Pick<ChunkBatches, 'run'>;
   /** Model whose vectors the index holds. */
   readonly model: string;
   readonly blobs: Blobs;
@@ -75,15 +78,21 @@ export class IngestSteps {
     return this.#options.contents.parsedHead(record.documentId) !== undefined;
   }
 
+  /** True when all that is made of a document fits into one write, and is made at once. */
+  isSmall({ textBytes, numPages }: DocumentRecord): boolean {
+    return textBytes <= limits.smallTextBytesMax && numPages !== null && numPages <= limits.smallTextPagesMax;
+  }
+
   /** Cuts the stored pages into chunks, analyses and embeds them at both granularities. */
   async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
-    const { pools, contents, model, clock } = this.#options;
+    const { chunker, contents, model, clock } = this.#options;
     const started = clock.monotonic();
     const head = present(contents.parsedHead(record.documentId), 'a document is parsed before it is chunked');
-    // An attempt that a crash ended may have left more pages than the one that succeeded.
-    const pages = (await contents.parsedPages(record.documentId)).slice(0, head.pageCount);
-    const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const onAbort = () => Atomics.store(stop, 0, 1);
+    const pages = await this.#pages(record, head);
+    const stop = this.isSmall(record)
+      ? null
+      : new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const onAbort = () => stop !== null && Atomics.store(stop, 0, 1);
     signal.addEventListener('abort', onAbort, { once: true });
     const task: ChunkTask = {
       pages,
@@ -97,7 +106,7 @@ export class IngestSteps {
     };
     try {
       signal.throwIfAborted();
-      const result = await pools.chunk.run<ChunkTaskResult>(task);
+      const result = await chunker.run(task);
       signal.throwIfAborted();
       return {
         ...contentOf(result, model),
@@ -113,9 +122,19 @@ export class IngestSteps {
     }
   }
 
-  /** Puts the rows of the document's version into its shard; nobody sees them yet. */
-  stage(record: DocumentRecord): Promise<void> {
-    return this.#options.indexes.stage(record.collectionId, record.version);
+  async #pages(record: DocumentRecord, { pageCount }: ParsedHead): Promise<readonly string[]> {
+    const { contents } = this.#options;
+    const { documentId } = record;
+    // An attempt that a crash ended may have left more pages than the one that succeeded.
+    if (!this.isSmall(record)) return (await contents.parsedPages(documentId)).slice(0, pageCount);
+    return Array.from({ length: pageCount }, (_, page) =>
+      present(contents.parsedPage(documentId, page), 'a parsed document has its pages'),
+    );
+  }
+
+  /** Puts the rows of the document's version into its shard; nobody sees them yet. `block`: null when it is stored. */
+  stage(record: DocumentRecord, block: IndexBlock | null): Promise<void> {
+    return this.#options.indexes.stage(record.collectionId, record.version, block);
   }
 
   unstage(record: DocumentRecord): void {

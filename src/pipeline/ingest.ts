@@ -6,7 +6,7 @@ import type { DocumentRecord } from '../store/documents.ts';
 import { type Job, JobQueue } from '../store/jobs.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
 import { ByteGate } from './byte-gate.ts';
-import { Abandoned, type DocumentProgress } from './document-progress.ts';
+import { Abandoned, type ChunkedContent, type DocumentProgress } from './document-progress.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
 
 export interface IngestOptions {
@@ -190,22 +190,49 @@ export class Ingest {
     }
     const needsChunks = job.step === 'chunk' && steps.needsChunks(record);
     if (needsChunks) progress.requireRoom();
+    if (needsChunks && steps.isSmall(record)) {
+      await this.#indexSmall(job, record, signal);
+      return null;
+    }
     await progress.begin(job, 'indexing');
     if (needsChunks) {
       job = await this.#chunking.run(record.textBytes, async () =>
         progress.chunked(job, await steps.chunk(record, signal)),
       );
     }
-    await this.#index(job, record, signal);
+    await this.#index(job, { record, content: null, signal });
     return null;
   }
 
-  async #index(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<void> {
+  /** A small document is stored while its rows are staged, and shown as nothing in between. */
+  #indexSmall(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<void> {
+    return this.#chunking.run(record.textBytes, async () => {
+      const content = await this.#options.steps.chunk(record, signal);
+      await this.#index(job, { record, content, signal });
+    });
+  }
+
+  /** `content`: what the store does not hold yet. */
+  async #index(
+    job: Job,
+    {
+      record,
+      content,
+      signal,
+    }: {
+      readonly record: DocumentRecord;
+      readonly content: ChunkedContent | null;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<void> {
     const { progress, steps, logger } = this.#options;
-    await steps.stage(record);
     try {
+      await allDone([
+        steps.stage(record, content?.block ?? null),
+        ...(content === null ? [] : [progress.prepared(job, content)]),
+      ]);
       signal.throwIfAborted();
-      await progress.indexed(job);
+      await progress.indexed(job, content);
     } catch (error) {
       steps.unstage(record);
       throw error;
@@ -271,6 +298,12 @@ export class Ingest {
   #tell(version: number, abandoned: DocumentRecord | null): void {
     for (const resolve of this.#waiters.get(version) ?? []) resolve(abandoned);
   }
+}
+
+/** Rejects as the first that did, once none of them runs any more. */
+async function allDone(running: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(running);
+  await Promise.all(running);
 }
 
 function describe(error: unknown): string {

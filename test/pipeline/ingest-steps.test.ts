@@ -36,13 +36,8 @@ async function steps(onEmbed: (texts: readonly string[]) => void) {
   const made = new IngestSteps({
     ...({} as ConstructorParameters<typeof IngestSteps>[0]),
     contents,
-    pools: {
-      parse: { run: () => Promise.reject(new Error('nothing to parse')) },
-      chunk: {
-        run: async <Result>(task: object) =>
-          (await prepareDocument(task as ChunkTask, chunkMeans(embedder))) as Result,
-      },
-    },
+    pools: { parse: { run: () => Promise.reject(new Error('nothing to parse')) } },
+    chunker: { run: (task: ChunkTask) => prepareDocument(task, chunkMeans(embedder)) },
     model: 'letters',
     clock: { now: () => 0, monotonic: () => 0 },
   });

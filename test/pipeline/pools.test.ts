@@ -1,26 +1,30 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import t from 'tap';
-import type { ChunkTask, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
+import type { ChunkBatch, ChunkOutcome } from '../../src/chunking/chunk-task.ts';
 import { Pool, type TaskPriority } from '../../src/pipeline/pools.ts';
 
-const task = (words: number): ChunkTask => ({
-  pages: ['salted herring '.repeat(words)],
-  unordered: false,
-  title: null,
-  path: 'a.txt',
-  language: null,
-  model: 'zembed-1',
-  stop: new Int32Array(new SharedArrayBuffer(4)),
+const task = (words: number): ChunkBatch => ({
+  tasks: [
+    {
+      pages: ['salted herring '.repeat(words)],
+      unordered: false,
+      title: null,
+      path: 'a.txt',
+      language: null,
+      model: 'zembed-1',
+      stop: null,
+    },
+  ],
 });
 
 t.test('a person comes before everything that waits, and equals keep their turn', async (t) => {
   const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 100 });
   t.teardown(() => pool.close());
-  await pool.run<ChunkTaskResult>(task(1));
+  await pool.run<ChunkOutcome[]>(task(1));
   const ended: string[] = [];
   const run = async (name: string, priority: TaskPriority, words = 1) => {
-    await pool.run<ChunkTaskResult>(task(words), { priority });
+    await pool.run<ChunkOutcome[]>(task(words), { priority });
     ended.push(name);
   };
   await Promise.all([
@@ -37,12 +41,12 @@ t.test('a person comes before everything that waits, and equals keep their turn'
 t.test('beyond its bound a pool refuses and says when to come back', async (t) => {
   const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 2 });
   t.teardown(() => pool.close());
-  const running = Array.from({ length: 3 }, () => pool.run<ChunkTaskResult>(task(1)));
+  const running = Array.from({ length: 3 }, () => pool.run<ChunkOutcome[]>(task(1)));
   await t.rejects(pool.run(task(1)), { code: 'unavailable', options: { retryAfterMs: Number } });
   t.equal(pool.depth, 3);
   await Promise.all(running);
   t.equal(pool.depth, 0);
-  await pool.run<ChunkTaskResult>(task(1));
+  await pool.run<ChunkOutcome[]>(task(1));
 });
 
 t.test('an idle worker that fails is replaced, and the server hears of it and goes on', async (t) => {
@@ -55,5 +59,5 @@ t.test('an idle worker that fails is replaced, and the server hears of it and go
   const [worker] = await created;
   worker.emit('error', new Error('no memory for an idle thread'));
   t.same(troubles, ['no memory for an idle thread']);
-  t.match(await pool.run<ChunkTaskResult>(task(1)), { pageStarts: [0] });
+  t.match(await pool.run<ChunkOutcome[]>(task(1)), [{ result: { pageStarts: [0] } }]);
 });

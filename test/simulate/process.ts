@@ -79,16 +79,14 @@ export async function openProcess(options: ProcessOptions) {
     run: async <Result>(task: object) =>
       (await Promise.race([outcomeOf(parse, task as ParseTask), cancelled(task)])) as Result,
   };
-  const chunkPool = {
-    run: async <Result>(task: object) =>
-      (await prepareDocument(task as ChunkTask, chunkMeans(letters))) as Result,
-  };
+  const chunker = { run: (task: ChunkTask) => prepareDocument(task, chunkMeans(letters)) };
   const steps = new IngestSteps({
     ...parts,
     indexes,
     blobs,
     blobsFolder,
-    pools: { parse: parsePool, chunk: chunkPool },
+    pools: { parse: parsePool },
+    chunker,
     model: 'letters',
     parseLimits: {},
     hasPageImages: () => false,

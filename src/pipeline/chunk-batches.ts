@@ -1,0 +1,88 @@
+import { present } from '../base/assert.ts';
+import { limits } from '../base/limits.ts';
+import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
+import type { Pool } from './pools.ts';
+
+interface Waiting {
+  readonly task: ChunkTask;
+  /** UTF-16 units of its pages. */
+  readonly units: number;
+  readonly resolve: (result: ChunkTaskResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Tasks of the pool for each of its threads: one that runs, and one so that the thread need not wait for the next. */
+const batchesPerThread = 2;
+
+/**
+ * Small documents ride to the chunk pool together, because a trip costs as much as cutting one of them. Nobody waits for
+ * company: who finds a thread free goes with those who came in the same turn of the event loop.
+ */
+export class ChunkBatches {
+  readonly #pool: Pick<Pool, 'run' | 'threads'>;
+  #waiting: Waiting[] = [];
+  #running = 0;
+  #soon: NodeJS.Immediate | null = null;
+
+  constructor(pool: Pick<Pool, 'run' | 'threads'>) {
+    this.#pool = pool;
+  }
+
+  /** Rejects as the pool does, or with what cutting this document threw; the others of its batch go on. */
+  run(task: ChunkTask): Promise<ChunkTaskResult> {
+    const units = task.pages.reduce((sum, page) => sum + page.length, 0);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ task, units, resolve, reject });
+      this.#soon ??= setImmediate(() => {
+        this.#soon = null;
+        this.#send();
+      });
+    });
+  }
+
+  #send(): void {
+    while (this.#waiting.length > 0 && this.#running < batchesPerThread * this.#pool.threads) {
+      const batch = this.#take();
+      this.#running += 1;
+      void this.#serve(batch).finally(() => {
+        this.#running -= 1;
+        this.#send();
+      });
+    }
+  }
+
+  /** The first that wait, as many as fit; one at least. */
+  #take(): Waiting[] {
+    let units = 0;
+    let count = 0;
+    for (const next of this.#waiting) {
+      units += next.units;
+      if (count > 0 && (units > limits.chunkBatchUnitsMax || count >= limits.chunkBatchDocumentsMax)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /** Never rejects. */
+  async #serve(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const outcomes = await this.#run(batch.map(({ task }) => task));
+      batch.forEach(({ resolve, reject }, i) => {
+        const outcome = present(outcomes[i], 'every document of a batch has an outcome');
+        if ('error' in outcome) reject(outcome.error);
+        else resolve(outcome.result);
+      });
+    } catch (error) {
+      if (batch.length > 1) {
+        // A document that takes the whole worker down must not take others down with it.
+        for (const alone of batch) await this.#serve([alone]);
+        return;
+      }
+      batch[0]?.reject(error);
+    }
+  }
+
+  #run(tasks: readonly ChunkTask[]): Promise<readonly ChunkOutcome[]> {
+    return this.#pool.run<readonly ChunkOutcome[]>({ tasks } satisfies ChunkBatch);
+  }
+}

@@ -1,0 +1,81 @@
+import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
+import { ChunkBatches } from '../../src/pipeline/chunk-batches.ts';
+
+const task = (path: string, units = 10): ChunkTask => ({
+  ...{ pages: ['x'.repeat(units)], unordered: false, title: null, path, language: null, model: 'letters' },
+  stop: null,
+});
+
+const resultOf = ({ path }: ChunkTask) => ({ length: path.length }) as ChunkTaskResult;
+
+/** A pool that answers when it is told to, and remembers what rode together. */
+function heldPool(outcomeOf: (task: ChunkTask) => ChunkOutcome = (one) => ({ result: resultOf(one) })) {
+  const trips: string[][] = [];
+  const answers: (() => void)[] = [];
+  const run = async <Result>(asked: object) => {
+    const { tasks } = asked as ChunkBatch;
+    trips.push(tasks.map(({ path }) => path));
+    await new Promise<void>((resolve) => answers.push(resolve));
+    return tasks.map(outcomeOf) as Result;
+  };
+  return { trips, answers, pool: { run, threads: 1 } };
+}
+
+const soon = () => new Promise((resolve) => setImmediate(resolve));
+
+t.test('documents that come together ride together, as many as fit, in their order', async (t) => {
+  const { trips, answers, pool } = heldPool();
+  const batches = new ChunkBatches(pool);
+  const paths = Array.from({ length: limits.chunkBatchDocumentsMax + 3 }, (_, i) => `${i}`.padStart(i + 2));
+  const results = paths.map((path) => batches.run(task(path)));
+  await soon();
+  t.same(trips, [paths.slice(0, limits.chunkBatchDocumentsMax), paths.slice(limits.chunkBatchDocumentsMax)]);
+  for (const answer of answers) answer();
+  t.same(
+    (await Promise.all(results)).map(({ length }) => length),
+    paths.map((path) => path.length),
+    'each gets what was made of it',
+  );
+});
+
+t.test('a long document rides alone, and the pool is never flooded', async (t) => {
+  const { trips, answers, pool } = heldPool();
+  const batches = new ChunkBatches(pool);
+  const all = [task('long', limits.chunkBatchUnitsMax + 1), task('a'), task('b', limits.chunkBatchUnitsMax)];
+  const results = all.map((one) => batches.run(one));
+  await soon();
+  t.same(trips, [['long'], ['a']], 'one runs and one waits at the thread');
+  answers[0]?.();
+  await results[0];
+  await soon();
+  t.same(trips, [['long'], ['a'], ['b']]);
+  for (const answer of answers) answer();
+  await Promise.all(results);
+});
+
+t.test('a document that cannot be cut says why, and its company arrives', async (t) => {
+  const { answers, pool } = heldPool((one) =>
+    one.path === 'bad' ? { error: new Error('not this one') } : { result: resultOf(one) },
+  );
+  const batches = new ChunkBatches(pool);
+  const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path)));
+  const refused = t.rejects(bad!, { message: 'not this one' });
+  await soon();
+  answers[0]?.();
+  await refused;
+  t.same([(await good!).length, (await other!).length], [4, 5]);
+});
+
+t.test('a document that takes its worker down takes no other one with it', async (t) => {
+  const run = async <Result>(asked: object) => {
+    const { tasks } = asked as ChunkBatch;
+    if (tasks.some(({ path }) => path === 'bad')) throw new Error('the worker ended');
+    return tasks.map((one) => ({ result: resultOf(one) })) as Result;
+  };
+  const batches = new ChunkBatches({ run, threads: 1 });
+  const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path)));
+  await Promise.all([t.rejects(bad!, { message: 'the worker ended' }), good, other]);
+  t.same([(await good!).length, (await other!).length], [4, 5]);
+});
