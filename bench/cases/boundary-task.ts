@@ -36,22 +36,26 @@ const terms = new Uint8Array(32);
 terms.set([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 1, 0, 0, 0]);
 terms.set([7, 0, 0, 0, 0, 0, 0, 0, 1], 16);
 
-function search(index: CollectionIndex): Promise<unknown> {
-  return index.search({
-    vector,
+const search = (asked: Float32Array | null) => (index: CollectionIndex) =>
+  index.search({
+    vector: asked,
     terms: [{ hash: 7n, weight: 1, group: 0 }],
     filter: null,
     vectorCandidates: 10,
     lexicalCandidates: 10,
     deadlineMs: callMsMax,
   });
-}
 
 /** A listing is always answered by a thread of the engine. */
 const list = (index: CollectionIndex) => index.list(null, 10);
 
 const ways: readonly Way[] = [
-  { name: 'search, answered on the calling thread', inFlight: 1, call: search },
+  { name: 'search by a word, answered on the calling thread', inFlight: 1, call: search(null) },
+  {
+    name: 'search by a word and a vector, answered on the calling thread',
+    inFlight: 1,
+    call: search(vector),
+  },
   { name: 'listing, answered by an engine thread, 1 in flight', inFlight: 1, call: list },
   { name: 'listing, answered by an engine thread, 32 in flight', inFlight: 32, call: list },
 ];
