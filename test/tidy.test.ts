@@ -16,6 +16,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   config: ['base', 'schemas'],
   addon: ['base'],
   engine: ['base', 'addon'],
+  eval: ['base'],
   store: ['base', 'schemas'],
   text: ['base', 'addon'],
   models: ['base', 'schemas', 'text'],
@@ -33,14 +34,14 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'schemas', 'access', 'services'],
   // The routes of the account side reach further than the corridor.
   'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
-  cli: ['base', 'schemas', 'config', 'main'],
+  cli: ['base', 'schemas', 'config', 'eval', 'main'],
   web: ['type:base', 'type:schemas', 'type:config'],
   main: ['config', 'app'],
   app: ['*'],
   workers: ['base', 'schemas', 'parsing', 'chunking', 'text', 'models'],
-  bench: ['base', 'schemas', 'engine', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
+  bench: ['base', 'schemas', 'engine', 'eval', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
   // The training recipes of the built-in models, which live beside what they made.
-  recipes: ['base', 'schemas', 'text', 'models', 'chunking'],
+  recipes: ['base', 'schemas', 'eval', 'text', 'models', 'chunking'],
   test: ['*'],
   'test/e2e': ['test'],
 };

@@ -1,5 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { evenlySpaced, type JudgedSet, judgedFolders, readJudgedSet } from '../../src/eval/judged-set.ts';
+import { ndcg as ndcgOf } from '../../src/eval/measures.ts';
 import type { Api } from '../harness/api.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addBatch } from '../harness/collections.ts';
@@ -7,13 +7,6 @@ import { Corpus } from '../harness/corpus.ts';
 import { startQuarry } from '../harness/quarry-server.ts';
 import { figure } from '../report/figures.ts';
 import type { Figure, Findings } from '../report/findings.ts';
-
-/** Documents by path, and questions with the grade of each document that answers them. */
-interface Judged {
-  readonly name: string;
-  readonly documents: readonly { readonly path: string; readonly text: string }[];
-  readonly questions: readonly { readonly text: string; readonly grades: ReadonlyMap<string, number> }[];
-}
 
 const depth = 10;
 const batchDocuments = 64;
@@ -57,7 +50,7 @@ interface Measured {
 async function measure(
   api: Api,
   collection: string,
-  { name, documents, questions }: Judged,
+  { name, documents, questions }: JudgedSet,
   { progress, signal }: BenchContext,
 ): Promise<Measured> {
   await api.call('collections/add-collection', { collection_name: collection });
@@ -66,7 +59,7 @@ async function measure(
     progress.update('adding documents', first, documents.length, name);
     const batch = documents
       .slice(first, first + batchDocuments)
-      .map(({ path, text }) => ({ path, content: { type: 'text', text } }));
+      .map(({ id, text }) => ({ path: id, content: { type: 'text', text } }));
     await addBatch(api, collection, batch);
   }
   const ndcg: Record<string, number> = {};
@@ -77,9 +70,10 @@ async function measure(
       progress.update('asking', asked, questions.length, `${name}, ${mode.name}`);
       const body = { collection_name: collection, query: text, k: depth, ...mode.parameters };
       const { results } = await api.call<{ results: { path: string }[] }>('queries/top-documents', body);
-      sum += gainOf(
+      sum += ndcgOf(
         results.map(({ path }) => path),
         grades,
+        depth,
       );
     }
     ndcg[mode.name] = sum / questions.length;
@@ -87,59 +81,30 @@ async function measure(
   return { name, documents: documents.length, questions: questions.length, ndcg };
 }
 
-/** Normalised discounted cumulative gain at 10; gain is the grade, as trec_eval has it. */
-export function gainOf(paths: readonly string[], grades: ReadonlyMap<string, number>): number {
-  const discounted = (gains: readonly number[]) =>
-    gains.slice(0, depth).reduce((sum, gain, rank) => sum + gain / Math.log2(rank + 2), 0);
-  const ideal = discounted([...grades.values()].sort((a, b) => b - a));
-  return discounted(paths.map((path) => grades.get(path) ?? 0)) / ideal;
-}
-
-async function judgedSets({ options }: BenchContext): Promise<Judged[]> {
-  const { judged } = options;
+async function judgedSets({ options }: BenchContext): Promise<JudgedSet[]> {
+  const { judged, questions } = options;
   if (judged === null) return [generated(options)];
-  const entries = await readdir(judged, { withFileTypes: true });
-  if (entries.some(({ name }) => name === 'corpus.jsonl')) return [await readSet(judged, options.questions)];
-  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(judged, name));
-  return Promise.all(folders.map((folder) => readSet(folder, options.questions)));
+  const sets: JudgedSet[] = [];
+  for (const folder of await judgedFolders(judged)) {
+    const set = await readJudgedSet(folder);
+    sets.push({ ...set, questions: evenlySpaced(set.questions, questions) });
+  }
+  return sets;
 }
 
 /** A question about a topic is answered by the documents of the topic. */
-function generated(options: BenchContext['options']): Judged {
+function generated(options: BenchContext['options']): JudgedSet {
   const corpus = new Corpus({ ...options, documents: Math.max(...options.documents) });
-  const documents = Array.from({ length: corpus.documents }, (_, i) => corpus.document(i));
+  const documents = Array.from({ length: corpus.documents }, (_, i) => {
+    const { path, text } = corpus.document(i);
+    return { id: path, text };
+  });
   const questions = Array.from({ length: options.questions }, (_, i) => {
     const topic = `topic-${corpus.topicOfQuestion(i)}/`;
-    const relevant = documents.filter(({ path }) => path.startsWith(topic));
-    return { text: corpus.question(i), grades: new Map(relevant.map(({ path }) => [path, 1])) };
+    const relevant = documents.filter(({ id }) => id.startsWith(topic));
+    return { id: String(i), text: corpus.question(i), grades: new Map(relevant.map(({ id }) => [id, 1])) };
   });
   return { name: 'generated', documents, questions: questions.filter(({ grades }) => grades.size > 0) };
-}
-
-/** A set in BEIR layout: corpus.jsonl, queries.jsonl, qrels/test.tsv. Of many questions, evenly spaced ones are asked. */
-async function readSet(folder: string, questionsMax: number): Promise<Judged> {
-  const lines = async (file: string) => (await readFile(join(folder, file), 'utf8')).trimEnd().split('\n');
-  const records = async (file: string) =>
-    (await lines(file)).map((line) => JSON.parse(line) as { _id: string; title?: string; text: string });
-  const grades = new Map<string, Map<string, number>>();
-  for (const judgement of (await lines('qrels/test.tsv')).slice(1)) {
-    const [question = '', document = '', grade] = judgement.split('\t');
-    if (Number(grade) <= 0) continue;
-    grades.set(question, (grades.get(question) ?? new Map()).set(document, Number(grade)));
-  }
-  const questions = (await records('queries.jsonl')).flatMap(({ _id, text }) => {
-    const known = grades.get(_id);
-    return known === undefined ? [] : [{ text, grades: known }];
-  });
-  const every = Math.max(1, questions.length / questionsMax);
-  return {
-    name: basename(folder),
-    documents: (await records('corpus.jsonl')).map(({ _id, title, text }) => ({
-      path: _id,
-      text: title === undefined || title === '' ? text : `${title}\n${text}`,
-    })),
-    questions: questions.filter((_, i) => Math.floor(i / every) !== Math.floor((i - 1) / every)),
-  };
 }
 
 function findingsOf(rows: readonly Measured[], { options }: BenchContext): Findings {

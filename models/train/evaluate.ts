@@ -11,13 +11,15 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import stemmers from 'snowball-stemmers';
 import { projectRoot } from '../../src/base/root.ts';
+import { evenlySpaced, type JudgedSet, readJudgedSet } from '../../src/eval/judged-set.ts';
+import { ndcg } from '../../src/eval/measures.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import { FeatureReranker } from '../../src/models/feature-reranker.ts';
 import type { Embedder, InputType, Reranker } from '../../src/models/model.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { eachWord, normaliseWord } from '../../src/text/wordpiece.ts';
+import { best } from './best.ts';
 import { Bm25 } from './bm25.ts';
-import { best, type JudgedSet, ndcg, readJudgedSet } from './judged-set.ts';
 
 const allSets = [
   'cranfield',
@@ -70,7 +72,7 @@ async function rerank(
   const rows = best(fused, rerankDepth);
   const { scores } = await reranker.score(
     query,
-    rows.map((row) => set.documents[row]!),
+    rows.map((row) => set.documents[row]!.text),
   );
   const odds = standardised(scores.map((score) => Math.log((score + 1e-6) / (1 - score + 1e-6))));
   const first = standardised(Float32Array.from(rows, (row) => fused[row]!));
@@ -100,12 +102,19 @@ async function vectorsOf(texts: readonly string[], type: InputType, models: Mode
 
 async function measure(set: JudgedSet, models: Models): Promise<Results> {
   const { reranker, dimensions: width } = models;
-  const bm25 = new Bm25(set.documents.map(stemsOf), { k1: 0.9, b: 0.4 });
-  const documents = await vectorsOf(set.documents, 'document', models);
-  const asked = set.queries.map(({ text }) => text);
+  const texts = set.documents.map(({ text }) => text);
+  const gainOf = (rows: readonly number[], grades: ReadonlyMap<string, number>) =>
+    ndcg(
+      rows.map((row) => set.documents[row]!.id),
+      grades,
+      depth,
+    );
+  const bm25 = new Bm25(texts.map(stemsOf), { k1: 0.9, b: 0.4 });
+  const documents = await vectorsOf(texts, 'document', models);
+  const asked = set.questions.map(({ text }) => text);
   const queries = await vectorsOf(asked, 'query', models);
   const sums: Results = { bm25: 0, dense: 0, fused: 0, reranked: 0 };
-  for (const [index, { text, grades }] of set.queries.entries()) {
+  for (const [index, { text, grades }] of set.questions.entries()) {
     const lexical = bm25.scores(stemsOf(text));
     const query = queries.subarray(index * width, (index + 1) * width);
     const cosines = lexical.map((_, row) => {
@@ -115,22 +124,13 @@ async function measure(set: JudgedSet, models: Models): Promise<Results> {
     });
     const top = lexical.reduce((most, score) => Math.max(most, score), 1e-9);
     const fused = lexical.map((score, row) => score / top + 0.8 * cosines[row]!);
-    sums.bm25 += ndcg(best(lexical, depth), grades, depth);
-    sums.dense += ndcg(best(cosines, depth), grades, depth);
-    sums.fused += ndcg(best(fused, depth), grades, depth);
-    sums.reranked += ndcg(await rerank(text, set, fused, reranker), grades, depth);
+    sums.bm25 += gainOf(best(lexical, depth), grades);
+    sums.dense += gainOf(best(cosines, depth), grades);
+    sums.fused += gainOf(best(fused, depth), grades);
+    sums.reranked += gainOf(await rerank(text, set, fused, reranker), grades);
   }
-  for (const method of methods) sums[method] /= set.queries.length;
+  for (const method of methods) sums[method] /= set.questions.length;
   return sums;
-}
-
-/** The set with at most `count` of its queries, evenly spaced. */
-function thinned(set: JudgedSet, count: number): JudgedSet {
-  const every = Math.max(1, set.queries.length / count);
-  return {
-    ...set,
-    queries: set.queries.filter((_, index) => Math.floor(index / every) !== Math.floor((index - 1) / every)),
-  };
 }
 
 function row(name: string, values: Results): string {
@@ -158,7 +158,8 @@ async function main(): Promise<void> {
   const mean: Results = { bm25: 0, dense: 0, fused: 0, reranked: 0 };
   const names = values.sets.split(',');
   for (const [index, name] of names.entries()) {
-    const set = thinned(await readJudgedSet(join(folder, name)), Number(values.queries));
+    const whole = await readJudgedSet(join(folder, name));
+    const set = { ...whole, questions: evenlySpaced(whole.questions, Number(values.queries)) };
     const result = await measure(set, models);
     console.log(row(name, result));
     if (index >= meanSets) continue;

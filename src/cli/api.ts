@@ -44,6 +44,11 @@ export class Api {
     this.#key = options.key;
   }
 
+  /** The same server with the same key, for what has to be done in spite of Ctrl-C. */
+  uninterrupted(): Api {
+    return new Api({ url: this.url, key: this.#key, signal: new AbortController().signal });
+  }
+
   /**
    * One JSON operation, for example `collections/get-collection-list`. Waits and tries again when the server is busy.
    * Throws ReplyFailure, or AppError `unavailable` when nobody answers.

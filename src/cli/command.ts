@@ -37,6 +37,8 @@ export interface CommandSpec {
   readonly summary: string;
   readonly options?: readonly OptionSpec[];
   readonly examples: readonly string[];
+  /** What Ctrl-C leaves behind. */
+  readonly interrupted?: string;
   /** Resolves with the exit code. `words` are the arguments after the command's name. */
   run(context: CommandContext, words: readonly string[], options: CommandOptions): Promise<number>;
 }

@@ -69,6 +69,7 @@ export const ingestCommand: CommandSpec = {
     'quarry ingest report.pdf notes/ --collection research --shards 8',
     'quarry ingest handbook --prefix handbook/ --metadata \'{"team": "support"}\'',
   ],
+  interrupted: 'what was uploaded stays, and the same command goes on from there',
   run: ingest,
 };
 

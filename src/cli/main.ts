@@ -42,16 +42,16 @@ function abortOnInterrupt(): AbortSignal {
 async function start(): Promise<number> {
   const terminal = processTerminal();
   let signal: AbortSignal | null = null;
+  let invocation: Invocation | null = null;
   try {
-    const invocation = await parseCommandLine(process.argv.slice(2), (text) => process.stdout.write(text));
+    invocation = await parseCommandLine(process.argv.slice(2), (text) => process.stdout.write(text));
     if (invocation === null) return exitCodes.done;
     signal = invocation.spec.usage === 'serve' ? new AbortController().signal : abortOnInterrupt();
     return await run(invocation, terminal, signal);
   } catch (error) {
     if (signal?.aborted === true) {
-      terminal.note(
-        'quarry: interrupted; what was uploaded stays, and the same command goes on from there\n',
-      );
+      const left = invocation?.spec.interrupted;
+      terminal.note(`quarry: interrupted${left === undefined ? '' : `; ${left}`}\n`);
       return exitCodes.interrupted;
     }
     const outcome = outcomeOf(error);

@@ -5,6 +5,7 @@ import { allowedValues } from '../config/value.ts';
 import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
 import { documentCommands } from './documents.ts';
+import { evalCommand } from './eval.ts';
 import { exitCodeMeanings } from './exit-codes.ts';
 import { ingestCommand } from './ingest.ts';
 import { keyCommands } from './keys.ts';
@@ -23,6 +24,7 @@ const commands: readonly CommandSpec[] = [
   serveCommand,
   ingestCommand,
   searchCommand,
+  evalCommand,
   statusCommand,
   ...collectionCommands,
   ...documentCommands,

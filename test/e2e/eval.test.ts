@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { quarry } from '../cli/quarry.ts';
+import { operatorKey, TestServer } from './server.ts';
+
+/** The measuring command as a person uses it, against a server. */
+
+t.setTimeout(120_000);
+const server = await TestServer.start(t);
+const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+const run = (...words: string[]) => quarry(words, { variables });
+
+const subjects = ['glaciers', 'violins', 'volcanoes', 'beehives', 'lighthouses', 'sundials'];
+const lines = (values: readonly object[]) => `${values.map((value) => JSON.stringify(value)).join('\n')}\n`;
+const set = {
+  'corpus.jsonl': lines(
+    subjects.map((subject, i) => ({
+      _id: `folder/${i}`,
+      title: subject,
+      text: `All that is known about ${subject}.`,
+    })),
+  ),
+  'queries.jsonl': lines(subjects.map((subject, i) => ({ _id: `q${i}`, text: `what about ${subject}?` }))),
+  qrels: {
+    'test.tsv': `query-id\tcorpus-id\tscore\n${subjects.map((_, i) => `q${i}\tfolder/${i}\t1\n`).join('')}`,
+    // Every question is answered by what stands after its own document: the right answer comes second at best.
+    'wrong.tsv': subjects.map((_, i) => `q${i}\tfolder/${(i + 1) % subjects.length}\t1\n`).join(''),
+  },
+};
+
+interface Output {
+  sets: {
+    name: string;
+    documents: number;
+    questions: number;
+    ways: {
+      name: string;
+      ndcg_at_10: { mean: number; margin: number | null };
+      recall_at_100: { mean: number };
+    }[];
+  }[];
+}
+
+await t.test('right answers count as right, and the collection is gone afterwards', async (t) => {
+  const folder = t.testdir({ subjects: set });
+  const ended = await run('eval', join(folder, 'subjects'), '--json');
+  t.equal(ended.code, 0, ended.err);
+  const [found] = (JSON.parse(ended.out) as Output).sets;
+  t.match(found, { name: 'subjects', documents: 6, questions: 6 });
+  t.match(found?.ways, [
+    { name: 'no reranker', ndcg_at_10: { mean: 1, margin: 0 }, recall_at_100: { mean: 1 } },
+  ]);
+  t.match(ended.err, /subjects: 6 documents added/);
+  t.equal((await run('collections', 'list', '--json')).out.includes('eval'), false);
+});
+
+await t.test(
+  'wrong judgments count as wrong; ways stand beside each other, sets under each other',
+  async (t) => {
+    const folder = t.testdir({ one: set, two: structuredClone(set) });
+    const ended = await run('eval', folder, '--split', 'wrong', '--compare', '--queries', '3');
+    t.equal(ended.code, 0, ended.err);
+    t.match(ended.out, /Set +Documents +Questions +Asked with +nDCG@10 +MRR@10 +Recall@100 +nDCG gained/);
+    for (const way of ['no reranker', 'zerank-2', 'no reranker, latency high', 'zerank-2, latency high']) {
+      t.equal(
+        ended.out.split('\n').filter((line) => line.includes(` ${way} `)).length,
+        3,
+        `${way}: two sets, mean`,
+      );
+    }
+    const json = await run('eval', join(folder, 'one'), '--split', 'wrong', '--json');
+    const mean = (JSON.parse(json.out) as Output).sets[0]?.ways[0]?.ndcg_at_10.mean ?? 1;
+    t.ok(mean < 0.7, `${mean}: the right answer never comes first`);
+  },
+);
+
+await t.test('a named collection stays and is asked as it is', async (t) => {
+  const folder = t.testdir(set);
+  const first = await run('eval', folder, '--collection', 'kept');
+  t.equal(first.code, 0, first.err);
+  const again = await run('eval', folder, '--collection', 'kept', '--reranker', 'zerank-1-small', '--json');
+  t.equal(again.code, 0, again.err);
+  t.notMatch(again.err, /added/);
+  t.match((await run('collections', 'list')).out, /kept/);
+});
+
+await t.test('wrong usage is said before anything is done', async (t) => {
+  const folder = t.testdir({ one: set, two: structuredClone(set) });
+  const cases: readonly [readonly string[], RegExp][] = [
+    [['eval', join(folder, 'gone')], /cannot be read: ENOENT/],
+    [['eval', folder, '-c', 'x'], /--collection goes with one set, and .* has 2/],
+    [['eval', folder, '--queries', '0'], /--queries is "0"/],
+    [['eval', folder, '--split', 'dev'], /dev\.tsv cannot be read/],
+  ];
+  for (const [words, message] of cases) {
+    const ended = await run(...words);
+    t.equal(ended.code, 2, words.join(' '));
+    t.match(ended.err, message);
+  }
+  const refused = await run('eval', join(folder, 'one'), '--reranker', 'none-such');
+  t.equal(refused.code, 1);
+  t.match(refused.err, /none-such/);
+  t.notMatch((await run('collections', 'list')).out, /eval/, 'nothing is left behind');
+});

@@ -1,0 +1,65 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { evenlySpaced, judgedFolders, readJudgedSet } from '../../src/eval/judged-set.ts';
+
+const corpus = ['{"_id":"d1","title":"Wings","text":"lift"}', '{"_id":"d2","text":"drag"}'];
+const queries = ['{"_id":"q1","text":"what lifts?"}', '{"_id":"q2","text":"nobody judged it"}'];
+const judgments = ['query-id\tcorpus-id\tscore', 'q1\td1\t2', 'q1\td2\t0', 'q1\tgone\t1'];
+
+function folderOf(t: Test, files: Record<string, readonly string[] | null> = {}): string {
+  const folder = t.testdir();
+  mkdirSync(join(folder, 'qrels'));
+  const all = { 'corpus.jsonl': corpus, 'queries.jsonl': queries, 'qrels/test.tsv': judgments, ...files };
+  for (const [name, lines] of Object.entries(all)) {
+    if (lines !== null) writeFileSync(join(folder, name), `${lines.join('\n')}\n`);
+  }
+  return folder;
+}
+
+t.test('a set is read as it is judged', async (t) => {
+  const folder = folderOf(t);
+  t.same(await judgedFolders(folder), [folder]);
+  const set = await readJudgedSet(folder);
+  t.same(set.documents, [
+    { id: 'd1', text: 'Wings\nlift' },
+    { id: 'd2', text: 'drag' },
+  ]);
+  t.same(set.questions, [{ id: 'q1', text: 'what lifts?', grades: new Map([['d1', 2]]) }]);
+  const windows = folderOf(t, { 'qrels/test.tsv': judgments.map((line) => `${line}\r`) });
+  t.same((await readJudgedSet(windows)).questions, set.questions, 'lines may end as Windows ends them');
+});
+
+t.test('a folder of sets is all of them', async (t) => {
+  const folder = t.testdir({ b: { 'corpus.jsonl': '' }, a: { 'corpus.jsonl': '' }, c: {} });
+  t.same(await judgedFolders(folder), [join(folder, 'a'), join(folder, 'b')]);
+});
+
+t.test('what is wrong is named with its file and line', async (t) => {
+  const wrong: readonly [Record<string, readonly string[] | null>, RegExp][] = [
+    [{ 'queries.jsonl': null }, /queries\.jsonl cannot be read: ENOENT/],
+    [{ 'corpus.jsonl': [corpus[0]!, 'oops'] }, /corpus\.jsonl, line 2: not JSON/],
+    [{ 'corpus.jsonl': [corpus[0]!, corpus[0]!] }, /corpus\.jsonl, line 2: the _id "d1" is there twice/],
+    [{ 'corpus.jsonl': ['{"_id":1,"text":""}'] }, /line 1: "_id" must be a string/],
+    [{ 'corpus.jsonl': ['{"_id":"d1"}'] }, /line 1: "text" must be a string/],
+    [{ 'corpus.jsonl': ['null'] }, /line 1: "_id" must be a string/],
+    [
+      { 'qrels/test.tsv': [...judgments, 'q1 d1 1'] },
+      /test\.tsv, line 5: a line is question, document and grade/,
+    ],
+    [{ 'qrels/test.tsv': [judgments[0]!, 'q9\td1\t1'] }, /judges no question of queries\.jsonl/],
+  ];
+  for (const [files, message] of wrong) {
+    await t.rejects(readJudgedSet(folderOf(t, files)), { code: 'bad_request', message });
+  }
+  await t.rejects(readJudgedSet(folderOf(t), 'dev'), /qrels.dev\.tsv cannot be read/);
+  await t.rejects(judgedFolders(t.testdir({ empty: {} })), /BEIR layout/);
+  await t.rejects(judgedFolders(join(t.testdir(), 'gone')), /cannot be read: ENOENT/);
+});
+
+t.test('fewer questions are spread over all of them', async (t) => {
+  const all = Array.from({ length: 100 }, (_, i) => i);
+  t.same(evenlySpaced(all, 4), [0, 25, 50, 75]);
+  t.same(evenlySpaced(all, 1_000), all);
+  t.equal(evenlySpaced(all, 7).length, 7);
+});
