@@ -1,6 +1,7 @@
 // One shard: the rows of its documents with their vectors, terms and attributes.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -99,6 +100,17 @@ class Shard {
     const uint64_t word = live_[row >> 6].load(std::memory_order_acquire);
     if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return (word >> (row & 63) & 1) != 0;
     return SlotVisible(facts_[row].slot, epoch);
+  }
+  // The rows [64 * word, 64 * word + 64) of which RowVisible is true, the first in the lowest bit.
+  uint64_t VisibleRows(uint32_t word, uint64_t epoch) const {
+    const uint64_t live = live_[word].load(std::memory_order_acquire);
+    if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return live;
+    uint64_t visible = 0;
+    const uint32_t start = word * 64;
+    for (uint32_t row = start, end = std::min(Rows(), start + 64); row < end; row++) {
+      visible |= uint64_t{RowVisible(row, epoch)} << (row - start);
+    }
+    return visible;
   }
 
   // How a document relates to a staged one of the same version: it replaces it, or it is older and leaves it alone.

@@ -30,6 +30,11 @@ class ShardView {
   uint64_t Candidates() const { return filtered() ? matching_->count : shard_.Rows(); }
 
   bool Visible(uint32_t row) const { return shard_.RowVisible(row, epoch_); }
+  // The visible rows [64 * word, 64 * word + 64) that match, the first in the lowest bit.
+  uint64_t Rows(uint32_t word) const {
+    const uint64_t visible = shard_.VisibleRows(word, epoch_);
+    return filtered() ? visible & Matching().Word(word) : visible;
+  }
   Scored Identify(uint32_t row, float score) const { return quarry::Identify(shard_, number_, row, score); }
 
  private:

@@ -1,13 +1,15 @@
 #include "engine/vector_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace quarry {
 namespace {
 
-constexpr size_t kScanStep = 1024;  // scanned rows between two looks at the clock
+constexpr size_t kScanStep = 1024;  // scanned rows, at least, between two looks at the clock
 // A graph search that has computed so many distances per kept row will not be cheaper than the scan any more.
 constexpr uint64_t kDistancesPerEffortMax = 64;
 
@@ -79,7 +81,7 @@ class VectorSearch {
     near_->rows.push_back({shard_.codes().codec().Similarity(near.score), near.row, view_.number()});
   }
 
-  // Calls visit(rows) for all rows that may be in the answer, kScanStep at a time.
+  // Calls visit(rows) for all rows that may be in the answer, about kScanStep at a time.
   template <class Visit>
   Status ForEachStep(const Visit& visit) {
     near_->effort = 0;
@@ -87,35 +89,40 @@ class VectorSearch {
     auto& rows = scratch_.unseen;
     rows.clear();
     Status stopped;
-    const auto add = [&](size_t row) {
-      rows.push_back(static_cast<uint32_t>(row));
-      if (rows.size() < kScanStep) return true;
+    for (uint32_t word = 0, end = (shard_.Rows() + 63) / 64; word < end; word++) {
+      for (uint64_t bits = view_.Rows(word); bits != 0; bits &= bits - 1) {
+        rows.push_back(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+      }
+      if (rows.size() < kScanStep) continue;
       visit(rows);
       rows.clear();
-      stopped = request_.patience.Check();
-      return stopped.ok();
-    };
-    if (view_.filtered()) {
-      view_.Matching().ForEach([&](size_t row) { return !view_.Visible(static_cast<uint32_t>(row)) || add(row); });
-    } else {
-      for (uint32_t row = 0, end = shard_.Rows(); row < end; row++) {
-        if (view_.Visible(row) && !add(row)) break;
-      }
+      if (stopped = request_.patience.Check(); !stopped.ok()) return stopped;
     }
     visit(rows);
     return stopped;
   }
 
   Status ScanCodes() {
-    GraphPool& pool = scratch_.pool;
-    pool.Reset(proposed_);
+    // The nearest so far and some that came since; now and then the farthest of them go.
+    auto& kept = scratch_.results;
+    kept.clear();
+    int32_t bound = std::numeric_limits<int32_t>::min();  // of what came, only what is nearer can be proposed
+    const auto cut = [&] {
+      if (kept.size() < proposed_) return;
+      const auto last = kept.begin() + proposed_ - 1;
+      std::nth_element(kept.begin(), last, kept.end(), [](Near left, Near right) { return left.score > right.score; });
+      bound = last->score;
+      kept.resize(proposed_);
+    };
     Status status = ForEachStep([&](const std::vector<uint32_t>& rows) {
       shard_.codes().Compare(query_.coded().view(), rows, [&](Near near) {
-        if (pool.Wants(near.score)) pool.Add(near, true);
+        if (near.score <= bound) return;
+        kept.push_back(near);
+        if (kept.size() >= 2 * size_t{proposed_}) cut();
       });
     });
-    pool.CopyAccepted(&scratch_.results);
-    for (const Near& near : scratch_.results) Propose(near);
+    cut();
+    for (const Near& near : kept) Propose(near);
     return status;
   }
 
