@@ -14,7 +14,7 @@ export interface Exchange {
   readonly path: string;
   /** As sent, without the question mark; empty when there is none. */
   readonly query: string;
-  /** Address of the other end of the socket. */
+  /** Address of the other end of the socket; may be empty when the client is gone. */
   readonly clientAddress: string;
   /** A header by its lower-case name. Several of one name are joined with ", "; else the first counts. */
   header(name: string): string | undefined;

@@ -17,7 +17,7 @@ import { fileReply, imageReply } from './file-reply.ts';
 import { parseJson } from './json-body.ts';
 import { baseUrlOf, isLocal, type OriginSettings } from './origin.ts';
 import { Pages, type Readiness } from './pages.ts';
-import { BodyBudget, boundedBody, checkDeclaredBody, WholeBody } from './read-body.ts';
+import { BodyBudget, BoundedBody, checkDeclaredBody, WholeBody } from './read-body.ts';
 import { clientGoneStatus, failureReply, jsonReply, refusalReply } from './replies.ts';
 import { type Match, Router } from './router.ts';
 import {
@@ -317,7 +317,7 @@ export class Door {
       idleMsMax: settings.bodyIdleMsMax,
       msMax: settings.requestMsMax,
     };
-    const given = parseJson(await body.read(boundedBody(exchange, bounds, clock)));
+    const given = parseJson(await body.read(new BoundedBody(exchange, bounds, clock)));
     const validate = this.#requests.get(route);
     assert(validate, 'every JSON route has its compiled schema');
     return validate(withQueryFields(given, route.queryFields, exchange));
@@ -349,7 +349,7 @@ export class Door {
       idleMsMax: settings.bodyIdleMsMax,
       msMax: limits.uploadMsMax,
     };
-    yield* boundedBody(exchange, bounds, clock);
+    yield* new BoundedBody(exchange, bounds, clock).chunks();
     deadline.start(settings.requestMsMax);
   }
 

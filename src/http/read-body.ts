@@ -25,27 +25,41 @@ export function checkDeclaredBody(exchange: Exchange, bytesMax: number): void {
   }
 }
 
-/**
- * The body as it arrives, inside its bounds. Errors: `too_large` as soon as one byte too many came, `request_timeout`
- * when it comes too slowly, ClientGone.
- */
-export async function* boundedBody(
-  exchange: Exchange,
-  bounds: BodyBounds,
-  clock: Clock,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  checkDeclaredBody(exchange, bounds.bytesMax);
-  const endsAt = clock.monotonic() + bounds.msMax;
-  let bytes = 0;
-  for (;;) {
-    const chunk = await exchange.body.take(bounds.idleMsMax);
-    if (chunk === null) return;
-    bytes += chunk.byteLength;
-    if (bytes > bounds.bytesMax) throw tooLarge(bounds.bytesMax);
-    if (clock.monotonic() > endsAt) {
-      throw new AppError('request_timeout', `The request body did not arrive within ${bounds.msMax} ms.`);
+/** Takes a body as it arrives, inside its bounds. */
+export class BoundedBody {
+  readonly #exchange: Exchange;
+  readonly #bounds: BodyBounds;
+  readonly #clock: Clock;
+  readonly #endsAt: number;
+  #bytes = 0;
+
+  /** Errors: as `checkDeclaredBody`. */
+  constructor(exchange: Exchange, bounds: BodyBounds, clock: Clock) {
+    checkDeclaredBody(exchange, bounds.bytesMax);
+    this.#exchange = exchange;
+    this.#bounds = bounds;
+    this.#clock = clock;
+    this.#endsAt = clock.monotonic() + bounds.msMax;
+  }
+
+  /**
+   * The next bytes, null at the end. Errors: `too_large` as soon as one byte too many came, `request_timeout` when it
+   * comes too slowly, ClientGone.
+   */
+  async take(): Promise<Uint8Array | null> {
+    const { bytesMax, idleMsMax, msMax } = this.#bounds;
+    const chunk = await this.#exchange.body.take(idleMsMax);
+    if (chunk === null) return null;
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > bytesMax) throw tooLarge(bytesMax);
+    if (this.#clock.monotonic() > this.#endsAt) {
+      throw new AppError('request_timeout', `The request body did not arrive within ${msMax} ms.`);
     }
-    yield chunk;
+    return chunk;
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let chunk = await this.take(); chunk !== null; chunk = await this.take()) yield chunk;
   }
 }
 
@@ -89,9 +103,9 @@ export class WholeBody {
     this.#budget = budget;
   }
 
-  async read(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  async read(body: BoundedBody): Promise<Buffer> {
     const parts: Uint8Array[] = [];
-    for await (const chunk of chunks) {
+    for (let chunk = await body.take(); chunk !== null; chunk = await body.take()) {
       this.#budget.take(chunk.byteLength);
       this.#bytes += chunk.byteLength;
       parts.push(chunk);

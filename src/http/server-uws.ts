@@ -123,7 +123,6 @@ class UwsExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly clientAddress: string;
   readonly body: BodyQueue;
   readonly #headers = new Map<string, string>();
   readonly #bounds: ServerBounds;
@@ -140,7 +139,6 @@ class UwsExchange implements Exchange {
     this.method = request.getCaseSensitiveMethod();
     this.path = request.getUrl();
     this.query = request.getQuery() ?? '';
-    this.clientAddress = Buffer.from(response.getRemoteAddressAsText()).toString();
     request.forEach((name, value) => {
       this.#addHeader(name, value);
     });
@@ -154,6 +152,10 @@ class UwsExchange implements Exchange {
       this.body.push(Buffer.from(new Uint8Array(chunk)));
       if (isLast) this.body.finish();
     });
+  }
+
+  get clientAddress(): string {
+    return this.#response ? Buffer.from(this.#response.getRemoteAddressAsText()).toString() : '';
   }
 
   header(name: string): string | undefined {
