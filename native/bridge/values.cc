@@ -53,6 +53,8 @@ struct PackedReply {
   uint32_t rows;
   uint32_t shards;
   uint32_t calibrated;
+  float similarityElsewhere;
+  float lexicalElsewhere;
   uint32_t unused;
 };
 struct PackedShard {
@@ -62,7 +64,7 @@ struct PackedShard {
   uint32_t candidates;
   float ms;
 };
-static_assert(sizeof(PackedReply) == 16 && sizeof(PackedShard) == 20);
+static_assert(sizeof(PackedReply) == 24 && sizeof(PackedShard) == 20);
 
 }  // namespace
 
@@ -173,7 +175,8 @@ Napi::Value FromHits(Napi::Env env, const SearchHits& hits) {
   Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, rowsEnd + hits.shards.size() * sizeof(PackedShard));
   auto* const start = static_cast<uint8_t*>(buffer.Data());
   const PackedReply head{static_cast<uint32_t>(count), static_cast<uint32_t>(hits.shards.size()),
-                         hits.calibrated ? 1U : 0U, 0};
+                         hits.calibrated ? 1U : 0U,    hits.similarityElsewhere,
+                         hits.lexicalElsewhere,        0};
   std::memcpy(start, &head, sizeof head);
   uint8_t* to = start + sizeof head;
   // Widest elements first, so that every column is aligned.

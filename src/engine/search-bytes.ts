@@ -27,6 +27,11 @@ export interface IndexHits {
   /** BM25 for every row; 0 when no term matches. */
   readonly lexical: Float32Array;
   readonly shards: ShardReport[];
+  /**
+   * What no other row of the collection exceeds, as far as the search can see; when there is no other row, the
+   * similarity is below every cosine.
+   */
+  readonly elsewhere: { readonly lexical: number; readonly similarity: number };
 }
 
 export interface PackedQuery {
@@ -83,7 +88,7 @@ export function packQuery(query: PackedQuery): Uint8Array {
   return request.write(query);
 }
 
-const replyHeadBytes = 16;
+const replyHeadBytes = 24;
 const shardBytes = 20;
 
 /** A view of the reply: the columns are where the native library wrote them. */
@@ -94,12 +99,15 @@ export class SearchReply implements IndexHits {
   readonly similarity: Float32Array;
   readonly lexical: Float32Array;
   readonly shard: Uint16Array;
+  readonly elsewhere: IndexHits['elsewhere'];
   readonly #buffer: ArrayBuffer;
 
   constructor(buffer: ArrayBuffer) {
     const count = new Uint32Array(buffer, 0, 1)[0]!;
     let at = replyHeadBytes;
+    const [similarity, lexical] = new Float32Array(buffer, 12, 2) as unknown as [number, number];
     this.#buffer = buffer;
+    this.elsewhere = { lexical, similarity };
     this.count = count;
     this.version = new Float64Array(buffer, at, count);
     at += 8 * count;

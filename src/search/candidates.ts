@@ -1,7 +1,7 @@
 import type { CollectionIndex, FilterNode, IndexHits } from '../engine/collection-index.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
-import { fuse } from './fuse.ts';
+import { fuse, fusedScore, largest } from './fuse.ts';
 
 /** A coarse chunk that may answer the query, with what each side of the search thinks of it. */
 export interface Candidate {
@@ -50,12 +50,24 @@ export class CandidateList {
   best(count = this.length): Candidate[] {
     if (count <= 0 || this.length === 0) return [];
     const fused = this.#fused;
-    const least =
-      count >= this.length ? Number.NEGATIVE_INFINITY : fused.slice().sort()[this.length - count]!;
+    const least = count >= this.length ? Number.NEGATIVE_INFINITY : nthLargest(fused, count);
     const candidates: Candidate[] = [];
     for (let i = 0; i < this.length; i += 1) if (fused[i]! >= least) candidates.push(this.#candidate(i));
     candidates.sort((a, b) => b.fused - a.fused || a.version - b.version || a.row - b.row);
     return candidates.length > count ? candidates.slice(0, count) : candidates;
+  }
+
+  /**
+   * Whether `best(count)` would be the same if every row of the collection was a candidate. Scores of rows that are
+   * none lie below those of the candidates on both sides, so fused they reach a known score at most (the threshold
+   * algorithm of Fagin, Lotem and Naor, 2001).
+   */
+  holdsBest(count: number): boolean {
+    const { lexical, similarity } = this.#hits.elsewhere;
+    if (similarity < -1) return true;
+    if (count > this.length) return false;
+    const most = Math.fround(fusedScore(lexical, similarity, largest(this.#hits.lexical)));
+    return nthLargest(this.#fused, count) > most;
   }
 
   /** How many versions the candidates belong to. */
@@ -73,6 +85,23 @@ export class CandidateList {
       fused: this.#fused[i]!,
     };
   }
+}
+
+/** Up to so many are kept in order while the rest pass by; beyond, sorting all of them is faster. */
+const keptMax = 32;
+
+/** The `nth` largest of at least so many numbers, counted from 1. */
+function nthLargest(numbers: Float32Array, nth: number): number {
+  if (nth > keptMax) return numbers.slice().sort()[numbers.length - nth]!;
+  const largest = numbers.slice(0, nth).sort();
+  for (let i = nth; i < numbers.length; i += 1) {
+    const number = numbers[i]!;
+    if (number <= largest[0]!) continue;
+    let at = 1;
+    for (; at < nth && largest[at]! < number; at += 1) largest[at - 1] = largest[at]!;
+    largest[at - 1] = number;
+  }
+  return largest[0]!;
 }
 
 export async function findCandidates(

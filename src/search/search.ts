@@ -10,6 +10,7 @@ import { analyseQuery, matchedWords } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
 import { type Candidate, type CandidateList, findCandidates } from './candidates.ts';
 import { type Child, scoreChildren } from './children.ts';
+import { FirstLook } from './first-look.ts';
 import { blend } from './fuse.ts';
 import { pageOf, splitByPage } from './page-of.ts';
 import { type Passage, passageText, readPassages } from './passages.ts';
@@ -106,6 +107,9 @@ interface Ranked<T> {
 
 /** Rows that each side hands in at least, so that fusion has something to choose from. */
 const depthMin = 100;
+/** Rows that each side hands in to a first look, at least and for each result. */
+const firstDepthMin = 32;
+const firstDepthPerResult = 2;
 /** Rows that each side hands in at most, however few documents they belong to. */
 const depthMax = 16_384;
 /** The same for pages, whose passages have to be read to know them. */
@@ -121,6 +125,7 @@ const precisePerPassage = 3;
 /** A question -> ranked snippets, pages or documents: embed, search the shards, fuse, rerank, read, cut. */
 export class Search {
   readonly #options: SearchOptions;
+  readonly #firstLooks = new WeakMap<CollectionIndex, FirstLook>();
 
   constructor(options: SearchOptions) {
     this.#options = options;
@@ -129,8 +134,8 @@ export class Search {
   /** Passages of about 2,000 characters. */
   async snippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
-    const candidates = await this.#candidates(run, Math.max(depthMin, request.k));
     const pool = request.reranker === null ? request.k : Math.max(rerankDepth, request.k);
+    const candidates = await this.#candidatesFor(run, pool);
     const passages = this.#read(run, candidates.best(pool));
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const hits = ranked.slice(0, request.k).map((entry) => {
@@ -145,8 +150,8 @@ export class Search {
   /** Passages of about 200 characters: the precise children of the best coarse ones. */
   async preciseSnippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
-    const candidates = await this.#candidates(run, Math.max(depthMin, request.k));
     const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
+    const candidates = await this.#candidatesFor(run, Math.max(wanted, request.k));
     const passages = this.#read(run, candidates.best(wanted));
     let children = scoreChildren(passages, run, this.#options);
     if (children.length < request.k && candidates.length > wanted) {
@@ -245,14 +250,47 @@ export class Search {
     return { request, vector, analysed, times, models: { embedded: true, reranked: 0 } };
   }
 
-  async #candidates({ request, vector, analysed, times }: Run, depth: number): Promise<CandidateList> {
-    const { clock, indexOf } = this.#options;
+  async #candidates(run: Run, depth: number): Promise<CandidateList> {
+    const { request, vector, analysed, times } = run;
+    const { clock } = this.#options;
     const started = clock.monotonic();
     const { filter, wide, deadlineMs, signal } = request;
-    const index = indexOf(request.collection.collectionId);
-    const found = await findCandidates(index, { vector, analysed, filter, depth, wide, deadlineMs, signal });
+    const found = await findCandidates(this.#indexOf(run), {
+      vector,
+      analysed,
+      filter,
+      depth,
+      wide,
+      deadlineMs,
+      signal,
+    });
     times.search += clock.monotonic() - started;
     return found;
+  }
+
+  /** Candidates whose best `wanted` are those of the usual depth. */
+  async #candidatesFor(run: Run, wanted: number): Promise<CandidateList> {
+    const depth = Math.max(depthMin, run.request.k);
+    const firstDepth = Math.max(firstDepthMin, firstDepthPerResult * wanted);
+    if (run.request.wide || firstDepth >= depth) return this.#candidates(run, depth);
+    const look = this.#firstLookOf(this.#indexOf(run));
+    if (!look.isWorthwhile()) return this.#candidates(run, depth);
+    const found = await this.#candidates(run, firstDepth);
+    const sufficed = found.holdsBest(wanted);
+    look.learn(sufficed);
+    return sufficed ? found : this.#candidates(run, depth);
+  }
+
+  #firstLookOf(index: CollectionIndex): FirstLook {
+    const known = this.#firstLooks.get(index);
+    if (known !== undefined) return known;
+    const look = new FirstLook();
+    this.#firstLooks.set(index, look);
+    return look;
+  }
+
+  #indexOf({ request }: Run): CollectionIndex {
+    return this.#options.indexOf(request.collection.collectionId);
   }
 
   #read({ request, times }: Run, candidates: readonly Candidate[]): Passage[] {

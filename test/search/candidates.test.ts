@@ -15,6 +15,7 @@ function hits(count: number) {
     similarity: Float32Array.from(some(4), (value) => value / 3 - 0.2),
     lexical: Float32Array.from(some(3)),
     shards: [],
+    elsewhere: { lexical: 0, similarity: 0 },
   };
 }
 
@@ -34,4 +35,52 @@ t.test(`the best few are the first of all, in one fixed order (seed ${chance.see
     }
     t.equal(list.countVersions(), new Set(all.map(({ version }) => version)).size);
   }
+});
+
+/** What a search of this depth answers where the collection holds `all`. */
+function searched(all: ReturnType<typeof hits>, depth: number): ReturnType<typeof hits> {
+  const rows = [...all.version.keys()];
+  const best = (scores: Float32Array, among: readonly number[]) =>
+    [...among].sort((a, b) => scores[b]! - scores[a]! || a - b).slice(0, depth);
+  const near = best(all.similarity, rows);
+  const withWords = best(
+    all.lexical,
+    rows.filter((row) => all.lexical[row]! > 0),
+  );
+  const found = [...new Set([...near, ...withWords])];
+  const columnOf = <Column extends Float64Array | Float32Array | Uint32Array | Uint16Array>(column: Column) =>
+    column.filter((_, row) => found.includes(row)) as Column;
+  const { version, chunk, shard, similarity, lexical, shards } = all;
+  return {
+    count: found.length,
+    version: columnOf(version),
+    chunk: columnOf(chunk),
+    shard: columnOf(shard),
+    similarity: columnOf(similarity),
+    lexical: columnOf(lexical),
+    shards,
+    elsewhere: {
+      similarity: near.length < depth ? -2 : all.similarity[near.at(-1)!]!,
+      lexical: withWords.length < depth ? 0 : all.lexical[withWords.at(-1)!]!,
+    },
+  };
+}
+
+t.test('few candidates that say they hold the best hold the best of the whole collection', async (t) => {
+  let held = 0;
+  let rounds = 0;
+  for (let round = 0; round < 2_000; round += 1) {
+    const all = hits(1 + chance.below(80));
+    const spread = 1 + chance.below(40);
+    all.lexical = all.lexical.map((score) => (score > 0 ? score + chance.below(spread) : 0));
+    all.similarity = all.similarity.map((score) => score + chance.below(spread) / spread);
+    const k = 1 + chance.below(6);
+    const few = new CandidateList(searched(all, 1 + chance.below(30)));
+    rounds += 1;
+    if (!few.holdsBest(k)) continue;
+    held += 1;
+    const [found, wanted] = [few.best(k), new CandidateList(all).best(k)];
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) t.same(found, wanted);
+  }
+  t.ok(held > rounds / 10 && held < (rounds * 9) / 10, `${held} of ${rounds} say so`);
 });
