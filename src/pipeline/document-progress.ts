@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Collections } from '../store/collections.ts';
+import type { Collection, Collections } from '../store/collections.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { Counts } from '../store/counts.ts';
 import type { DocumentError, DocumentRecord, Documents } from '../store/documents.ts';
@@ -10,6 +10,7 @@ import type { Versions } from '../store/versions.ts';
 import type { DocumentEvent } from './document-event.ts';
 import { pathKey } from './document-writer.ts';
 import type { KeyedLock } from './keyed-lock.ts';
+import { shardOf } from './shard-of.ts';
 import type { Switchboard } from './switchboard.ts';
 
 /** The version is not wanted any more: its document was deleted, overwritten or updated, or its collection is gone. */
@@ -76,11 +77,17 @@ export class DocumentProgress {
 
   /** The record of a job's document. */
   current(job: Job): DocumentRecord {
-    // The documents of a deleted collection are swept later.
-    if (this.#options.collections.byId(job.collectionId) === undefined) throw new Abandoned();
+    this.#collection(job);
     const record = this.#options.documents.get(job.collectionId, job.path);
     if (record?.version !== job.version) throw new Abandoned();
     return record;
+  }
+
+  /** The documents of a deleted collection are swept later. */
+  #collection({ collectionId }: Job): Collection {
+    const collection = this.#options.collections.byId(collectionId);
+    if (collection === undefined) throw new Abandoned();
+    return collection;
   }
 
   /** Throws `AppError` while the result of a step could not be stored: so nobody does the work in vain, again and again. */
@@ -150,10 +157,9 @@ export class DocumentProgress {
    * `prepared` and now takes the place of the parsed pages; null when the chunk step did that.
    */
   indexed(job: Job, content: ChunkedContent | null): Promise<void> {
-    const { versions } = this.#options;
     return this.#advance(job, (record) => {
       const { version, documentId, live } = record;
-      const shard = versions.get(job.collectionId, version)!.shard;
+      const shard = shardOf(job.path, this.#collection(job).shards);
       return {
         record: {
           ...record,
@@ -214,7 +220,7 @@ export class DocumentProgress {
     const { chunks, layout, tokens, timeTakenMs, languages } = content;
     return [
       ...this.#options.contents.deleteParsed(job.documentId, layout.pageStarts.length),
-      ...this.#learnLanguages(job.collectionId, languages),
+      ...this.#learnLanguages(job, languages),
       ...this.#count(job, record, {
         event: 'indexed',
         contentTokens: tokens.content,
@@ -227,10 +233,10 @@ export class DocumentProgress {
   }
 
   /** Languages that queries of a collection have to consider from now on. */
-  #learnLanguages(collectionId: string, languages: readonly string[]): Operation[] {
+  #learnLanguages(job: Job, languages: readonly string[]): Operation[] {
     const { collections } = this.#options;
-    const collection = collections.byId(collectionId);
-    if (collection === undefined) throw new Abandoned();
+    const { collectionId } = job;
+    const collection = this.#collection(job);
     // Writes of other documents may be on their way: what they add must not be lost by this one. They may also
     // fail: only what is stored counts as known.
     const stored = new Set(collection.languages);

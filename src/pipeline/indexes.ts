@@ -12,6 +12,7 @@ import type { Contents, IndexBlock } from '../store/content.ts';
 import type { Sequence } from '../store/sequence.ts';
 import type { VersionReader } from '../store/version-reader.ts';
 import type { VersionRecord, Versions } from '../store/versions.ts';
+import { shardOf } from './shard-of.ts';
 
 export interface IndexesOptions {
   /** Folder that holds one folder of snapshots per collection. */
@@ -33,6 +34,12 @@ export interface Undo {
   readonly added: number | null;
   readonly removed: number | null;
 }
+
+/** What staging has to know of a version beside its rows. */
+export type StagedVersion = Pick<
+  VersionRecord,
+  'collectionId' | 'version' | 'documentId' | 'path' | 'metadata'
+>;
 
 interface Shelf {
   readonly index: CollectionIndex;
@@ -105,17 +112,15 @@ export class Indexes {
    * Puts the rows of a version into its shard, invisible until a change adds it. 503 while the shard is too busy.
    * `block`: its rows; null when the store has them.
    */
-  async stage(collectionId: string, version: number, block: IndexBlock | null): Promise<void> {
-    const record = present(
-      this.#options.versions.get(collectionId, version),
-      'a staged version has a record',
-    );
-    const rows = block ?? this.#options.contents.indexBlock(record.documentId);
-    await this.#stage(this.get(collectionId), record, present(rows, 'a staged version has an index block'));
+  async stage(staged: StagedVersion, block: IndexBlock | null): Promise<void> {
+    const rows = block ?? this.#options.contents.indexBlock(staged.documentId);
+    const index = this.get(staged.collectionId);
+    await this.#stage(index, staged, present(rows, 'a staged version has an index block'));
   }
 
-  discard(collectionId: string, shard: number, version: number): void {
-    this.#shelves.get(collectionId)?.index.discard(shard, version);
+  discard({ collectionId, path, version }: StagedVersion): void {
+    const index = this.#shelves.get(collectionId)?.index;
+    index?.discard(shardOf(path, index.opened.length), version);
   }
 
   /** Resolves when a change may be made. */
@@ -342,9 +347,10 @@ export class Indexes {
 
   async #stage(
     index: CollectionIndex,
-    { shard, version, metadata }: VersionRecord,
+    { path, version, metadata }: StagedVersion,
     { vectors, terms }: IndexBlock,
   ): Promise<void> {
+    const shard = shardOf(path, index.opened.length);
     try {
       await index.stage({ shard, version, vectors, terms, attributes: metadata });
     } catch (error) {
@@ -360,7 +366,7 @@ export class Indexes {
     for (let attempt = 1; attempt <= undoAttemptsMax && !this.#stop.signal.aborted; attempt += 1) {
       if (this.#shelves.get(collectionId) !== shelf) return false;
       try {
-        if (removed !== null) await this.stage(collectionId, removed, null);
+        if (removed !== null) await this.#restage(collectionId, removed);
         this.commit(collectionId, {
           sequence: this.#options.sequence.next(),
           shard,
@@ -375,6 +381,11 @@ export class Indexes {
       }
     }
     return false;
+  }
+
+  async #restage(collectionId: string, version: number): Promise<void> {
+    const record = this.#options.versions.get(collectionId, version);
+    await this.stage(present(record, 'a version that search answered from has a record'), null);
   }
 
   async #snapshotAll(changesMin: number): Promise<void> {

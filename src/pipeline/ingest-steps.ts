@@ -8,7 +8,6 @@ import type { DocumentKind, ParseOutcome, ParseTask } from '../parsing/parse-tas
 import type { Blobs } from '../store/blobs.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { DocumentRecord } from '../store/documents.ts';
-import type { Versions } from '../store/versions.ts';
 import type { ChunkBatches } from './chunk-batches.ts';
 import type { ChunkedContent, ParsedText } from './document-progress.ts';
 import type { Indexes } from './indexes.ts';
@@ -26,7 +25,6 @@ export interface IngestStepsOptions {
   /** Folder of the raw files. */
   readonly blobsFolder: string;
   readonly contents: Contents;
-  readonly versions: Versions;
   readonly indexes: Indexes;
   readonly parseLimits: Partial<ParseLimits>;
   /** Whether pages of such a document can be drawn. */
@@ -134,13 +132,11 @@ export class IngestSteps {
 
   /** Puts the rows of the document's version into its shard; nobody sees them yet. `block`: null when it is stored. */
   stage(record: DocumentRecord, block: IndexBlock | null): Promise<void> {
-    return this.#options.indexes.stage(record.collectionId, record.version, block);
+    return this.#options.indexes.stage(record, block);
   }
 
   unstage(record: DocumentRecord): void {
-    const version = this.#options.versions.get(record.collectionId, record.version);
-    if (version === undefined) return;
-    this.#options.indexes.discard(record.collectionId, version.shard, record.version);
+    this.#options.indexes.discard(record);
   }
 }
 

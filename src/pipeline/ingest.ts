@@ -40,6 +40,8 @@ export class Ingest {
   readonly #options: IngestOptions;
   readonly #lanes: { readonly parse: Lane; readonly index: Lane };
   readonly #running = new Map<number, { readonly job: Job; readonly controller: AbortController }>();
+  /** Versions that wait or are worked on, and are wanted. */
+  readonly #unsettled: Set<number>;
   readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
   readonly #ended = new Set<Promise<void>>();
   readonly #chunking = new ByteGate(limits.chunkingBytesMax);
@@ -48,12 +50,21 @@ export class Ingest {
   /** Reads the unfinished jobs; `start` begins to work on them. */
   static async open(options: IngestOptions): Promise<Ingest> {
     const parse = await JobQueue.open(options.store, (job) => job.step === 'parse');
-    const index = await JobQueue.open(options.store, (job) => job.step !== 'parse');
-    return new Ingest(options, { parse, index });
+    const unsettled = new Set<number>();
+    const index = await JobQueue.open(options.store, (job) => {
+      unsettled.add(job.version);
+      return job.step !== 'parse';
+    });
+    return new Ingest(options, { parse, index }, unsettled);
   }
 
-  private constructor(options: IngestOptions, queues: { parse: JobQueue; index: JobQueue }) {
+  private constructor(
+    options: IngestOptions,
+    queues: { parse: JobQueue; index: JobQueue },
+    unsettled: Set<number>,
+  ) {
     this.#options = options;
+    this.#unsettled = unsettled;
     const lane = (queue: JobQueue, runningMax: number): Lane => ({
       queue,
       runningMax,
@@ -85,6 +96,7 @@ export class Ingest {
   offer(job: Job): void {
     if (this.#closed) return;
     const lane = this.#laneOf(job);
+    this.#unsettled.add(job.version);
     lane.queue.offer(job);
     this.#pump(lane);
   }
@@ -103,8 +115,9 @@ export class Ingest {
   }
 
   /**
-   * Resolves when the version is indexed, has failed or is abandoned, or when `signal` aborts. Answers the last record of
-   * a version whose document was overwritten or deleted, otherwise null: then the store has it.
+   * Resolves when the version is indexed, has failed or is abandoned, at once where nothing is left to do for it, and
+   * when `signal` aborts. Answers the last record of a version whose document is overwritten or deleted while somebody
+   * waits, otherwise null: then the store has it.
    */
   settled(version: number, signal: AbortSignal): Promise<DocumentRecord | null> {
     return new Promise((resolve) => {
@@ -116,7 +129,7 @@ export class Ingest {
         resolve(abandoned);
       };
       const onAbort = () => done(null);
-      if (signal.aborted) return resolve(null);
+      if (signal.aborted || !this.#unsettled.has(version)) return resolve(null);
       signal.addEventListener('abort', onAbort);
       const waiters = this.#waiters.get(version) ?? new Set();
       this.#waiters.set(version, waiters.add(done));
@@ -296,6 +309,7 @@ export class Ingest {
   }
 
   #tell(version: number, abandoned: DocumentRecord | null): void {
+    this.#unsettled.delete(version);
     for (const resolve of this.#waiters.get(version) ?? []) resolve(abandoned);
   }
 }

@@ -95,7 +95,9 @@ export class DocumentServices {
   async addDocument(call: DocumentCall, request: AddDocumentRequest): Promise<Answer<AddDocumentResponse>> {
     const collection = this.#collection(call, request.collection_name);
     const added = await this.#add(collection, request);
-    const body = request.wait ? await this.#settled(call, collection, request.path, added) : success;
+    const body = request.wait
+      ? await this.#waiting(call, (signal) => this.#settled(collection, request.path, added, signal))
+      : success;
     return { status: added.created ? 201 : 200, body };
   }
 
@@ -103,8 +105,9 @@ export class DocumentServices {
   async addDocuments(call: DocumentCall, request: AddDocumentsRequest): Promise<AddDocumentsResponse> {
     checkBatchSize(request.documents.length);
     const collection = this.#collection(call, request.collection_name);
-    const results = await Promise.all(
-      request.documents.map((item) => this.#addOne(call, collection, item, request.wait ?? false)),
+    const wait = request.wait ?? false;
+    const results = await this.#waiting(call, (signal) =>
+      Promise.all(request.documents.map((item) => this.#addOne(collection, item, wait ? signal : null))),
     );
     return { results };
   }
@@ -118,10 +121,13 @@ export class DocumentServices {
     const { path, metadata, overwrite, wait } = parameters;
     const collection = this.#collection(call, parameters.collection_name);
     this.#check(collection, { path, metadata, overwrite });
+    this.#checkFree(collection, { path, overwrite });
     const file = await this.#receive(body);
     const received = { ...call, receivedAt: this.#options.clock.monotonic() }; // an upload may take its time
     const added = await this.#addFile(collection, file, { path, metadata, overwrite });
-    const answer = wait ? await this.#settled(received, collection, path, added) : success;
+    const answer = wait
+      ? await this.#waiting(received, (signal) => this.#settled(collection, path, added, signal))
+      : success;
     return { status: added.created ? 201 : 200, body: answer };
   }
 
@@ -231,10 +237,15 @@ export class DocumentServices {
 
   /** Everything that can be said before a byte of content is stored. */
   #check(collection: Collection, input: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>): void {
-    const { admission, documents, metadataBytesMax } = this.#options;
+    const { admission, metadataBytesMax } = this.#options;
     checkPath(input.path);
     checkMetadata(input.metadata, metadataBytesMax(collection.organizationId));
     admission.check();
+  }
+
+  /** The writer refuses a path that is taken; this says so before a file is stored for nothing. */
+  #checkFree(collection: Collection, input: Pick<NewDocument, 'path' | 'overwrite'>): void {
+    const { documents } = this.#options;
     if (!input.overwrite && documents.get(collection.collectionId, input.path) !== undefined) {
       throw new AppError(
         'conflict',
@@ -251,25 +262,26 @@ export class DocumentServices {
     const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
     this.#check(collection, common);
     if (content.type === 'auto') {
+      this.#checkFree(collection, common);
       const file = await this.#options.blobs.put(decodeFile(content.base64_data, this.#options.fileBytesMax));
       return this.#addFile(collection, file, common);
     }
     return this.#options.writer.add(collection, { ...common, ...textDocument(content) });
   }
 
+  /** `signal`: how long to wait until the document is indexed; null: not at all. */
   async #addOne(
-    call: DocumentCall,
     collection: Collection,
     item: unknown,
-    wait: boolean,
+    signal: AbortSignal | null,
   ): Promise<BatchDocumentResult> {
     const path = pathOf(item);
     try {
       const document = validateBatchDocument(item);
       const added = await this.#add(collection, document);
       const status = added.created ? 201 : 200;
-      if (!wait) return { path, status };
-      const { index_status } = await this.#settled(call, collection, document.path, added);
+      if (signal === null) return { path, status };
+      const { index_status } = await this.#settled(collection, document.path, added, signal);
       return { path, status, ...(index_status === undefined ? {} : { index_status }) };
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error;
@@ -314,33 +326,29 @@ export class DocumentServices {
     }
   }
 
+  /** Runs `work` with a signal that aborts `waitMsMax` after the request came: so long documents may be waited for. */
+  #waiting<T>(call: DocumentCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const msMax = msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, this.#options.clock);
+    return withTimeout({ signal: call.signal, msMax }, work);
+  }
+
   /**
-   * Waits until the version is indexed or has failed, at most until `waitMsMax` after the request came, and says how
-   * far it is. One that is overwritten or deleted meanwhile gets no further, so it is answered at once with the status
-   * it had reached.
+   * Waits until the version is indexed or has failed, at most until `signal` aborts, and says how far it is. One that is
+   * overwritten or deleted meanwhile gets no further, so it is answered at once with the status it had reached.
    */
   async #settled(
-    call: DocumentCall,
     collection: Collection,
     path: string,
     added: AddedDocument,
+    signal: AbortSignal,
   ): Promise<AddDocumentResponse> {
-    const { ingest, documents, collections, clock } = this.#options;
+    const { ingest, documents, collections } = this.#options;
     const { collectionId } = collection;
-    const msMax = msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, clock);
-    const own = () => {
-      const record = documents.get(collectionId, path);
-      return record?.version === added.version ? record : null;
-    };
-    const before = own();
-    const isSettled = before === null || terminal.includes(before.status);
-    const waiting = { signal: call.signal, msMax };
-    const abandoned = isSettled
-      ? null
-      : await withTimeout(waiting, (signal) => ingest.settled(added.version, signal));
-    const record = own();
+    const abandoned = await ingest.settled(added.version, signal);
+    const current = documents.get(collectionId, path);
+    const record = current?.version === added.version ? current : null;
     const isGone = record === null || collections.byId(collectionId) === undefined;
-    const { status } = record ?? abandoned ?? before ?? added;
+    const { status } = record ?? abandoned ?? added;
     const error = isGone && !terminal.includes(status) ? gone : (record?.error?.message ?? null);
     return { ...success, index_status: status, error };
   }

@@ -37,10 +37,12 @@ const tombstones = new Table<readonly [collectionId: string], Tombstone>(tables.
 export class Collections {
   readonly #store: Store;
   readonly #remembered: Remembered<Collection>;
+  readonly #places: Remembered<readonly [organizationId: string, name: string]>;
 
   constructor(store: Store) {
     this.#store = store;
-    this.#remembered = new Remembered(store);
+    this.#remembered = new Remembered(store, tables.collections);
+    this.#places = new Remembered(store, tables.collectionId);
   }
 
   get(organizationId: string, name: string): Collection | undefined {
@@ -50,7 +52,7 @@ export class Collections {
   }
 
   byId(collectionId: string): Collection | undefined {
-    const place = ids.get(this.#store, [collectionId]);
+    const place = this.#places.get(collectionId, () => ids.get(this.#store, [collectionId]));
     return place === undefined ? undefined : this.get(place[0], place[1]);
   }
 

@@ -31,7 +31,7 @@ export class Counts {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#remembered = new Remembered(store);
+    this.#remembered = new Remembered(store, tables.counts);
   }
 
   get(collectionId: string): CollectionCounts {

@@ -47,6 +47,8 @@ export class GroupCommit {
   #commits = 0;
   #committedWrites = 0;
   #failedCommits = 0;
+  /** Per table byte: commits that wrote to the table. */
+  readonly #revisions = new Float64Array(256);
 
   constructor(options: GroupCommitOptions) {
     assert(options.groupBytesMax <= options.pendingBytesMax, 'one group fits into what may wait');
@@ -64,9 +66,9 @@ export class GroupCommit {
     });
   }
 
-  /** Grows with every commit, before its writes are told; a failed one may have left its mark too. */
-  get revision(): number {
-    return this.#commits + this.#failedCommits;
+  /** Grows with every commit that writes to the table, before its writes are told; a failed one may leave its mark, too. */
+  revisionOf(table: number): number {
+    return (this.#revisions[table] ?? 0) + this.#failedCommits;
   }
 
   get statistics() {
@@ -132,6 +134,7 @@ export class GroupCommit {
       if (evaluated.operations.length > 0) {
         await this.#options.commit(evaluated.operations);
         this.#commits += 1;
+        for (const { key } of evaluated.operations) this.#revisions[key[0]!]! += 1;
       }
       this.#committedWrites += evaluated.accepted.length;
       for (const write of evaluated.accepted) write.resolve();
@@ -174,6 +177,7 @@ function evaluate(group: readonly PendingWrite[], get: GroupCommitOptions['get']
       evaluated.refused.push([write, error]);
     }
   }
+  for (const total of overlay.totals()) evaluated.operations.push(total);
   return evaluated;
 }
 
@@ -187,45 +191,77 @@ function evaluateWrite(operations: readonly Operation[], overlay: Overlay): Plai
   const plain: PlainOperation[] = [];
   for (const operation of operations) {
     if (operation.type === 'expect') continue;
-    const resolved = operation.type === 'add' ? addition(operation, overlay) : operation;
-    overlay.apply(resolved);
-    plain.push(resolved);
+    if (operation.type === 'add') {
+      overlay.add(operation);
+      continue;
+    }
+    overlay.apply(operation);
+    plain.push(operation);
   }
   return plain;
 }
 
-function addition(operation: Extract<Operation, { type: 'add' }>, overlay: Overlay): PlainOperation {
-  const stored = overlay.get(operation.key);
-  const count = Math.max(operation.amounts.length, (stored?.byteLength ?? 0) / 8);
-  const totals = readCounters(stored, count).map((total, index) => total + (operation.amounts[index] ?? 0));
-  return { type: 'put', key: operation.key, value: encodeCounters(totals) };
+interface Counters {
+  readonly key: Uint8Array;
+  readonly totals: number[];
 }
 
 /** The store as the group's next write will find it; only keys that some operation of the group asks for are kept. */
 class Overlay {
   readonly #asked = new Set<string>();
+  /** 1 for tables with such a key: most operations write to others. */
+  readonly #askedTables = new Uint8Array(256);
   readonly #values = new Map<string, Uint8Array | undefined>();
+  /** Counters that nothing overwrote since the group added to them: they are written once, at the end. */
+  readonly #counters = new Map<string, Counters>();
   readonly #get: GroupCommitOptions['get'];
 
   constructor(group: readonly PendingWrite[], get: GroupCommitOptions['get']) {
     this.#get = get;
     for (const write of group) {
       for (const operation of write.operations) {
-        if (operation.type === 'add' || operation.type === 'expect') this.#asked.add(keyText(operation.key));
+        if (operation.type !== 'add' && operation.type !== 'expect') continue;
+        this.#asked.add(keyText(operation.key));
+        this.#askedTables[operation.key[0]!] = 1;
       }
     }
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
     const text = keyText(key);
+    const counters = this.#counters.get(text);
+    if (counters !== undefined) return encodeCounters(counters.totals);
     if (!this.#values.has(text)) this.#values.set(text, this.#get(key));
     return this.#values.get(text);
   }
 
   apply(operation: PlainOperation): void {
-    if (this.#asked.size === 0) return;
+    if (this.#askedTables[operation.key[0]!] === 0) return;
     const text = keyText(operation.key);
-    if (this.#asked.has(text)) this.#values.set(text, operation.type === 'put' ? operation.value : undefined);
+    if (!this.#asked.has(text)) return;
+    this.#counters.delete(text);
+    this.#values.set(text, operation.type === 'put' ? operation.value : undefined);
+  }
+
+  add({ key, amounts }: Extract<Operation, { type: 'add' }>): void {
+    const text = keyText(key);
+    let counters = this.#counters.get(text);
+    if (counters === undefined) {
+      const stored = this.get(key);
+      counters = { key, totals: readCounters(stored, (stored?.byteLength ?? 0) / 8) };
+      this.#counters.set(text, counters);
+    }
+    const { totals } = counters;
+    amounts.forEach((amount, i) => {
+      totals[i] = (totals[i] ?? 0) + amount;
+    });
+  }
+
+  /** What the group's additions come to. */
+  totals(): PlainOperation[] {
+    return [...this.#counters.values()].map(({ key, totals }) => ({
+      ...{ type: 'put', key, value: encodeCounters(totals) },
+    }));
   }
 }
 

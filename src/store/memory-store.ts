@@ -62,8 +62,8 @@ export class MemoryStore implements Store {
     return this.#commits.write(operations, options);
   }
 
-  get revision(): number {
-    return this.#commits.revision;
+  revisionOf(table: number): number {
+    return this.#commits.revisionOf(table);
   }
 
   statistics(): StoreStatistics {

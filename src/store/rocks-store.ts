@@ -114,8 +114,8 @@ export class RocksStore implements Store {
     return this.#commits.write(operations, options);
   }
 
-  get revision(): number {
-    return this.#commits.revision + this.#reopenings;
+  revisionOf(table: number): number {
+    return this.#commits.revisionOf(table) + this.#reopenings;
   }
 
   statistics(): StoreStatistics {

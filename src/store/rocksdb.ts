@@ -37,6 +37,9 @@ export async function openRocks(options: RocksOptions): Promise<RocksDatabase> {
     keyEncoding: 'buffer',
     valueEncoding: 'buffer',
     cacheSize: options.cacheBytes,
+    // Only what has become old is compressed: the pages of a document live for a moment, its vectors hardly shrink.
+    compaction: 'level',
+    memtableMemoryBudget: limits.storeMemtableBytes,
     walCompression: false,
   });
   try {

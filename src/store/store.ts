@@ -34,10 +34,10 @@ export interface Store {
   write(operations: readonly Operation[], options?: WriteOptions): Promise<void>;
 
   /**
-   * Grows before the promise of a write settles that may have changed what reads answer; while it stays, a value that
-   * was read earlier is still "as of the last acknowledged write".
+   * Grows before the promise of a write settles that may have changed what reads answer of keys that begin with this
+   * byte; while it stays, a value of such a key that was read earlier is still "as of the last acknowledged write".
    */
-  readonly revision: number;
+  revisionOf(table: number): number;
 
   statistics(): StoreStatistics;
 

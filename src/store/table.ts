@@ -18,8 +18,9 @@ export interface ValueCodec<V> {
 /** Records of strings, numbers, booleans, null, bytes, arrays and objects whose field names our code chose. */
 export function recordCodec<V>(): ValueCodec<V> {
   return {
-    // `pack` returns a view into a large shared buffer, which a waiting write must not keep alive.
-    encode: (value) => new Uint8Array(packr.pack(value)),
+    // `pack` returns a view into a large shared buffer, which a waiting write must not keep alive; small copies share one
+    // of Node's own small ones.
+    encode: (value) => Buffer.from(packr.pack(value)),
     decode: (bytes) => packr.unpack(bytes) as V,
   };
 }
@@ -57,11 +58,15 @@ export class Table<K extends readonly unknown[], V> {
   /** The bytes of a key, or of the common start of all keys with these leading fields. */
   keyOf(...leading: Leading<K>): Uint8Array {
     const values = leading as readonly unknown[];
-    const parts: Uint8Array[] = [Uint8Array.of(this.#byte)];
-    values.forEach((value, index) => {
-      parts.push((this.#fields[index] as KeyField<unknown>).encode(value));
-    });
-    return Buffer.concat(parts);
+    const parts = values.map((value, index) => (this.#fields[index] as KeyField<unknown>).encode(value));
+    const key = Buffer.allocUnsafe(parts.reduce((length, part) => length + part.byteLength, 1));
+    key[0] = this.#byte;
+    let offset = 1;
+    for (const part of parts) {
+      key.set(part, offset);
+      offset += part.byteLength;
+    }
+    return key;
   }
 
   decodeKey(bytes: Uint8Array): K {

@@ -70,8 +70,8 @@ export class HeldStore implements Store {
     await this.#store.write(operations, options);
   }
 
-  get revision() {
-    return this.#store.revision;
+  revisionOf(table: number) {
+    return this.#store.revisionOf(table);
   }
 
   statistics() {

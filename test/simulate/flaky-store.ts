@@ -53,8 +53,8 @@ export class FlakyStore implements Store {
     if (this.#crashed) return gone();
   }
 
-  get revision() {
-    return this.#store.revision;
+  revisionOf(table: number) {
+    return this.#store.revisionOf(table);
   }
 
   statistics() {

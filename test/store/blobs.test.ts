@@ -111,7 +111,7 @@ t.test('bytes that arrive while their file is being collected are stored again',
       await looked;
     },
     write: (operations, options) => store.write(operations, options),
-    revision: 0,
+    revisionOf: () => 0,
     statistics: () => store.statistics(),
     close: () => store.close(),
   };

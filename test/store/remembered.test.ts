@@ -15,9 +15,9 @@ function collection(collectionId: string, fields: object = {}) {
   return { ...whole, collectionId, ...fields };
 }
 
-t.test('a record is read once until something is written', (t) => {
-  const store = { revision: 0 };
-  const remembered = new Remembered<{ reads: number }>(store);
+t.test('a record is read once until something is written to its table', (t) => {
+  const revisions = [0, 0];
+  const remembered = new Remembered<{ reads: number }>({ revisionOf: (table) => revisions[table]! }, 1);
   let reads = 0;
   const read = () => {
     reads += 1;
@@ -26,13 +26,15 @@ t.test('a record is read once until something is written', (t) => {
   t.equal(remembered.get('a', read).reads, 1);
   t.equal(remembered.get('a', read).reads, 1);
   t.equal(remembered.get('b', read).reads, 2, 'another key');
-  store.revision += 1;
+  revisions[0]! += 1;
+  t.equal(remembered.get('a', read).reads, 1, 'another table');
+  revisions[1]! += 1;
   t.equal(remembered.get('a', read).reads, 3);
   t.end();
 });
 
 t.test('what does not exist is looked for every time', (t) => {
-  const remembered = new Remembered<object>({ revision: 0 });
+  const remembered = new Remembered<object>({ revisionOf: () => 0 }, 1);
   t.equal(
     remembered.get('a', () => undefined),
     undefined,

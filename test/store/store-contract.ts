@@ -77,17 +77,29 @@ export function storeContract(under: StoreUnderTest): void {
   test('the revision has grown when a write that changes something is told', async (store, t) => {
     const seen: [before: number, after: number][] = [];
     const write = async (operations: Operation[]) => {
-      const before = store.revision;
+      const table = operations[0]!.key[0]!;
+      const before = store.revisionOf(table);
       await store.write(operations).catch(() => {});
-      seen.push([before, store.revision]);
+      seen.push([before, store.revisionOf(table)]);
     };
     await write([put('a', '1')]);
     await write([remove('a')]);
     await write([add('counter', 1)]);
     for (const [before, after] of seen) t.ok(after > before, `${before} to ${after}`);
-    const { revision } = store;
+    const tables = ['a', 'c', 'z'].map((text) => bytes(text)[0]!);
+    const before = tables.map((table) => store.revisionOf(table));
     store.get(bytes('a'));
-    t.equal(store.revision, revision, 'reading changes nothing');
+    t.same(
+      tables.map((table) => store.revisionOf(table)),
+      before,
+      'reading changes nothing',
+    );
+    await write([put('z', '1')]);
+    t.same(
+      tables.slice(0, 2).map((table) => store.revisionOf(table)),
+      before.slice(0, 2),
+      'a write changes nothing of other tables',
+    );
   });
 
   test('operations of one write apply in their order', async (store, t) => {
@@ -208,6 +220,32 @@ function evaluationContract(test: Define): void {
     await store.write([remove('n'), add('n', 2)]);
     t.same(readCounters(store.get(bytes('n')), 1), [2]);
     t.same(readCounters(undefined, 2), [0, 0]);
+  });
+
+  test('additions count from the last write to their key, also in one group', async (store, t) => {
+    const total = (key: string) => readCounters(store.get(bytes(key)), 2);
+    await store.write([add('m', 3), add('n', 3)]);
+    const seen: boolean[] = [];
+    const sees = (wanted: number): Operation => ({
+      ...{ type: 'expect', key: bytes('n'), what: `n is ${wanted}` },
+      holds: (value) => seen.push(readCounters(value, 1)[0] === wanted) > 0,
+    });
+    await Promise.all([
+      store.write([add('n', 1), add('m', 1, 1)]),
+      store.write([sees(4), remove('n'), put('other', 'x')]),
+      store.write([sees(0), add('n', 5), add('m', 1)]),
+      store.write([sees(5), add('n', 1), add('n', 1, 7)]),
+    ]);
+    t.same(
+      [total('n'), total('m')],
+      [
+        [7, 7],
+        [5, 1],
+      ],
+    );
+    t.same(seen, [true, true, true]);
+    await Promise.all([store.write([add('n', 1)]), store.write([add('n', 1), remove('n')])]);
+    t.equal(store.get(bytes('n')), undefined);
   });
 
   test('a refused write adds nothing', async (store, t) => {

@@ -25,7 +25,7 @@ async function place(bytesMax: number) {
   const parts = { versions: new Versions(store), contents: new Contents(store) };
   let reads = 0;
   const counting = {
-    ...{ revision: 0, range: store.range, write: store.write, statistics: store.statistics },
+    ...{ revisionOf: () => 0, range: store.range, write: store.write, statistics: store.statistics },
     close: () => store.close(),
     get: (key: Uint8Array) => counting.getMany([key])[0],
     getMany(keys: readonly Uint8Array[]) {
