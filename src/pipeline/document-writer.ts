@@ -96,12 +96,19 @@ export class DocumentWriter {
     });
   }
 
-  /** Deletes those of `paths` that exist and answers them; each deletion is atomic by itself. */
+  /**
+   * Deletes those of `paths` that exist and answers them; each deletion is atomic by itself. Rejects with the first
+   * refusal, when all the others have ended too: search shows by then what was not deleted.
+   */
   async remove(collection: Collection, paths: readonly string[]): Promise<string[]> {
-    const removed = await Promise.all(
-      [...new Set(paths)].map(async (path) => ((await this.#remove(collection, path)) ? path : null)),
-    );
-    return removed.filter((path) => path !== null);
+    const wanted = [...new Set(paths)];
+    const ended = await Promise.allSettled(wanted.map((path) => this.#remove(collection, path)));
+    const removed: string[] = [];
+    for (const [i, outcome] of ended.entries()) {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      if (outcome.value) removed.push(wanted[i]!);
+    }
+    return removed;
   }
 
   /** New metadata for an indexed document; search keeps the old until the new is indexed. */
