@@ -108,6 +108,7 @@
         'native/text/lexicon.cc',
         'native/text/piece_trie.cc',
         'native/text/plain_tokenizer.cc',
+        'native/text/quantise.cc',
         'native/text/static_embedding.cc',
         'native/text/term_scan.cc',
         'native/text/unicode.cc',

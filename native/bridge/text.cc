@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "bridge/guarded.h"
 #include "bridge/strings.h"
 #include "bridge/values.h"
+#include "text/quantise.h"
 #include "text/static_embedding.h"
 #include "text/word_piece.h"
 
@@ -270,6 +272,51 @@ Napi::Value EmbeddingRun(const Napi::CallbackInfo& info) {
   return result;
 }
 
+// Texts with what stands above them, and parts of the texts: `spans` has the start and the end of each, `counts` how
+// many parts each text has. Answers the vectors of the texts, and the codes of the parts.
+Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsExternal()) throw Napi::TypeError::New(env, "the first argument must be an embedding");
+  const StaticEmbedding& embedding = **info[0].As<EmbeddingHandle>().Data();
+  const auto headings = info[1].As<Napi::Array>();
+  const auto texts = info[2].As<Napi::Array>();
+  const auto spans = CopyOf<StaticEmbedding::Part>(info[3], "spans");
+  const auto counts = CopyOf<uint32_t>(info[4], "counts");
+  if (counts.size() != texts.Length() || headings.Length() != texts.Length()) {
+    throw Napi::TypeError::New(env, "every text has a heading and a number of parts");
+  }
+  const size_t dimensions = embedding.dimensions();
+  const size_t recordBytes = text::RecordBytes(dimensions);
+  auto vectors = Napi::Float32Array::New(env, texts.Length() * dimensions);
+  auto codes = Napi::Uint8Array::New(env, spans.size() * recordBytes);
+  std::u16string headingUnits;
+  std::vector<float> partVectors;
+  size_t tokens = 0;
+  size_t first = 0;
+  for (uint32_t i = 0; i < texts.Length(); ++i) {
+    const Napi::HandleScope scope(env);
+    const auto heading = UnitsOf(env, headings.Get(i), &headingUnits);
+    const auto units = UnitsOf(env, texts.Get(i), &scratch.text);
+    if (counts[i] > spans.size() - first) throw Napi::RangeError::New(env, "every part has a span");
+    const std::span<const StaticEmbedding::Part> parts(spans.data() + first, counts[i]);
+    for (const auto& [start, end] : parts) {
+      if (start > end || end > units.size()) throw Napi::RangeError::New(env, "a part lies in its text");
+    }
+    partVectors.resize(parts.size() * dimensions);
+    tokens += embedding.EmbedParts(heading, units, parts, &scratch.embedding, vectors.Data() + i * dimensions,
+                                   partVectors.data());
+    for (size_t part = 0; part < parts.size(); ++part) {
+      text::Quantise(&partVectors[part * dimensions], dimensions, codes.Data() + (first + part) * recordBytes);
+    }
+    first += parts.size();
+  }
+  const auto result = Napi::Object::New(env);
+  result.Set("vectors", vectors);
+  result.Set("codes", codes);
+  result.Set("tokens", Napi::Number::New(env, static_cast<double>(tokens)));
+  return result;
+}
+
 }  // namespace
 
 void AddTextFunctions(Napi::Env env, Napi::Object exports) {
@@ -282,6 +329,7 @@ void AddTextFunctions(Napi::Env env, Napi::Object exports) {
   add("wordNormalise", Napi::Function::New<Guarded<WordNormalise>>(env, "wordNormalise"));
   add("embeddingOpen", Napi::Function::New<Guarded<EmbeddingOpen>>(env, "embeddingOpen"));
   add("embeddingRun", Napi::Function::New<Guarded<EmbeddingRun>>(env, "embeddingRun"));
+  add("embeddingRunParts", Napi::Function::New<Guarded<EmbeddingRunParts>>(env, "embeddingRunParts"));
 }
 
 }  // namespace quarry

@@ -1,6 +1,7 @@
 #include "text/lexicon.h"
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 
 namespace quarry::text {
@@ -68,68 +69,115 @@ void Lexicon::Scan(std::u16string_view text, const Analyser& analyser, Votes* vo
     if (votes == nullptr) return;
     votes->words += 1;
     // A function word that many languages share says little about each.
-    const double share = 1.0 / static_cast<double>(entry.stops.size());
-    for (const uint8_t language : entry.stops) votes->perLanguage[language] += share;
+    const double share = 1.0 / static_cast<double>(entry.stops);
+    for (uint32_t i = 0; i < entry.stops; ++i) votes->perLanguage[stops_[entry.stopsAt + i]] += share;
   });
 }
 
 uint32_t Lexicon::Find(std::u16string_view text, bool isGram, const Analyser& analyser) {
   const uint64_t hash = HashText(text, isGram);
-  size_t slot = hash & (slots_.size() - 1);
-  for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
-    const Entry& entry = all_[slots_[slot] - 1];
-    if (entry.textHash == hash && entry.isGram == isGram && entry.text == text) return slots_[slot] - 1;
+  const auto tag = static_cast<uint32_t>(hash >> 32);
+  size_t at = hash & (slots_.size() - 1);
+  for (; slots_[at].number != 0; at = (at + 1) & (slots_.size() - 1)) {
+    if (slots_[at].tag != tag) continue;
+    const Entry& entry = all_[slots_[at].number - 1];
+    const bool same = entry.textHash == hash && entry.isGram == isGram && entry.textUnits == text.size() &&
+                      std::memcmp(&texts_[entry.textAt], text.data(), text.size() * sizeof(char16_t)) == 0;
+    if (same) return slots_[at].number - 1;
   }
-  Entry entry{hash, std::u16string(text), isGram, true, {}, {}};
-  if (!isGram) entry.hasTerms = analyser.expand(text, &entry.stops);
-  all_.push_back(std::move(entry));
-  slots_[slot] = static_cast<uint32_t>(all_.size());
-  if (all_.size() * 2 > slots_.size()) Grow();
+  return Remember(text, isGram, hash, analyser);
+}
+
+uint32_t Lexicon::Remember(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser) {
+  Entry entry;
+  entry.textHash = hash;
+  entry.isGram = isGram;
+  entry.textAt = static_cast<uint32_t>(texts_.size());
+  entry.textUnits = static_cast<uint32_t>(text.size());
+  entry.stopsAt = static_cast<uint32_t>(stops_.size());
+  if (!isGram) {
+    std::vector<uint8_t> stops;
+    entry.hasTerms = analyser.expand(text, &stops);
+    entry.stops = static_cast<uint8_t>(stops.size());
+    stops_.insert(stops_.end(), stops.begin(), stops.end());
+  }
+  texts_.append(text);
+  all_.push_back(entry);
+  if ((all_.size() + 1) * 2 > slots_.size()) {
+    Grow();
+  } else {
+    Place(static_cast<uint32_t>(all_.size() - 1));
+  }
   return static_cast<uint32_t>(all_.size() - 1);
 }
 
-const std::vector<uint64_t>& Lexicon::HashesOf(uint32_t number, int language, const Analyser& analyser) {
-  for (const auto& [known, hashes] : all_[number].hashes) {
-    if (known == language) return hashes;
+void Lexicon::AppendHashes(uint32_t number, int language, const Analyser& analyser, std::vector<uint64_t>* hashes) {
+  const Entry& entry = all_[number];
+  if (entry.language == language) {
+    hashes->push_back(entry.onlyTerm);
+    return;
   }
-  std::vector<uint64_t> hashes;
-  analyser.hash(all_[number].text, all_[number].isGram, language, &hashes);
-  return all_[number].hashes.emplace_back(language, std::move(hashes)).second;
+  const uint64_t key = uint64_t{number} << 32 | static_cast<uint32_t>(language);
+  const auto known = otherHashes_.find(key);
+  if (known != otherHashes_.end()) {
+    hashes->insert(hashes->end(), known->second.begin(), known->second.end());
+    return;
+  }
+  std::vector<uint64_t> found;
+  analyser.hash(TextOf(entry), entry.isGram, language, &found);
+  hashes->insert(hashes->end(), found.begin(), found.end());
+  if (found.size() == 1 && entry.language == kNone) {
+    all_[number].language = static_cast<int16_t>(language);
+    all_[number].onlyTerm = found[0];
+  } else {
+    otherHashes_.emplace(key, std::move(found));
+  }
 }
 
 // Seeded, so that nobody can make texts whose words all meet in one slot.
 uint64_t Lexicon::HashText(std::u16string_view text, bool isGram) const {
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
-  uint64_t hash = seed_ + (isGram ? 1 : 0);
-  for (const char16_t unit : text) {
-    hash = (hash ^ unit) * kMultiplier;
-    hash ^= hash >> 32;
+  constexpr size_t kUnits = sizeof(uint64_t) / sizeof(char16_t);
+  uint64_t hash = seed_ + (isGram ? 1 : 0) + (text.size() << 1);
+  const auto mix = [&](uint64_t units) {
+    hash = (hash ^ units) * kMultiplier;
+    hash ^= hash >> 29;
+  };
+  size_t at = 0;
+  for (; at + kUnits <= text.size(); at += kUnits) {
+    uint64_t units = 0;
+    std::memcpy(&units, &text[at], sizeof units);
+    mix(units);
   }
-  return hash;
+  for (; at < text.size(); ++at) mix(text[at]);
+  return hash * kMultiplier >> 3 ^ hash;
 }
 
 void Lexicon::Collect(const std::vector<uint32_t>& found, int language, const Analyser& analyser,
                       std::vector<uint64_t>* hashes) {
-  for (const uint32_t number : found) {
-    const auto& terms = HashesOf(number, language, analyser);
-    hashes->insert(hashes->end(), terms.begin(), terms.end());
-  }
+  for (const uint32_t number : found) AppendHashes(number, language, analyser, hashes);
   occurrences_ += hashes->size();
   std::sort(hashes->begin(), hashes->end());
 }
 
+void Lexicon::Place(uint32_t number) {
+  const uint64_t hash = all_[number].textHash;
+  size_t at = hash & (slots_.size() - 1);
+  while (slots_[at].number != 0) at = (at + 1) & (slots_.size() - 1);
+  slots_[at] = {static_cast<uint32_t>(hash >> 32), number + 1};
+}
+
 void Lexicon::Grow() {
-  slots_.assign(slots_.size() * 2, 0);
-  for (uint32_t number = 0; number < all_.size(); ++number) {
-    size_t slot = all_[number].textHash & (slots_.size() - 1);
-    while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
-    slots_[slot] = number + 1;
-  }
+  slots_.assign(slots_.size() * 2, {});
+  for (uint32_t number = 0; number < all_.size(); ++number) Place(number);
 }
 
 void Lexicon::Forget() {
   all_.clear();
-  std::fill(slots_.begin(), slots_.end(), 0);
+  texts_.clear();
+  stops_.clear();
+  otherHashes_.clear();
+  std::fill(slots_.begin(), slots_.end(), Slot{});
 }
 
 // Merges the two sorted lists into entries: hash, count in the body, count in the prefix.

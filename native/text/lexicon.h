@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "text/term_scan.h"
@@ -56,14 +57,25 @@ class Lexicon {
   uint64_t entries() const { return block_.size() / 4; }
 
  private:
+  static constexpr int16_t kNone = -2;
+
+  // Small, and with what nearly every word needs inside: texts jump between entries, which are more than near caches
+  // hold.
   struct Entry {
     uint64_t textHash = 0;
-    std::u16string text;
-    bool isGram = false;
-    bool hasTerms = true;
-    std::vector<uint8_t> stops;
-    // Per language that was asked for: (language, hashes).
-    std::vector<std::pair<int, std::vector<uint64_t>>> hashes;
+    uint64_t onlyTerm = 0;  // hash of the only term in `language`
+    uint32_t textAt = 0;    // in texts_
+    uint32_t textUnits = 0;
+    uint32_t stopsAt = 0;      // in stops_
+    int16_t language = kNone;  // that the word was first hashed for; kNone when it has other than one term there
+    uint8_t stops = 0;
+    bool isGram : 1 = false;
+    bool hasTerms : 1 = true;
+  };
+  // Where an entry may be: the upper half of its text's hash tells most strangers apart.
+  struct Slot {
+    uint32_t tag = 0;
+    uint32_t number = 0;  // of an entry + 1, or 0
   };
 
   struct Votes {
@@ -71,13 +83,20 @@ class Lexicon {
     uint32_t words = 0;
   };
 
+  // The text of an entry; until something is remembered.
+  std::u16string_view TextOf(const Entry& entry) const {
+    return std::u16string_view(texts_).substr(entry.textAt, entry.textUnits);
+  }
+
   // `votes` may be null.
   void Scan(std::u16string_view text, const Analyser& analyser, Votes* votes, std::vector<uint32_t>* found);
   uint32_t Find(std::u16string_view text, bool isGram, const Analyser& analyser);
-  const std::vector<uint64_t>& HashesOf(uint32_t entry, int language, const Analyser& analyser);
+  uint32_t Remember(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser);
+  void AppendHashes(uint32_t number, int language, const Analyser& analyser, std::vector<uint64_t>* hashes);
   uint64_t HashText(std::u16string_view text, bool isGram) const;
   void Collect(const std::vector<uint32_t>& found, int language, const Analyser& analyser,
                std::vector<uint64_t>* hashes);
+  void Place(uint32_t number);
   void Grow();
   void Forget();
   void AppendCounts();
@@ -85,7 +104,11 @@ class Lexicon {
   LexiconLimits limits_;
   uint64_t seed_;
   std::vector<Entry> all_;
-  std::vector<uint32_t> slots_;  // number of an entry + 1, or 0; open addressing
+  std::vector<Slot> slots_;  // open addressing
+  std::u16string texts_;
+  std::vector<uint8_t> stops_;
+  // Of entries in languages where they have other than one term, or that were not the first.
+  std::unordered_map<uint64_t, std::vector<uint64_t>> otherHashes_;
   std::vector<uint32_t> body_;
   std::vector<uint32_t> prefix_;
   std::vector<uint64_t> bodyHashes_;

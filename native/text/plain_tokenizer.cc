@@ -107,4 +107,13 @@ void PlainTokenizer::Encode(std::u16string_view text, Scratch* scratch, Ids* ids
   for (auto word = NextWord(text, &at); !word.empty(); word = NextWord(text, &at)) EncodeWord(word, scratch, ids);
 }
 
+bool PlainTokenizer::EncodeWords(std::u16string_view text, Scratch* scratch, Ids* ids, std::vector<Word>* words) const {
+  size_t at = 0;
+  for (auto word = NextWord(text, &at); !word.empty(); word = NextWord(text, &at)) {
+    EncodeWord(word, scratch, ids);
+    words->push_back({at - word.size(), at, ids->size()});
+  }
+  return true;
+}
+
 }  // namespace quarry::text

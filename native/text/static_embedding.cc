@@ -9,6 +9,7 @@ namespace quarry::text {
 namespace {
 
 constexpr size_t kLineBytes = 64;
+constexpr std::u16string_view kBlankLine = u"\n\n";
 
 float Length(const float* vector, size_t count) {
   float sum = 0;
@@ -30,12 +31,57 @@ std::unique_ptr<StaticEmbedding> StaticEmbedding::Create(Parameters parameters) 
 }
 
 size_t StaticEmbedding::Embed(std::u16string_view text, Side side, Scratch* scratch, float* vector) const {
-  auto& [tokenizerScratch, ids, counts, distinct, shares] = *scratch;
-  counts.resize(vocabulary_);
+  scratch->ids.clear();
+  parameters_.tokenizer->Encode(text, &scratch->tokenizer, &scratch->ids);
+  Mean(scratch->ids, side, scratch, vector);
+  return scratch->ids.size();
+}
+
+size_t StaticEmbedding::EmbedParts(std::u16string_view heading, std::u16string_view text, std::span<const Part> parts,
+                                   Scratch* scratch, float* vector, float* partVectors) const {
+  auto& [tokenizer, ids, partIds, words, joined, counts, distinct, shares] = *scratch;
   ids.clear();
+  words.clear();
+  parameters_.tokenizer->Encode(heading, &tokenizer, &ids);
+  const size_t headingIds = ids.size();
+  size_t tokens = 0;
+  if (parameters_.tokenizer->EncodeWords(text, &tokenizer, &ids, &words)) {
+    Mean(ids, Side::kDocument, scratch, vector);
+    tokens = ids.size();
+  } else {
+    joined.assign(heading).append(kBlankLine).append(text);
+    tokens = Embed(joined, Side::kDocument, scratch, vector);
+  }
+  size_t word = 0;
+  size_t idsEnd = headingIds;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const auto [start, end] = parts[part];
+    float* const partVector = partVectors + part * parameters_.dimensions;
+    for (; word < words.size() && words[word].end <= start; ++word) idsEnd = words[word].idsEnd;
+    const size_t first = idsEnd;
+    const bool splitsFirst = word < words.size() && words[word].start < start;
+    for (; word < words.size() && words[word].end <= end; ++word) idsEnd = words[word].idsEnd;
+    const bool splitsLast = word < words.size() && words[word].start < end;
+    if (words.empty() || splitsFirst || splitsLast) {
+      partIds.clear();
+      parameters_.tokenizer->Encode(text.substr(start, end - start), &tokenizer, &partIds);
+      Mean(partIds, Side::kDocument, scratch, partVector);
+      tokens += partIds.size();
+    } else {
+      Mean({ids.data() + first, idsEnd - first}, Side::kDocument, scratch, partVector);
+      tokens += idsEnd - first;
+    }
+  }
+  return tokens;
+}
+
+void StaticEmbedding::Mean(std::span<const int32_t> ids, Side side, Scratch* scratch, float* vector) const {
+  auto& counts = scratch->counts;
+  auto& distinct = scratch->distinct;
+  auto& shares = scratch->shares;
+  counts.resize(vocabulary_);
   distinct.clear();
   shares.clear();
-  parameters_.tokenizer->Encode(text, &tokenizerScratch, &ids);
   // Nothing may throw while the counts are not zero.
   distinct.reserve(ids.size());
   shares.reserve(ids.size());
@@ -64,7 +110,6 @@ size_t StaticEmbedding::Embed(std::u16string_view text, Side side, Scratch* scra
   }
   const float length = Length(vector, dimensions);
   for (size_t i = 0; i < dimensions; ++i) vector[i] /= length;
-  return ids.size();
 }
 
 }  // namespace quarry::text

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,9 +32,18 @@ class StaticEmbedding {
     bool operator==(const Parameters&) const = default;
   };
 
+  // Units [start, end) of a text.
+  struct Part {
+    uint32_t start = 0;
+    uint32_t end = 0;
+  };
+
   struct Scratch {
     Tokenizer::Scratch tokenizer;
     Ids ids;
+    Ids partIds;
+    std::vector<Tokenizer::Word> words;
+    std::u16string joined;
     std::vector<uint32_t> counts;  // of the tokens of the text at hand; all zero between texts
     std::vector<int32_t> distinct;
     std::vector<double> shares;
@@ -47,8 +58,17 @@ class StaticEmbedding {
   // Writes `dimensions` floats, and returns how many tokens the text has. Any text is valid, the empty one too.
   size_t Embed(std::u16string_view text, Side side, Scratch* scratch, float* vector) const;
 
+  // A document's text below its heading (with a blank line between them), and parts of the text, which ascend and do not
+  // overlap: writes what Embed says of each, the parts one after the other, and returns the tokens of all. A text is
+  // read once, however many parts it has.
+  size_t EmbedParts(std::u16string_view heading, std::u16string_view text, std::span<const Part> parts,
+                    Scratch* scratch, float* vector, float* partVectors) const;
+
  private:
   explicit StaticEmbedding(Parameters parameters) : parameters_(std::move(parameters)) {}
+
+  // The vector of a text with these tokens.
+  void Mean(std::span<const int32_t> ids, Side side, Scratch* scratch, float* vector) const;
 
   Parameters parameters_;
   uint32_t vocabulary_ = 0;

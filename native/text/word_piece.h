@@ -25,6 +25,13 @@ class Tokenizer {
     Characters decomposed;
   };
 
+  // A word of a text, in units, and where its ids end.
+  struct Word {
+    size_t start = 0;
+    size_t end = 0;
+    size_t idsEnd = 0;
+  };
+
   Tokenizer() = default;
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
@@ -35,6 +42,13 @@ class Tokenizer {
 
   // Appends the ids of `text`. Any UTF-16 is a valid text; time and memory are linear in it.
   virtual void Encode(std::u16string_view text, Scratch* scratch, Ids* ids) const = 0;
+
+  // Encode, and appends the words whose ids they are, in their order: a part of the text that splits no word has the
+  // ids of its words. False, and nothing done, for a tokenizer that cannot promise this.
+  virtual bool EncodeWords(std::u16string_view /*text*/, Scratch* /*scratch*/, Ids* /*ids*/,
+                           std::vector<Word>* /*words*/) const {
+    return false;
+  }
 
  protected:
   PieceTrie trie_;
@@ -54,6 +68,7 @@ class PlainTokenizer final : public Tokenizer {
   static std::unique_ptr<PlainTokenizer> Create(const std::vector<std::u32string>& vocabulary);
 
   void Encode(std::u16string_view text, Scratch* scratch, Ids* ids) const override;
+  bool EncodeWords(std::u16string_view text, Scratch* scratch, Ids* ids, std::vector<Word>* words) const override;
   // The ids of one word as NextWord gives it.
   void EncodeWord(std::u16string_view word, Scratch* scratch, Ids* ids) const;
 

@@ -177,6 +177,18 @@ export interface Addon {
     texts: readonly string[],
     isQuery: boolean,
   ): { vectors: Float32Array; tokens: number };
+  /**
+   * The same of texts of documents, each below its heading with a blank line between, and codes (models/codes.ts) of
+   * parts of the texts: `spans` has their starts and ends in UTF-16 units, ascending in each text, and `counts` how many
+   * each text has.
+   */
+  embeddingRunParts(
+    embedding: EmbeddingHandle,
+    headings: readonly string[],
+    texts: readonly string[],
+    spans: Uint32Array,
+    counts: Uint32Array,
+  ): { vectors: Float32Array; codes: Uint8Array; tokens: number };
 }
 
 export const addon: Addon = createRequire(import.meta.url)(join(projectRoot, 'build/Release/quarry.node'));

@@ -1,21 +1,5 @@
 import { codeBytes, quantise } from './codes.ts';
-import type { Embedder } from './model.ts';
-
-/** What is embedded of a chunk: its text under its prefix, and parts of its text. */
-export interface EmbeddedChunk {
-  readonly text: string;
-  readonly prefix: string;
-  /** In UTF-16 units of the text. */
-  readonly children: readonly { readonly start: number; readonly end: number }[];
-}
-
-export interface ChunkVectors {
-  /** One row per chunk. */
-  readonly vectors: Float32Array;
-  /** One record of `codeBytes` per child, chunk after chunk. */
-  readonly codes: Uint8Array;
-  readonly tokens: number;
-}
+import type { ChunkVectors, EmbeddedChunk, Embedder } from './model.ts';
 
 /** Chunks that are embedded in one go; bounds the memory of a very long document. */
 const chunksAtOnce = 64;
@@ -34,20 +18,28 @@ export async function embedChunks(
   let written = 0;
   for (let first = 0; first < chunks.length; first += chunksAtOnce) {
     onStep();
-    const group = chunks.slice(first, first + chunksAtOnce);
-    const coarse = await embedder.embed(
-      group.map(({ prefix, text }) => `${prefix}\n\n${text}`),
-      'document',
-    );
-    const precise = await embedder.embed(
-      group.flatMap((chunk) => chunk.children.map(({ start, end }) => chunk.text.slice(start, end))),
-      'document',
-    );
-    vectors.set(coarse.vectors, first * dimensions);
-    const records = quantise(precise.vectors, dimensions);
-    codes.set(records, written);
-    written += records.length;
-    tokens += coarse.tokens + precise.tokens;
+    const group = await embedGroup(embedder, chunks.slice(first, first + chunksAtOnce));
+    vectors.set(group.vectors, first * dimensions);
+    codes.set(group.codes, written);
+    written += group.codes.length;
+    tokens += group.tokens;
   }
   return { vectors, codes, tokens };
+}
+
+async function embedGroup(embedder: Embedder, chunks: readonly EmbeddedChunk[]): Promise<ChunkVectors> {
+  if (embedder.embedChunks !== undefined) return embedder.embedChunks(chunks);
+  const coarse = await embedder.embed(
+    chunks.map(({ prefix, text }) => `${prefix}\n\n${text}`),
+    'document',
+  );
+  const precise = await embedder.embed(
+    chunks.flatMap(({ text, children }) => children.map(({ start, end }) => text.slice(start, end))),
+    'document',
+  );
+  return {
+    vectors: coarse.vectors,
+    codes: quantise(precise.vectors, embedder.dimensions),
+    tokens: coarse.tokens + precise.tokens,
+  };
 }

@@ -9,6 +9,22 @@ export interface Embeddings {
   readonly tokens: number;
 }
 
+/** What is embedded of a chunk: its text under its prefix, and parts of its text. */
+export interface EmbeddedChunk {
+  readonly text: string;
+  readonly prefix: string;
+  /** In UTF-16 units of the text, ascending. */
+  readonly children: readonly { readonly start: number; readonly end: number }[];
+}
+
+export interface ChunkVectors {
+  /** One row per chunk. */
+  readonly vectors: Float32Array;
+  /** One record of `codeBytes` per child, chunk after chunk. */
+  readonly codes: Uint8Array;
+  readonly tokens: number;
+}
+
 /** Text to vector. The same text and type always give the same bytes, whatever else is in the batch. */
 export interface Embedder {
   readonly id: string;
@@ -16,6 +32,11 @@ export interface Embedder {
   readonly dimensions: number;
   /** Any text is valid, the empty one too; no text gives no row. */
   embed(texts: readonly string[], inputType: InputType): Promise<Embeddings>;
+  /**
+   * For a model that reads a chunk and its parts at once: what `embed` and `quantise` give for each of them (see
+   * `embedChunks`).
+   */
+  embedChunks?(chunks: readonly EmbeddedChunk[]): ChunkVectors;
   /** Frees the model; twice does no harm, embedding afterwards is a mistake of the caller. */
   close(): Promise<void>;
 }

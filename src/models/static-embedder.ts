@@ -4,7 +4,7 @@ import { assert } from '../base/assert.ts';
 import { BertTokenizer, type BertTokenizerJson } from '../text/bert-tokenizer.ts';
 import { TokenBag } from '../text/token-bag.ts';
 import { WordPiece } from '../text/wordpiece.ts';
-import type { Embedder, Embeddings, InputType } from './model.ts';
+import type { ChunkVectors, EmbeddedChunk, Embedder, Embeddings, InputType } from './model.ts';
 import { onnxFloats } from './onnx-constants.ts';
 
 /** `config.json` of a static embedding's folder; models/train writes it. */
@@ -82,6 +82,23 @@ export class StaticEmbedder implements Embedder {
   async embed(texts: readonly string[], inputType: InputType): Promise<Embeddings> {
     assert(this.#model !== null, 'a closed model is not run');
     return this.#model.vectors(texts, inputType);
+  }
+
+  embedChunks(chunks: readonly EmbeddedChunk[]): ChunkVectors {
+    assert(this.#model !== null, 'a closed model is not run');
+    const counts = Uint32Array.from(chunks, ({ children }) => children.length);
+    const spans = new Uint32Array(2 * counts.reduce((sum, count) => sum + count, 0));
+    let at = 0;
+    for (const { children } of chunks) {
+      for (const { start, end } of children) {
+        spans[at] = start;
+        spans[at + 1] = end;
+        at += 2;
+      }
+    }
+    const headings = chunks.map(({ prefix }) => prefix);
+    const texts = chunks.map(({ text }) => text);
+    return this.#model.withParts(headings, texts, { spans, counts });
   }
 
   async close(): Promise<void> {

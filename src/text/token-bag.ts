@@ -32,4 +32,13 @@ export class TokenBag {
   ): { readonly vectors: Float32Array; readonly tokens: number } {
     return addon.embeddingRun(this.#handle, texts, side === 'query');
   }
+
+  /** The vectors of texts of documents below their headings, and codes of parts of them; see `addon.embeddingRunParts`. */
+  withParts(
+    headings: readonly string[],
+    texts: readonly string[],
+    parts: { readonly spans: Uint32Array; readonly counts: Uint32Array },
+  ): { readonly vectors: Float32Array; readonly codes: Uint8Array; readonly tokens: number } {
+    return addon.embeddingRunParts(this.#handle, headings, texts, parts.spans, parts.counts);
+  }
 }

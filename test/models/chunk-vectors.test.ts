@@ -1,0 +1,57 @@
+import t from 'tap';
+import { embedChunks } from '../../src/models/chunk-vectors.ts';
+import type { EmbeddedChunk } from '../../src/models/model.ts';
+import { defaultEmbeddingModel, openEmbedder } from '../../src/models/registry.ts';
+import { type Seeded, seeded } from '../store/seeded.ts';
+
+const words = [
+  ...'the harbour master counted barrels of salted herring every Thursday at 12.30 for 1,299 crowns'.split(
+    ' ',
+  ),
+  ...[
+    'Fässer',
+    'größte',
+    'naïve',
+    'x'.repeat(300),
+    '中文文本',
+    'กำลัง',
+    '한국어',
+    '𝐇𝐞𝐫𝐫𝐢𝐧𝐠',
+    'ﬁn',
+    '...',
+    '\n\n',
+    'e\u0301',
+  ],
+];
+
+/** A text of words, some joined without a space, and parts of it that may cut words anywhere. */
+function chunkOf(chance: Seeded, wordCount: number): EmbeddedChunk {
+  const pick = () => words[chance.below(words.length)]!;
+  const text = Array.from({ length: wordCount }, () => pick() + ' '.repeat(chance.below(2))).join('');
+  const cuts = Array.from({ length: chance.below(9) }, () => chance.below(text.length + 1));
+  const sorted = [...cuts, 0, text.length].sort((a, b) => a - b);
+  const children = sorted.slice(1).map((end, i) => ({ start: sorted[i]!, end }));
+  return { text, prefix: chance.below(4) === 0 ? '' : `${pick()} > ${pick()}`, children };
+}
+
+const chance = seeded();
+
+t.test(
+  `a chunk read once with its parts has the bytes of each read alone (seed ${chance.seed})`,
+  async (t) => {
+    const embedder = await openEmbedder(defaultEmbeddingModel);
+    t.teardown(() => embedder.close());
+    t.ok(embedder.embedChunks !== undefined, 'the built-in model reads chunks at once');
+    const apart = { ...embedder, id: embedder.id, dimensions: embedder.dimensions, close: async () => {} };
+    const one = {
+      ...apart,
+      embed: (...given: Parameters<typeof embedder.embed>) => embedder.embed(...given),
+    };
+    for (let round = 0; round < 30; round += 1) {
+      const chunks = Array.from({ length: chance.below(5) }, () => chunkOf(chance, chance.below(120)));
+      const together = await embedChunks(embedder, chunks, () => {});
+      const separate = await embedChunks(one, chunks, () => {});
+      t.same(together, separate);
+    }
+  },
+);
