@@ -1,3 +1,4 @@
+import { platform, setPriority } from 'node:os';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../src/chunking/chunk-task.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
@@ -5,6 +6,11 @@ import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { openOnce } from '../src/models/open-once.ts';
 import { openEmbedder } from '../src/models/registry.ts';
 import { analyseChunks } from '../src/text/terms.ts';
+
+/** Niceness of a thread that is never as urgent as one that answers somebody. */
+const niceness = 5;
+// There the number is that of a thread; elsewhere it would be the whole server's.
+if (platform() === 'linux') setPriority(niceness);
 
 /** Models stay open for the life of the worker. */
 const open = openOnce(openEmbedder);

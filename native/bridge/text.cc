@@ -290,7 +290,7 @@ Napi::Value EmbeddingRunParts(const Napi::CallbackInfo& info) {
   auto vectors = Napi::Float32Array::New(env, texts.Length() * dimensions);
   auto codes = Napi::Uint8Array::New(env, spans.size() * recordBytes);
   std::u16string headingUnits;
-  std::vector<float> partVectors;
+  std::vector<float>& partVectors = scratch.embedding.parts;
   size_t tokens = 0;
   size_t first = 0;
   for (uint32_t i = 0; i < texts.Length(); ++i) {

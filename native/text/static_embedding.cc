@@ -9,6 +9,7 @@ namespace quarry::text {
 namespace {
 
 constexpr size_t kLineBytes = 64;
+constexpr uint32_t kUsualCounts = 64;
 constexpr std::u16string_view kBlankLine = u"\n\n";
 
 float Length(const float* vector, size_t count) {
@@ -27,6 +28,9 @@ std::unique_ptr<StaticEmbedding> StaticEmbedding::Create(Parameters parameters) 
   if (!fits || parameters.tokenizer->size() > vocabulary) return nullptr;
   std::unique_ptr<StaticEmbedding> embedding(new StaticEmbedding(std::move(parameters)));
   embedding->vocabulary_ = static_cast<uint32_t>(vocabulary);
+  for (uint32_t count = 0; count < kUsualCounts; ++count) {
+    embedding->shareOf_.push_back(count == 1 ? 1 : std::pow(count, embedding->parameters_.repetitionExponent));
+  }
   return embedding;
 }
 
@@ -39,7 +43,11 @@ size_t StaticEmbedding::Embed(std::u16string_view text, Side side, Scratch* scra
 
 size_t StaticEmbedding::EmbedParts(std::u16string_view heading, std::u16string_view text, std::span<const Part> parts,
                                    Scratch* scratch, float* vector, float* partVectors) const {
-  auto& [tokenizer, ids, partIds, words, joined, counts, distinct, shares] = *scratch;
+  auto& tokenizer = scratch->tokenizer;
+  auto& ids = scratch->ids;
+  auto& partIds = scratch->partIds;
+  auto& words = scratch->words;
+  auto& joined = scratch->joined;
   ids.clear();
   words.clear();
   parameters_.tokenizer->Encode(heading, &tokenizer, &ids);
@@ -94,7 +102,8 @@ void StaticEmbedding::Mean(std::span<const int32_t> ids, Side side, Scratch* scr
   }
   double total = 0;
   for (const int32_t id : distinct) {
-    const double weight = counts[id] == 1 ? 1 : std::pow(counts[id], parameters_.repetitionExponent);
+    const uint32_t count = counts[id];
+    const double weight = count < shareOf_.size() ? shareOf_[count] : std::pow(count, parameters_.repetitionExponent);
     counts[id] = 0;
     shares.push_back(weight);
     total += weight;

@@ -44,6 +44,7 @@ class StaticEmbedding {
     Ids partIds;
     std::vector<Tokenizer::Word> words;
     std::u16string joined;
+    std::vector<float> parts;      // for the caller of EmbedParts
     std::vector<uint32_t> counts;  // of the tokens of the text at hand; all zero between texts
     std::vector<int32_t> distinct;
     std::vector<double> shares;
@@ -72,6 +73,7 @@ class StaticEmbedding {
 
   Parameters parameters_;
   uint32_t vocabulary_ = 0;
+  std::vector<double> shareOf_;  // of a token by how often it occurs, as far as it is usual
 };
 
 }  // namespace quarry::text

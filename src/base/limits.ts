@@ -12,6 +12,8 @@ export const limits = {
   // requests
   deletePathsMax: 64,
   batchDocumentsMax: 256,
+  /** Documents of one request that are taken in before others have their turn. */
+  batchSliceDocuments: 8,
   listDocumentsMax: 1_024,
   queryCodePointsMax: 4_096,
   topSnippetsMax: 128,
@@ -98,7 +100,7 @@ export const limits = {
   smallTextPagesMax: 64,
   /** Text and documents that ride to a chunk worker together. */
   chunkBatchUnitsMax: 65_536,
-  chunkBatchDocumentsMax: 16,
+  chunkBatchDocumentsMax: 8,
 
   // lexical analysis
   termUnitsMax: 128,

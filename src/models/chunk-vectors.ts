@@ -10,6 +10,10 @@ export async function embedChunks(
   chunks: readonly EmbeddedChunk[],
   onStep: () => void,
 ): Promise<ChunkVectors> {
+  if (chunks.length <= chunksAtOnce) {
+    onStep();
+    return embedGroup(embedder, chunks);
+  }
   const { dimensions } = embedder;
   const children = chunks.reduce((sum, chunk) => sum + chunk.children.length, 0);
   const vectors = new Float32Array(chunks.length * dimensions);

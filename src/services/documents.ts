@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { derivedUuid } from '../base/ids.ts';
@@ -106,9 +107,17 @@ export class DocumentServices {
     checkBatchSize(request.documents.length);
     const collection = this.#collection(call, request.collection_name);
     const wait = request.wait ?? false;
-    const results = await this.#waiting(call, (signal) =>
-      Promise.all(request.documents.map((item) => this.#addOne(collection, item, wait ? signal : null))),
-    );
+    const results = await this.#waiting(call, async (signal) => {
+      const adding: Promise<BatchDocumentResult>[] = [];
+      for (const [i, item] of request.documents.entries()) {
+        if (i > 0 && i % limits.batchSliceDocuments === 0) await nextTurn();
+        const added = this.#addOne(collection, item, wait ? signal : null);
+        // Told below, with all others; until then nobody listens.
+        added.catch(() => {});
+        adding.push(added);
+      }
+      return Promise.all(adding);
+    });
     return { results };
   }
 

@@ -86,7 +86,8 @@ export function packGroup(operations: readonly PlainOperation[]): ArrayBuffer {
     size += headerBytes + operation.key.byteLength;
     if (operation.type === 'put') size += operation.value.byteLength;
   }
-  const group = Buffer.from(new ArrayBuffer(size));
+  // Memory of its own, which may move, and which nobody fills with zeros first.
+  const group = Buffer.allocUnsafeSlow(size);
   let offset = 0;
   for (const operation of operations) {
     const value = operation.type === 'put' ? operation.value : null;
@@ -99,7 +100,7 @@ export function packGroup(operations: readonly PlainOperation[]): ArrayBuffer {
     group.set(value, offset);
     offset += value.byteLength;
   }
-  return group.buffer;
+  return group.buffer as ArrayBuffer;
 }
 
 function unpackInto(batch: RocksBatch, group: ArrayBuffer): void {
