@@ -12,10 +12,10 @@ interface Kept<V> {
  * since its last turn, which spares it until the next. Finding a value changes no order, so it costs one look-up. A
  * value that costs more than the whole bound is not kept.
  */
-export class BoundedCache<V> {
+export class BoundedCache<V, K extends string | number = string> {
   readonly costMax: number;
   /** In the order of their turns to go. */
-  readonly #kept = new Map<string, Kept<V>>();
+  readonly #kept = new Map<K, Kept<V>>();
   #cost = 0;
 
   constructor(costMax: number) {
@@ -32,7 +32,7 @@ export class BoundedCache<V> {
   }
 
   /** Also marks the value as used. */
-  get(key: string): V | undefined {
+  get(key: K): V | undefined {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
     kept.used = true;
@@ -40,7 +40,7 @@ export class BoundedCache<V> {
   }
 
   /** Replaces what was kept under the key. */
-  set(key: string, value: V, cost: number): void {
+  set(key: K, value: V, cost: number): void {
     assert(cost >= 0, 'nothing that is kept has a negative cost');
     this.delete(key);
     if (cost > this.costMax) return;
@@ -49,7 +49,7 @@ export class BoundedCache<V> {
   }
 
   /** The value of this key has become costlier by so much; harmless when it is not kept (any more). */
-  grow(key: string, cost: number): void {
+  grow(key: K, cost: number): void {
     const kept = this.#kept.get(key);
     if (kept === undefined) return;
     if (kept.cost + cost > this.costMax) {
@@ -60,19 +60,19 @@ export class BoundedCache<V> {
     this.#add(key, cost);
   }
 
-  delete(key: string): void {
+  delete(key: K): void {
     const kept = this.#kept.get(key);
     if (kept === undefined) return;
     this.#kept.delete(key);
     this.#cost -= kept.cost;
   }
 
-  keys(): IterableIterator<string> {
+  keys(): IterableIterator<K> {
     return this.#kept.keys();
   }
 
   /** The value under `key` pays `cost`; if that is too much, others make room for it. */
-  #add(key: string, cost: number): void {
+  #add(key: K, cost: number): void {
     this.#cost += cost;
     if (this.#cost <= this.costMax) return;
     for (const [oldest, kept] of this.#kept) {

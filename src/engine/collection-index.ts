@@ -1,6 +1,7 @@
 import { addon, type CollectionHandle, type NativeStatistics, type ShardOpening } from '../addon/addon.ts';
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
+import type { Caller } from '../base/caller.ts';
 import { encodeAttributes, encodeFilter, type FilterNode } from './encoding.ts';
 import { type IndexHits, packQuery, SearchReply } from './search-bytes.ts';
 
@@ -40,7 +41,7 @@ export interface IndexQuery {
   readonly effort?: number;
   /** Milliseconds from now. */
   readonly deadlineMs: number;
-  readonly signal?: AbortSignal;
+  readonly caller?: Caller;
 }
 
 export type IndexStatistics = NativeStatistics;
@@ -48,7 +49,7 @@ export type IndexStatistics = NativeStatistics;
 export const indexErrorCodes = [
   'busy', // too much is waiting: try again later
   'deadline', // the search ran out of time
-  'cancelled', // its signal was aborted
+  'cancelled', // its caller is gone
   'closed', // the collection was closed or dropped
   'unstaged', // a commit names a version that is not staged
   'sequence', // a commit is older than its shard
@@ -198,8 +199,8 @@ export class CollectionIndex {
   /** The best `vectorCandidates` by cosine and the best `lexicalCandidates` by BM25, both scores for each. */
   async search(query: IndexQuery): Promise<IndexHits> {
     this.#assertOpen();
-    const { signal, vector, filter } = query;
-    if (signal?.aborted === true) throw new IndexError('cancelled', 'the search was cancelled');
+    const { caller, vector, filter } = query;
+    if (caller?.gone === true) throw new IndexError('cancelled', 'the search was cancelled');
     assert(query.deadlineMs >= 0, 'a search has a deadline that is not negative');
     const ticket = nextTicket();
     const request = packQuery({
@@ -211,11 +212,12 @@ export class CollectionIndex {
     });
     const bytes = filter === null ? null : encodeFilter(filter);
     const reply = calling(() => addon.collectionSearch(this.#handle, ticket, request, vector, bytes));
-    return new SearchReply(reply instanceof ArrayBuffer ? reply : await this.#reply(ticket, reply, signal));
+    return new SearchReply(reply instanceof ArrayBuffer ? reply : await this.#reply(ticket, reply, caller));
   }
 
   /** Waits for a search that a thread of the engine runs. */
-  async #reply(ticket: number, reply: Promise<ArrayBuffer>, signal?: AbortSignal): Promise<ArrayBuffer> {
+  async #reply(ticket: number, reply: Promise<ArrayBuffer>, caller?: Caller): Promise<ArrayBuffer> {
+    const signal = caller?.signal;
     const cancel = () => addon.searchCancel(ticket);
     this.#searches.add(ticket);
     signal?.addEventListener('abort', cancel, { once: true });

@@ -1,30 +1,47 @@
 import { AppError } from '../base/app-error.ts';
+import type { Caller } from '../base/caller.ts';
 import { ClientGone } from './exchange.ts';
 
-/**
- * The end of one call: its time is up or its client is gone, whichever comes first. `signal` tells the work, `passed`
- * tells the corridor, which does not wait for work that does not listen.
- */
-export class Deadline {
-  readonly signal: AbortSignal;
-  /** Rejects with AppError `unavailable` or ClientGone; never resolves. */
-  readonly passed: Promise<never>;
-  readonly #controller = new AbortController();
+/** The end of one call: its time is up or its client left, whichever comes first. */
+export class Deadline implements Caller {
+  /** Most calls are over before anybody asks for their signal, and to make one takes longer than much of their work. */
+  #controller: AbortController | null = null;
+  /** Why it ended; null as long as it has not. */
+  #reason: Error | null = null;
   #reject: (reason: Error) => void = () => {};
   #timer: NodeJS.Timeout | null = null;
-  #over = false;
   #isMet = false;
 
-  constructor() {
-    this.signal = this.#controller.signal;
-    this.passed = new Promise((_, reject) => {
+  get gone(): boolean {
+    return this.#reason !== null;
+  }
+
+  get reason(): Error | null {
+    return this.#reason;
+  }
+
+  /** Tells the work; aborted with the reason. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason !== null) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
+  }
+
+  /**
+   * What the work comes to, or a rejection with AppError `unavailable` or ClientGone: the corridor does not wait for
+   * work that does not listen. Called once.
+   */
+  within<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#reason !== null) reject(this.#reason);
       this.#reject = reject;
+      work.then(resolve, reject);
     });
   }
 
   /** The call must be answered within `msMax` from now; a later start replaces an earlier one. */
   start(msMax: number): void {
-    if (this.#over || this.#isMet) return;
+    if (this.#reason !== null || this.#isMet) return;
     this.#stop();
     this.#timer = setTimeout(() => {
       const detail = `The call took longer than ${msMax / 1_000} seconds and was given up.`;
@@ -32,7 +49,7 @@ export class Deadline {
     }, msMax);
   }
 
-  gone(): void {
+  leave(): void {
     this.#end(new ClientGone());
   }
 
@@ -53,10 +70,10 @@ export class Deadline {
   }
 
   #end(reason: Error): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#reason !== null) return;
+    this.#reason = reason;
     this.#stop();
     this.#reject(reason);
-    this.#controller.abort(reason);
+    this.#controller?.abort(reason);
   }
 }

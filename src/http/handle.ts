@@ -151,7 +151,7 @@ export class Door {
       principal: null,
       walked: Promise.resolve(),
     };
-    exchange.onGone(() => deadline.gone());
+    exchange.onGone(() => deadline.leave());
     this.#visits.add(visit);
     visit.walked = this.#walk(visit);
   };
@@ -196,9 +196,9 @@ export class Door {
   async #replyTo(visit: Visit): Promise<Reply | null> {
     const served = this.#serve(visit);
     try {
-      return await Promise.race([served, visit.deadline.passed]);
+      return await visit.deadline.within(served);
     } catch (error) {
-      if (visit.deadline.signal.aborted) served.catch((late) => this.#logLate(visit, late));
+      if (visit.deadline.gone) served.catch((late) => this.#logLate(visit, late));
       if (error instanceof ClientGone) return null;
       if (error instanceof AppError) return this.#refusal(visit, error);
       this.#logFailure(visit, error);
@@ -209,7 +209,7 @@ export class Door {
   /** The call was given up already; only what is neither a refusal nor the giving up itself is news. */
   #logLate(visit: Visit, error: unknown): void {
     const expected = error instanceof AppError || error instanceof ClientGone;
-    if (!expected && error !== visit.deadline.signal.reason) this.#logFailure(visit, error);
+    if (!expected && error !== visit.deadline.reason) this.#logFailure(visit, error);
   }
 
   async #send({ exchange, requestId, route }: Visit, reply: Reply): Promise<boolean> {
@@ -373,18 +373,13 @@ export class Door {
       requestId,
       baseUrl: baseUrlOf(exchange, this.#options.settings),
       receivedAt,
-      signal: deadline.signal,
+      caller: deadline,
     };
   }
 
   /** Most operations have no metadata and never look the limit of their organisation up. */
   #boundsFor(principal: Principal): CheckBounds {
-    const metadataBytesMax = () => this.#metadataBytesMax(principal);
-    return {
-      get metadataBytesMax() {
-        return metadataBytesMax();
-      },
-    };
+    return { metadataBytesMax: () => this.#metadataBytesMax(principal) };
   }
 
   #metadataBytesMax(principal: Principal): number {

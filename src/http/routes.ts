@@ -41,7 +41,7 @@ interface RouteWords {
 /** What the checks of a request must know besides the request. */
 export interface CheckBounds {
   /** Bytes of the compact JSON of metadata; an organisation may have more than the default. */
-  readonly metadataBytesMax: number;
+  readonly metadataBytesMax: () => number;
 }
 
 export interface JsonRoute extends RouteWords {
@@ -259,7 +259,7 @@ const documentWrites: readonly Route[] = [
     },
     check: (request, bounds) => {
       checkDocument(request);
-      if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax);
+      if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax());
     },
     answer: (services, call, request) => services.addDocument(call, request),
   }),
@@ -333,7 +333,7 @@ const documentWrites: readonly Route[] = [
     refusals: { 404: noDocument },
     check: (request, bounds) => {
       checkDocument(request);
-      if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax);
+      if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax());
     },
     serve: (services, call, request) => services.updateDocument(call, request),
   }),

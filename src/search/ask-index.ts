@@ -1,16 +1,17 @@
 import { AppError } from '../base/app-error.ts';
+import type { Caller } from '../base/caller.ts';
 import { IndexError } from '../engine/collection-index.ts';
 
 /** Runs a question to the shards, with the trouble that a caller may meet said in the caller's words. */
-export async function askIndex<Answer>(signal: AbortSignal, ask: () => Promise<Answer>): Promise<Answer> {
+export async function askIndex<Answer>(caller: Caller, ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof IndexError ? inCallersWords(error, signal) : error;
+    throw error instanceof IndexError ? inCallersWords(error, caller) : error;
   }
 }
 
-function inCallersWords(error: IndexError, signal: AbortSignal): Error {
+function inCallersWords(error: IndexError, caller: Caller): Error {
   const cause = { cause: error };
   switch (error.code) {
     case 'busy':
@@ -25,7 +26,7 @@ function inCallersWords(error: IndexError, signal: AbortSignal): Error {
       });
     case 'cancelled':
       // Without a client that left, the shards were closed under the search.
-      return signal.aborted ? error : deleted(error);
+      return caller.gone ? error : deleted(error);
     case 'closed':
       return deleted(error);
     default:

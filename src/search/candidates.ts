@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { CollectionIndex, FilterNode, IndexHits } from '../engine/collection-index.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
@@ -26,7 +27,7 @@ export interface CandidateRequest {
   /** Search wider: better answers for more time (`latency_mode: high`). */
   readonly wide: boolean;
   readonly deadlineMs: number;
-  readonly signal: AbortSignal;
+  readonly caller: Caller;
 }
 
 /** How much wider `latency_mode: high` looks. */
@@ -109,9 +110,9 @@ export async function findCandidates(
   request: CandidateRequest,
 ): Promise<CandidateList> {
   const depth = request.wide ? request.depth * wideFactor : request.depth;
-  const { vector, analysed, filter, deadlineMs, signal } = request;
-  const query = { vector, terms: analysed.terms, filter, deadlineMs, signal };
-  const hits = await askIndex(signal, () =>
+  const { vector, analysed, filter, deadlineMs, caller } = request;
+  const query = { vector, terms: analysed.terms, filter, deadlineMs, caller };
+  const hits = await askIndex(caller, () =>
     index.search({ ...query, vectorCandidates: depth, lexicalCandidates: depth }),
   );
   return new CandidateList(hits);

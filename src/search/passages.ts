@@ -1,11 +1,10 @@
-import type { KeptChunk, VersionReader } from '../store/version-reader.ts';
-import type { VersionRecord } from '../store/versions.ts';
+import type { KeptChunk, KeptVersion, VersionReader } from '../store/version-reader.ts';
 import type { Candidate } from './candidates.ts';
 
 /** A candidate together with what the store holds of it. */
 export interface Passage {
   readonly candidate: Candidate;
-  readonly version: VersionRecord;
+  readonly version: KeptVersion;
   /** Number of the chunk in its document. */
   readonly number: number;
   readonly chunk: KeptChunk;

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { FilterNode } from '../engine/collection-index.ts';
 import type { Collection } from '../store/collections.ts';
 
@@ -14,7 +15,7 @@ export interface SearchRequest {
   readonly wide: boolean;
   /** Milliseconds left for the whole search. */
   readonly deadlineMs: number;
-  readonly signal: AbortSignal;
+  readonly caller: Caller;
   readonly explain: boolean;
 }
 

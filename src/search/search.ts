@@ -2,8 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
 import type { StoredChunk } from '../store/content.ts';
-import type { VersionReader } from '../store/version-reader.ts';
-import type { VersionRecord } from '../store/versions.ts';
+import type { KeptVersion, VersionReader } from '../store/version-reader.ts';
 import type { Language } from '../text/languages.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { analyseQuery, matchedWords } from '../text/query.ts';
@@ -50,7 +49,7 @@ export interface HitOrigin {
 }
 
 interface Hit {
-  readonly version: VersionRecord;
+  readonly version: KeptVersion;
   readonly score: number;
   readonly origin: HitOrigin;
 }
@@ -58,7 +57,7 @@ interface Hit {
 export interface SnippetHit extends Hit {
   readonly text: string;
   /** `text` as JSON in UTF-8, where it is kept. */
-  readonly textJson: Uint8Array | null;
+  readonly textJson: (() => Uint8Array) | null;
   /** Code points in the document's text, half-open. */
   readonly start: number;
   readonly end: number;
@@ -226,7 +225,7 @@ export class Search {
     const { collectionId } = request.collection;
     const started = clock.monotonic();
     const index = indexOf(collectionId);
-    const numbers = await askIndex(request.signal, () => index.list(request.filter, request.k));
+    const numbers = await askIndex(request.caller, () => index.list(request.filter, request.k));
     times.search = clock.monotonic() - started;
     const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, words: [] };
     const hits = reader
@@ -254,7 +253,7 @@ export class Search {
     const { request, vector, analysed, times } = run;
     const { clock } = this.#options;
     const started = clock.monotonic();
-    const { filter, wide, deadlineMs, signal } = request;
+    const { filter, wide, deadlineMs, caller } = request;
     const found = await findCandidates(this.#indexOf(run), {
       vector,
       analysed,
@@ -262,7 +261,7 @@ export class Search {
       depth,
       wide,
       deadlineMs,
-      signal,
+      caller,
     });
     times.search += clock.monotonic() - started;
     return found;

@@ -3,6 +3,8 @@ import { limits } from '../base/limits.ts';
 import { type FileToken, issueToken } from '../store/tokens.ts';
 import type { VersionRecord } from '../store/versions.ts';
 
+const filePlace = '/v1/documents/get-document?token=';
+
 /** Absolute addresses of raw documents and page images; the token in them is the only credential. */
 export class Addresses {
   readonly #secret: Uint8Array;
@@ -15,8 +17,13 @@ export class Addresses {
   }
 
   file(baseUrl: string, documentId: string): string {
-    const token = this.#fileTokens.get(documentId) ?? this.#issueFileToken(documentId);
-    return `${baseUrl}/v1/documents/get-document?token=${token}`;
+    return `${baseUrl}${filePlace}${this.#fileToken(documentId)}`;
+  }
+
+  /** What gives many of them as JSON, in which a token reads as it is. */
+  filesAsJson(baseUrl: string): (documentId: string) => string {
+    const start = JSON.stringify(`${baseUrl}${filePlace}`).slice(0, -1);
+    return (documentId) => `${start}${this.#fileToken(documentId)}"`;
   }
 
   /** Null when pages of this document cannot be drawn. */
@@ -28,6 +35,10 @@ export class Addresses {
     if (!version.hasImages) return null;
     const token: FileToken = { kind: 'page', documentId: version.documentId, page };
     return `${baseUrl}/v1/documents/get-page-image?token=${issueToken(this.#secret, token)}`;
+  }
+
+  #fileToken(documentId: string): string {
+    return this.#fileTokens.get(documentId) ?? this.#issueFileToken(documentId);
   }
 
   #issueFileToken(documentId: string): string {

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Principal } from '../schemas/principal.ts';
 
@@ -9,8 +10,7 @@ export interface Call<P extends Principal = Principal> {
   readonly baseUrl: string;
   /** Milliseconds of `Clock.monotonic()` when the request line arrived. */
   readonly receivedAt: number;
-  /** Aborted when the client went away or the request's deadline passed. */
-  readonly signal: AbortSignal;
+  readonly caller: Caller;
 }
 
 /**

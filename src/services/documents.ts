@@ -338,7 +338,7 @@ export class DocumentServices {
   /** Runs `work` with a signal that aborts `waitMsMax` after the request came: so long documents may be waited for. */
   #waiting<T>(call: DocumentCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const msMax = msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, this.#options.clock);
-    return withTimeout({ signal: call.signal, msMax }, work);
+    return withTimeout({ signal: call.caller.signal, msMax }, work);
   }
 
   /**

@@ -216,7 +216,13 @@ export class ModelService {
     refuseLongReply(work.texts.length, dimensions);
     const { organizationId } = call.principal;
     const { latency } = work;
-    const gated = { organizationId, kind: 'embed', chargedBytes, latency, signal: call.signal } as const;
+    const gated = {
+      organizationId,
+      kind: 'embed',
+      chargedBytes,
+      latency,
+      signal: call.caller.signal,
+    } as const;
     const vectors: Float32Array[] = [];
     let tokens = 0;
     await this.#inPieces(gated, work.texts, async (texts, priority) => {
@@ -248,7 +254,13 @@ export class ModelService {
     }
     const chargedBytes = chargeOf(documents, Buffer.byteLength(query));
     const { organizationId } = call.principal;
-    const gated = { organizationId, kind: 'rerank', chargedBytes, latency, signal: call.signal } as const;
+    const gated = {
+      organizationId,
+      kind: 'rerank',
+      chargedBytes,
+      latency,
+      signal: call.caller.signal,
+    } as const;
     const scores: number[] = [];
     let tokens = 0;
     let modelMs = 0;

@@ -34,7 +34,7 @@ export class ParserServices {
     const passed = new Promise<never>((_, reject) => {
       deadline.addEventListener('abort', () => reject(tooSlow(msMax)), { once: true });
     });
-    const signal = AbortSignal.any([call.signal, deadline]);
+    const signal = AbortSignal.any([call.caller.signal, deadline]);
     // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
     const outcome = await Promise.race([reader.read(bytes, { msMax: left, signal }), passed]);
     if (!('failure' in outcome)) return { pages: outcome.pages };

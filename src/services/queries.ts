@@ -93,7 +93,7 @@ export class QueryServices {
     return {
       metadata: metadata ?? false,
       explain,
-      fileUrl: (documentId) => addresses.file(baseUrl, documentId),
+      fileUrlJson: addresses.filesAsJson(baseUrl),
     };
   }
 
@@ -119,7 +119,7 @@ export class QueryServices {
       reranker,
       wide: request.latency_mode === 'high',
       deadlineMs: Math.max(1, limits.requestMsMax - (clock.monotonic() - call.receivedAt)),
-      signal: call.signal,
+      caller: call.caller,
       explain: request.explain ?? false,
     };
   }

@@ -12,7 +12,8 @@ import { Rendered } from './rendered.ts';
 export interface Showing {
   readonly metadata: boolean;
   readonly explain: boolean;
-  readonly fileUrl: (documentId: string) => string;
+  /** Where its file is, as JSON. */
+  readonly fileUrlJson: (documentId: string) => string;
 }
 
 export interface PageShowing extends Showing {
@@ -33,7 +34,7 @@ export function documentsReply(found: Found<DocumentHit>, showing: Showing): Ren
 
 export function pagesReply(found: Found<PageHit>, showing: PageShowing): Rendered<TopPagesResponse> {
   const results = found.hits.map((hit) => {
-    const place = `"path":${JSON.stringify(hit.version.path)},"page_index":${hit.pageIndex}`;
+    const place = `"path":${hit.version.pathJson},"page_index":${hit.pageIndex}`;
     const content = JSON.stringify(showing.content(hit));
     const image = JSON.stringify(showing.imageUrl(hit));
     const shown = `"content":${content},"image_url":${image}${explained(hit, showing)}`;
@@ -48,8 +49,8 @@ export function snippetsReply(found: Found<SnippetHit>, showing: Showing): Rende
   let behind = '{"results":[';
   for (const [i, hit] of found.hits.entries()) {
     const span = `"start_index":${hit.start},"end_index":${hit.end},"page_span":[${hit.pageStart},${hit.pageEnd}]`;
-    const before = `${i === 0 ? '' : ','}{"path":${JSON.stringify(hit.version.path)},${span},"content":`;
-    pieces.push(behind + before, hit.textJson ?? JSON.stringify(hit.text));
+    const before = `${i === 0 ? '' : ','}{"path":${hit.version.pathJson},${span},"content":`;
+    pieces.push(behind + before, hit.textJson?.() ?? JSON.stringify(hit.text));
     behind = `,"score":${numeral(hit.score)}${explained(hit, showing)}}`;
   }
   pieces.push(behind + documentResults(found.hits, showing) + ending(found, showing));
@@ -72,10 +73,10 @@ function ending({ shards, times }: Found<DocumentHit>, { explain }: Showing): st
 }
 
 /** A document's fields without the closing brace. */
-function document({ version, score }: DocumentHit, { metadata, fileUrl }: Showing): string {
+function document({ version, score }: DocumentHit, { metadata, fileUrlJson }: Showing): string {
   const shown = metadata ? JSON.stringify(version.metadata) : 'null';
-  const url = JSON.stringify(fileUrl(version.documentId));
-  return `{"path":${JSON.stringify(version.path)},"score":${numeral(score)},"metadata":${shown},"file_url":${url}`;
+  const url = fileUrlJson(version.documentId);
+  return `{"path":${version.pathJson},"score":${numeral(score)},"metadata":${shown},"file_url":${url}`;
 }
 
 function explained({ origin }: DocumentHit, { explain }: Showing): string {

@@ -11,13 +11,18 @@ export interface RowPlace {
 
 /** A chunk whose text is there as the JSON of a reply, too. */
 export interface KeptChunk extends StoredChunk {
-  /** `text` as JSON in UTF-8, quotes included. Nobody changes it. */
-  readonly textJson: Uint8Array;
+  /** `text` as JSON in UTF-8, quotes included; made once. Nobody changes it. */
+  readonly textJson: () => Uint8Array;
+}
+
+/** A record whose path is there as the JSON of a reply, too. */
+export interface KeptVersion extends VersionRecord {
+  readonly pathJson: string;
 }
 
 /** What an indexed row stands for. */
 export interface RowContent {
-  readonly version: VersionRecord;
+  readonly version: KeptVersion;
   /** Number of the chunk in its document. */
   readonly number: number;
   readonly chunk: KeptChunk;
@@ -32,8 +37,7 @@ export interface VersionReaderOptions {
 
 /** What was read of one version so far. */
 interface Reading {
-  readonly key: string;
-  readonly record: VersionRecord;
+  readonly record: KeptVersion;
   /** Chunk of each row. */
   chunkOfRow: Uint32Array | undefined;
   layout: Layout | undefined;
@@ -52,13 +56,13 @@ const arrayBytes = 200;
  * and of a live version nothing ever changes: a new text or new metadata make a new version. So nothing here becomes
  * wrong; `forget` lets the memory of what was deleted or replaced go at once.
  *
- * Everything is kept under the collection that the caller names, who was cleared for it: what one collection has is
- * never found under another.
+ * Versions have numbers of their own in the whole installation. Each is only found under its own collection, which the
+ * caller names, who was cleared for it.
  */
 export class VersionReader {
   readonly #versions: Versions;
   readonly #contents: Contents;
-  readonly #kept: BoundedCache<Reading>;
+  readonly #kept: BoundedCache<Reading, number>;
 
   constructor({ versions, contents, bytesMax }: VersionReaderOptions) {
     this.#versions = versions;
@@ -72,7 +76,7 @@ export class VersionReader {
   }
 
   /** Records in the order asked; undefined for one that is gone. */
-  records(collectionId: string, versions: readonly number[]): (VersionRecord | undefined)[] {
+  records(collectionId: string, versions: readonly number[]): (KeptVersion | undefined)[] {
     return this.#readings(collectionId, versions).map((reading) => reading?.record);
   }
 
@@ -105,7 +109,7 @@ export class VersionReader {
       const { number } = places[i]!;
       if (codes === undefined || reading.codes.has(number)) return;
       reading.codes.set(number, codes);
-      this.#kept.grow(reading.key, codes.byteLength + arrayBytes);
+      this.#kept.grow(reading.record.version, codes.byteLength + arrayBytes);
     });
     return places.map(({ number }, i) => readings[i]!.codes.get(number));
   }
@@ -118,7 +122,7 @@ export class VersionReader {
     if (reading.layout === undefined) return undefined;
     const { pageStarts, pageLengths, chunkStarts } = reading.layout;
     const elements = pageStarts.length + pageLengths.length + chunkStarts.length;
-    this.#kept.grow(reading.key, elements * Uint32Array.BYTES_PER_ELEMENT + arrayBytes);
+    this.#kept.grow(reading.record.version, elements * Uint32Array.BYTES_PER_ELEMENT + arrayBytes);
     return reading.layout;
   }
 
@@ -138,15 +142,20 @@ export class VersionReader {
 
   /** Search will not find this version again. */
   forget(collectionId: string, version: number): void {
-    this.#kept.delete(keyOf(collectionId, version));
+    if (this.#find(collectionId, version) !== undefined) this.#kept.delete(version);
   }
 
   forgetCollection(collectionId: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(collectionId)) this.#kept.delete(key);
+    for (const version of this.#kept.keys()) this.forget(collectionId, version);
+  }
+
+  #find(collectionId: string, version: number): Reading | undefined {
+    const reading = this.#kept.get(version);
+    return reading?.record.collectionId === collectionId ? reading : undefined;
   }
 
   #readings(collectionId: string, versions: readonly number[]): (Reading | undefined)[] {
-    const found = versions.map((version) => this.#kept.get(keyOf(collectionId, version)));
+    const found = versions.map((version) => this.#find(collectionId, version));
     if (!found.includes(undefined)) return found;
     const missing = [...new Set(versions.filter((_, i) => found[i] === undefined))];
     const read = new Map<number, Reading>();
@@ -157,20 +166,19 @@ export class VersionReader {
   }
 
   #readingOf(record: VersionRecord): Reading {
-    return this.#kept.get(keyOf(record.collectionId, record.version)) ?? this.#keep(record);
+    return this.#find(record.collectionId, record.version) ?? this.#keep(record);
   }
 
   #keep(record: VersionRecord): Reading {
     const reading: Reading = {
-      key: keyOf(record.collectionId, record.version),
-      record,
+      record: { ...record, pathJson: JSON.stringify(record.path) },
       chunkOfRow: undefined,
       layout: undefined,
       chunks: new Map(),
       codes: new Map(),
     };
-    const texts = record.path.length + JSON.stringify(record.metadata).length;
-    this.#kept.set(reading.key, reading, recordBytes + 2 * texts);
+    const texts = 2 * record.path.length + JSON.stringify(record.metadata).length;
+    this.#kept.set(record.version, reading, recordBytes + 2 * texts);
     return reading;
   }
 
@@ -182,7 +190,7 @@ export class VersionReader {
     const found = this.#contents.chunksOfRows(unread.map(({ record }) => record.documentId));
     unread.forEach((reading, i) => {
       reading.chunkOfRow = found[i];
-      this.#kept.grow(reading.key, (found[i]?.byteLength ?? 0) + arrayBytes);
+      this.#kept.grow(reading.record.version, (found[i]?.byteLength ?? 0) + arrayBytes);
     });
   }
 
@@ -202,13 +210,9 @@ export class VersionReader {
       const chunk = found[i];
       if (chunk === undefined || reading.chunks.has(number)) return;
       reading.chunks.set(number, withJson(chunk));
-      this.#kept.grow(reading.key, memoryOf(chunk));
+      this.#kept.grow(reading.record.version, memoryOf(chunk));
     });
   }
-}
-
-function keyOf(collectionId: string, version: number): string {
-  return `${collectionId} ${version}`;
 }
 
 /** Most chunks are never shown whole: their JSON is made when it is. */
@@ -216,7 +220,7 @@ function withJson(chunk: StoredChunk): KeptChunk {
   let json: Uint8Array | undefined;
   return {
     ...chunk,
-    get textJson() {
+    textJson: () => {
       json ??= new TextEncoder().encode(JSON.stringify(chunk.text));
       return json;
     },

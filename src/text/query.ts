@@ -38,7 +38,9 @@ interface Group {
  * Stems and hashes of recent query words by languages and word: a stemmer takes some 7 us per word and
  * language.
  */
-const spellingCache = new Map<string, readonly Spelling[]>();
+const spellingCache = new Map<string, Map<string, readonly Spelling[]>>();
+/** In all its maps together. */
+let spellingsKept = 0;
 
 interface QueryWord {
   readonly surface: string;
@@ -57,13 +59,14 @@ export function analyseQuery(
   collectionLanguages: readonly Language[] | null = null,
 ): AnalysedQuery {
   const candidates = collectionLanguages ?? stemmedLanguages;
+  const known = knownSpellings(candidates);
   const groups = new Map<string, Group>();
   for (const { surface, pieces } of contentWords(queryWords(query), candidates)) {
     for (const piece of pieces) {
-      const spellings = spellingsOf(piece, candidates);
+      const spellings = known.get(spellingKey(piece)) ?? spell(piece, candidates);
       const key = spellings.map(({ text }) => text).join(' ');
-      const known = groups.get(key);
-      if (known !== undefined) known.weight += piece.weight;
+      const group = groups.get(key);
+      if (group !== undefined) group.weight += piece.weight;
       else if (groups.size < limits.queryGroupsMax)
         groups.set(key, { surface, spellings, weight: piece.weight });
     }
@@ -155,13 +158,27 @@ function contentWords(words: readonly QueryWord[], candidates: readonly Language
   return kept.length > 0 ? kept : words;
 }
 
-function spellingsOf(piece: WordPiece, candidates: readonly Language[]): readonly Spelling[] {
-  const key = `${candidates.join()} ${piece.stemmable} ${piece.text}`;
-  const known = spellingCache.get(key);
-  if (known !== undefined) return known;
+function knownSpellings(candidates: readonly Language[]): Map<string, readonly Spelling[]> {
+  const languagesKey = candidates.join();
+  const known = spellingCache.get(languagesKey) ?? new Map<string, readonly Spelling[]>();
+  spellingCache.set(languagesKey, known);
+  return known;
+}
+
+/** No word has a blank. */
+function spellingKey({ text, stemmable }: WordPiece): string {
+  return stemmable ? text : ` ${text}`;
+}
+
+/** Stems and hashes a word, and keeps what comes of it. */
+function spell(piece: WordPiece, candidates: readonly Language[]): readonly Spelling[] {
   const spellings = alternatives(piece, candidates).map((text) => ({ text, hash: termKey(text) }));
-  if (spellingCache.size >= limits.queryCacheEntriesMax) spellingCache.clear();
-  spellingCache.set(key, spellings);
+  if (spellingsKept >= limits.queryCacheEntriesMax) {
+    spellingCache.clear();
+    spellingsKept = 0;
+  }
+  knownSpellings(candidates).set(spellingKey(piece), spellings);
+  spellingsKept += 1;
   return spellings;
 }
 

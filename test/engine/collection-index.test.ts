@@ -221,10 +221,13 @@ t.test('a search ends early when its time is over or its signal is aborted', asy
   await t.rejects(index.search(query({ ...anything, deadlineMs: 0 })), hasCode('deadline'));
   const before = new AbortController();
   before.abort();
-  await t.rejects(index.search(query({ ...anything, signal: before.signal })), hasCode('cancelled'));
+  await t.rejects(
+    index.search(query({ ...anything, caller: { gone: true, signal: before.signal } })),
+    hasCode('cancelled'),
+  );
   const during = new AbortController();
   const searches = Array.from({ length: 300 }, () =>
-    index.search(query({ ...anything, signal: during.signal })).then(
+    index.search(query({ ...anything, caller: { gone: false, signal: during.signal } })).then(
       () => 'found',
       (error: IndexError) => error.code,
     ),

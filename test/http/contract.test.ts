@@ -87,7 +87,7 @@ contract('a call learns that its client went away', async ({ t, open, connect })
   const door = await open({
     services: {
       getCollectionList: async (call) => {
-        signal = call.signal;
+        signal = call.caller.signal;
         await opened;
         return { collection_names: [] };
       },
@@ -265,7 +265,7 @@ contract('stopping does not wait for ever', async ({ t, open }) => {
       getCollectionList: (call) => {
         running = true;
         return new Promise((_, reject) => {
-          call.signal.addEventListener('abort', () => reject(call.signal.reason));
+          call.caller.signal.addEventListener('abort', () => reject(call.caller.signal.reason));
         });
       },
     },
@@ -284,7 +284,7 @@ contract('a call that takes too long answers 503 and is told to stop', async ({ 
     settings: { requestMsMax: 50 },
     services: {
       getCollectionList: (call) => {
-        signal = call.signal;
+        signal = call.caller.signal;
         return new Promise(() => {});
       },
     },

@@ -146,7 +146,7 @@ t.test('the description is whole: references resolve, ids are unique, every sche
 t.test('every documented example is a request that passes', (t) => {
   for (const route of routes.filter((each): each is JsonRoute => each.kind === 'json')) {
     t.ok(Compile(route.request).Check(route.example), route.operation);
-    t.doesNotThrow(() => route.check(route.example, { metadataBytesMax: 65_535 }), route.operation);
+    t.doesNotThrow(() => route.check(route.example, { metadataBytesMax: () => 65_535 }), route.operation);
   }
   t.end();
 });

@@ -159,7 +159,7 @@ export async function find(
     reranker: null,
     wide: false,
     deadlineMs: 20_000,
-    signal: new AbortController().signal,
+    caller: { gone: false, signal: new AbortController().signal },
     explain: false,
   });
   return found.hits.filter((hit) => hit.text.includes(query)).map((hit) => hit.version.path);

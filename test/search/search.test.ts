@@ -14,7 +14,7 @@ function request({ collections, papers }: Rooms, fields: Partial<SearchRequest>)
     reranker: null,
     wide: false,
     deadlineMs: 20_000,
-    signal: new AbortController().signal,
+    caller: { gone: false, signal: new AbortController().signal },
     explain: false,
     ...fields,
   };

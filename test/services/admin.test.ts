@@ -17,7 +17,7 @@ const call: Call<Extract<Principal, { kind: 'administrator' }>> = {
   requestId: 'r',
   baseUrl: 'http://127.0.0.1',
   receivedAt: 0,
-  signal: new AbortController().signal,
+  caller: { gone: false, signal: new AbortController().signal },
 };
 const organization_id = 'aaaaaaaa-1111-4111-8111-111111111111';
 

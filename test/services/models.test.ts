@@ -95,7 +95,7 @@ function build(organisation: OrganisationLimits = unlimited) {
     requestId: 'request-1',
     baseUrl: 'http://127.0.0.1',
     receivedAt: time.monotonic(),
-    signal,
+    caller: { gone: false, signal },
   });
   return { time, runs, facts, service, call };
 }

@@ -43,17 +43,17 @@ function hit(documents: number) {
   };
   const content = text();
   const kept = chance.below(2) === 0;
+  const path = `${id} ${id % 2 === 0 ? '\ud800"' : 'é'}`;
+  const metadata = { 'a-1': `\u0001 "${id}"`, 'list:b': ['x', '😀'] };
   return {
-    version: version({
-      version: id,
-      documentId: `document ${id}`,
-      path: `${id} ${id % 2 === 0 ? '\ud800"' : 'é'}`,
-      metadata: { 'a-1': `\u0001 "${id}"`, 'list:b': ['x', '😀'] },
-    }),
+    version: {
+      ...version({ version: id, documentId: `document ${id}`, path, metadata }),
+      pathJson: JSON.stringify(path),
+    },
     score: number(),
     origin,
     text: content,
-    textJson: kept ? Buffer.from(JSON.stringify(content)) : null,
+    textJson: kept ? () => Buffer.from(JSON.stringify(content)) : null,
     start: chance.below(1_000_000),
     end: chance.below(1_000_000),
     pageStart: chance.below(9),
@@ -77,7 +77,7 @@ function plain(hits: readonly AnyHit[], showing: Showing, explanation: object) {
     path,
     score,
     metadata: showing.metadata ? metadata : null,
-    file_url: showing.fileUrl(documentId),
+    file_url: JSON.parse(showing.fileUrlJson(documentId)),
   });
   const first = hits.filter(
     (each, i) => hits.findIndex((other) => other.version.version === each.version.version) === i,
@@ -130,7 +130,7 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     const showing = {
       metadata: chance.below(2) === 0,
       explain: chance.below(2) === 0,
-      fileUrl: (documentId: string) => `http://quarry.test/${documentId}`,
+      fileUrlJson: (documentId: string) => JSON.stringify(`http://quarry.test/${documentId}`),
     };
     const expected = plain(hits, showing, { shards: found.shards, ms: times });
     const made = {

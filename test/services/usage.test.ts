@@ -23,7 +23,7 @@ function callOf(organizationId: string): Call<OrganisationPrincipal> {
     requestId: 'r',
     baseUrl: 'http://127.0.0.1',
     receivedAt: 0,
-    signal: new AbortController().signal,
+    caller: { gone: false, signal: new AbortController().signal },
   };
 }
 

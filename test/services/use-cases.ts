@@ -25,7 +25,7 @@ export function callOf(organization = organizationId): Call<OrganisationPrincipa
     requestId: 'request',
     baseUrl: 'http://quarry.test',
     receivedAt: performance.now(),
-    signal: new AbortController().signal,
+    caller: { gone: false, signal: new AbortController().signal },
   };
 }
 

@@ -237,7 +237,7 @@ export class Simulation {
       reranker: null,
       wide: false,
       deadlineMs: 60_000,
-      signal: new AbortController().signal,
+      caller: { gone: false, signal: new AbortController().signal },
       explain: false,
     });
     return found.hits.filter((hit) => hit.text.includes(query)).map((hit) => hit.version.path);

@@ -1,0 +1,6 @@
+/** Who waits for an answer, or does not any more: the client left, or the time of the call is up. */
+export interface Caller {
+  readonly gone: boolean;
+  /** Aborted when `gone` becomes true. It is made when somebody asks for it, which is not cheap. */
+  readonly signal: AbortSignal;
+}
