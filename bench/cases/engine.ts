@@ -11,7 +11,7 @@ export const engineCase: BenchCase = {
     smoke:
       '--vectors 1000 --dimensions 32 --questions 30 --seconds 0.02 --rounds 2 --engines quarry,hnswlib-node',
     usual: '--vectors 20000 --questions 300 --seconds 0.3 --rounds 3',
-    full: '--vectors 100000 --questions 1000 --seconds 1 --rounds 5',
+    full: '--vectors 100000 --questions 1000 --seconds 0.6 --rounds 5',
   },
   run: async (context) => engineFindings(await measureEngines(context), context.options),
 };

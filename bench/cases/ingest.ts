@@ -36,7 +36,7 @@ export const ingestCase: BenchCase = {
     smoke:
       '--documents 40 --words 60 --questions 20 --seconds 0.3 --warm-up 0 --rounds 1 --rate 50 --connections 4',
     usual: '--documents 2000 --words 600 --seconds 5 --rounds 3 --rate 100 --connections 16',
-    full: '--documents 10000 --words 600 --seconds 20 --rounds 5 --rate 100 --connections 16',
+    full: '--documents 10000 --words 600 --seconds 12 --rounds 5 --rate 100 --connections 16',
   },
   async run(context) {
     const { options, progress } = context;

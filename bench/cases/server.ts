@@ -18,7 +18,7 @@ export const serverCase: BenchCase = {
     smoke:
       '--documents 40 --words 60 --questions 20 --seconds 0.2 --warm-up 0.05 --rounds 2 --connections 2 --rate 50',
     usual: '--documents 2000 --seconds 3 --warm-up 1 --connections 32 --rate 250,500,1000,2000',
-    full: '--documents 10000 --seconds 10 --warm-up 3 --rounds 5 --connections 32 --rate 250,500,1000,2000,4000',
+    full: '--documents 10000 --seconds 6 --warm-up 2 --rounds 5 --connections 32 --rate 250,500,1000,2000,4000',
   },
   async run(context) {
     const closed = await closedLoopClient();

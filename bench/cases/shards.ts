@@ -30,7 +30,7 @@ export const shardsCase: BenchCase = {
     smoke:
       '--documents 40 --words 60 --questions 20 --seconds 0.2 --warm-up 0.05 --rounds 2 --connections 2 --shards 1,8',
     usual: '--documents 500,2000 --seconds 1.5 --warm-up 0.5 --connections 1,8',
-    full: '--documents 1000,10000 --seconds 5 --rounds 5 --connections 1,8,32',
+    full: '--documents 1000,10000 --seconds 3 --rounds 5 --connections 1,8,32',
   },
   run: async (context) =>
     findingsOf(await measureSearches(configurationsOf(context), context), context.options),
