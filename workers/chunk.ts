@@ -1,6 +1,7 @@
 import { platform, setPriority } from 'node:os';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../src/chunking/chunk-task.ts';
+import { inOneBlock } from '../src/chunking/one-block.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { openOnce } from '../src/models/open-once.ts';
@@ -18,17 +19,29 @@ const open = openOnce(openEmbedder);
 /** Answers a `ChunkOutcome` for each document of a batch; the large parts of the results moved without a copy. */
 export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
   const outcomes: ChunkOutcome[] = [];
-  const moved: ArrayBufferLike[] = [];
   for (const task of tasks) {
     try {
-      const result = await prepare(task);
-      outcomes.push({ result });
-      moved.push(result.terms.buffer, result.spans.buffer, result.vectors.buffer, result.codes.buffer);
+      outcomes.push({ result: await prepare(task) });
     } catch (error) {
       outcomes.push({ error });
     }
   }
-  return move({ [transferableSymbol]: moved, [valueSymbol]: outcomes });
+  const made = outcomes.flatMap((outcome) => ('result' in outcome ? outcome.result : []));
+  const { results, moved } = tasks.length > 1 ? ofMany(made) : ofOne(made);
+  let next = 0;
+  const answer = outcomes.map((outcome) => ('result' in outcome ? { result: results[next++] } : outcome));
+  return move({ [transferableSymbol]: moved, [valueSymbol]: answer });
+}
+
+/** A document that rides alone may be long: its blocks move as they are. */
+function ofOne(results: readonly ChunkTaskResult[]) {
+  const arrays = results.flatMap(({ terms, spans, vectors, codes }) => [terms, spans, vectors, codes]);
+  return { results, moved: arrays.map(({ buffer }) => buffer) };
+}
+
+function ofMany(made: readonly ChunkTaskResult[]) {
+  const { results, block } = inOneBlock(made);
+  return { results, moved: [block] };
 }
 
 async function prepare(task: ChunkTask): Promise<ChunkTaskResult> {

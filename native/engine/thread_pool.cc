@@ -41,7 +41,11 @@ ThreadPool::ThreadPool(size_t threads, size_t queueMax, bool low, std::chrono::m
 
 bool ThreadPool::Submit(Priority priority, Job job) {
   const bool urgent = priority == Priority::kUrgent;
-  if (urgent) MakeWay();
+  if (urgent) {
+    MakeWay();
+  } else {
+    lastSteady_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  }
   {
     const std::lock_guard lock(mutex_);
     auto& queue = urgent ? urgent_ : steady_;
@@ -73,14 +77,14 @@ size_t ThreadPool::Waiting() {
 
 bool ThreadPool::Quiet() {
   const std::lock_guard lock(mutex_);
-  return urgent_.empty() && steady_.empty() && idle_ == threads_ && Calm();
+  return urgent_.empty() && steady_.empty() && idle_ == threads_ && Past(lastUrgent_) && Past(lastSteady_);
 }
 
-bool ThreadPool::SteadyMayRun() const { return steadyRunning_ + 1 < threads_ || threads_ == 1 || Calm(); }
+bool ThreadPool::SteadyMayRun() const { return steadyRunning_ + 1 < threads_ || threads_ == 1 || Past(lastUrgent_); }
 
-bool ThreadPool::Calm() const {
-  const Clock::time_point last{Clock::duration(lastUrgent_.load(std::memory_order_relaxed))};
-  return last + calm_ < Clock::now();
+bool ThreadPool::Past(const std::atomic<Clock::duration::rep>& last) const {
+  const Clock::time_point then{Clock::duration(last.load(std::memory_order_relaxed))};
+  return then + calm_ < Clock::now();
 }
 
 std::deque<ThreadPool::Job>* ThreadPool::NextQueue() {

@@ -38,7 +38,7 @@ class ThreadPool {
   // Urgent work is done elsewhere now: the pool makes way for it as for its own.
   void MakeWay();
 
-  // Nothing runs or waits, and no urgent work came for a while.
+  // Nothing runs or waits, and no work came for a while.
   bool Quiet();
 
   // Jobs that wait now, both queues together.
@@ -51,12 +51,15 @@ class ThreadPool {
   // What a free thread takes next; null: nothing. Holds mutex_.
   std::deque<Job>* NextQueue();
   bool SteadyMayRun() const;
-  bool Calm() const;
+  // So long that no more is expected.
+  bool Past(const std::atomic<Clock::duration::rep>& last) const;
 
   const size_t threads_;
   const size_t queueMax_;
   const std::chrono::milliseconds calm_;
   std::atomic<Clock::duration::rep> lastUrgent_{Clock::duration::min().count()};  // when urgent work came last
+  // When steady work came last.
+  std::atomic<Clock::duration::rep> lastSteady_{Clock::duration::min().count()};
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> urgent_;    // guarded by mutex_

@@ -285,7 +285,7 @@ export class DocumentProgress {
         change,
         [
           ...this.#expected(job),
-          ...documents.put(record),
+          documents.update(record),
           counts.change(job.collectionId, {
             from: before.status,
             to: record.status,

@@ -106,10 +106,12 @@ export class Documents {
 
   /** Writes a record; a new document id becomes findable with it. Join it with the counts' change in one write. */
   put(record: DocumentRecord): Operation[] {
-    return [
-      documents.put([record.collectionId, record.path], record),
-      ids.put([record.documentId], [record.collectionId, record.path]),
-    ];
+    return [this.update(record), ids.put([record.documentId], [record.collectionId, record.path])];
+  }
+
+  /** Writes a record whose document id is findable already. */
+  update(record: DocumentRecord): Operation {
+    return documents.put([record.collectionId, record.path], record);
   }
 
   /** Removes the record and its ids; the content goes to the garbage in the same write. */
