@@ -28,6 +28,14 @@ class Bitset {
     return before;
   }
 
+  // The same where `add` says so; otherwise nothing changes. Without a branch.
+  bool TestAndAddIf(bool add, size_t i) {
+    uint64_t& word = words_[i >> 6];
+    const bool before = (word >> (i & 63) & 1) != 0;
+    word |= uint64_t{add} << (i & 63);
+    return before;
+  }
+
   void AddRange(size_t start, size_t count) {
     while (count > 0) {
       const size_t offset = start & 63;
@@ -68,6 +76,15 @@ class Bitset {
     const size_t common = left < words_.size() ? left : words_.size();
     for (size_t i = 0; i < common; i++) words_[i] |= words[from + i];
     CutTail();
+  }
+
+  // The least member that is not below `from`; size() or more when there is none.
+  size_t Next(size_t from) const {
+    for (size_t w = from >> 6; w < words_.size(); w++) {
+      const uint64_t word = words_[w] & (w == from >> 6 ? ~uint64_t{0} << (from & 63) : ~uint64_t{0});
+      if (word != 0) return w * 64 + static_cast<size_t>(std::countr_zero(word));
+    }
+    return size_;
   }
 
   // Calls visit(i) for every member, ascending, until it answers false.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "engine/block_array.h"
 #include "engine/codes.h"
@@ -35,18 +35,27 @@ class CodeArray {
   }
 
   int32_t Score(const CodeView& query, uint32_t row) const { return codec_.Score(query, rows_.Row(row)); }
-  void Prefetch(uint32_t row) const {
+  // Has the row's codes fetched, and answers where they are.
+  const uint8_t* Prefetch(uint32_t row) const {
     const uint8_t* const codes = rows_.Row(row);
     for (size_t i = 0; i < codec_.stride(); i += 64) __builtin_prefetch(codes + i);
+    return codes;
   }
   // Calls visit(near) for each of `rows`, which may lie anywhere: codes are fetched ahead.
   template <class Visit>
-  void Compare(const CodeView& query, const std::vector<uint32_t>& rows, const Visit& visit) const {
-    constexpr size_t kAhead = 16;
-    for (size_t i = 0; i < std::min(kAhead, rows.size()); i++) Prefetch(rows[i]);
-    for (size_t i = 0; i < rows.size(); i++) {
-      if (i + kAhead < rows.size()) Prefetch(rows[i + kAhead]);
-      visit(Near{Score(query, rows[i]), rows[i]});
+  void Compare(const CodeView& query, std::span<const uint32_t> rows, const Visit& visit) const {
+    constexpr size_t kAtOnce = 16;
+    const uint8_t* codes[2][kAtOnce];
+    int32_t scores[kAtOnce];
+    const auto fetch = [&](size_t start, const uint8_t** at) {
+      for (size_t i = start; i < std::min(start + kAtOnce, rows.size()); i++) *at++ = Prefetch(rows[i]);
+    };
+    fetch(0, codes[0]);
+    for (size_t start = 0, turn = 0; start < rows.size(); start += kAtOnce, turn ^= 1) {
+      fetch(start + kAtOnce, codes[turn ^ 1]);
+      const size_t count = std::min(kAtOnce, rows.size() - start);
+      codec_.Scores(query, codes[turn], count, scores);
+      for (size_t i = 0; i < count; i++) visit(Near{scores[i], rows[start + i]});
     }
   }
 

@@ -61,6 +61,7 @@ Codec::Codec(uint32_t dimensions)
       block_(std::bit_floor(size_t{dimensions})),
       step_(std::min(1.0F, kReach / std::sqrt(static_cast<float>(dimensions))) / kCodeMax),
       dotCodes_(ActiveKernels().dotCodes),
+      dotRows_(ActiveKernels().dotRows),
       middle_(stride_) {
   std::memset(middle_.As<uint8_t>(), kMiddle, stride_);
   const float scale = 1 / std::sqrt(static_cast<float>(block_));

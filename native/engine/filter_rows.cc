@@ -22,8 +22,12 @@ std::string KeyOf(const FilterStep& step) {
   return key;
 }
 
-uint64_t Count(const Bitset& rows) {
-  return ActiveKernels().countCommon(rows.words().data(), rows.words().data(), rows.words().size());
+// Fills in what follows from the rows.
+void Finish(const Shard& shard, MatchingRows* all) {
+  const std::vector<uint64_t>& words = all->rows.words();
+  all->count = ActiveKernels().countCommon(words.data(), words.data(), words.size());
+  const float share = static_cast<float>(all->count) / static_cast<float>(std::max<size_t>(1, all->rows.size()));
+  all->scattered = shard.graph().Scattered(all->rows, share);
 }
 
 // The rows before those of slot `slots`.
@@ -73,7 +77,7 @@ FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step,
     all->rows.AddRange(document.firstRow, document.rowCount);
     return true;
   });
-  all->count = Count(all->rows);
+  Finish(shard, all.get());
   if (kept) Remember(key, all, slots);
   return all;
 }
@@ -97,7 +101,7 @@ std::shared_ptr<const MatchingRows> FilterRows::Find(const Shard& shard, const F
       }
       stack.pop_back();
     }
-    result->count = Count(result->rows);
+    Finish(shard, result.get());
     stack.push_back(std::move(result));
   }
   return std::move(stack.back());

@@ -16,8 +16,9 @@ namespace quarry {
 class Shard;
 
 struct MatchingRows {
-  Bitset rows;         // visible or not
-  uint64_t count = 0;  // of them
+  Bitset rows;             // visible or not
+  uint64_t count = 0;      // of them
+  bool scattered = false;  // see Graph::Scattered
 };
 
 // Remembers the rows of single comparisons, which searches combine. A document's attributes never change and its rows

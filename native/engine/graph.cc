@@ -61,26 +61,29 @@ void Graph::ReserveUpper(uint32_t row, uint32_t level) {
   levels_[row].store(static_cast<uint8_t>(level), std::memory_order_release);
 }
 
+bool Graph::Approach(const CodeView& query, uint32_t level, Near* place) const {
+  uint32_t rows[kLinksUpper];
+  const uint8_t* codes[kLinksUpper];
+  int32_t scores[kLinksUpper];
+  size_t count = 0;
+  ForLinks(place->row, level, GraphPool::kRowsEnd, [&](uint32_t near) {
+    rows[count] = near;
+    codes[count++] = codes_.Prefetch(near);
+    __builtin_prefetch(upperStart_.Row(near));
+  });
+  codes_.codec().Scores(query, codes, count, scores);
+  bool moved = false;
+  for (size_t i = 0; i < count; i++) {
+    if (scores[i] <= place->score) continue;
+    *place = {scores[i], rows[i]};
+    moved = true;
+  }
+  return moved;
+}
+
 Near Graph::Descend(const CodeView& query, Near start, uint32_t from, uint32_t to) const {
   for (uint32_t level = from; level > to; level--) {
-    for (bool moved = true; moved;) {
-      moved = false;
-      const Link* const links = LinksOf(start.row, level);
-      uint32_t near[kLinksUpper];
-      uint32_t count = 0;
-      for (; count < kLinksUpper; count++) {
-        const uint32_t link = links[count].load(std::memory_order_acquire);
-        if (link == 0) break;
-        near[count] = link - 1;
-        codes_.Prefetch(link - 1);
-      }
-      for (uint32_t i = 0; i < count; i++) {
-        const int32_t score = codes_.Score(query, near[i]);
-        if (score <= start.score) continue;
-        start = {score, near[i]};
-        moved = true;
-      }
-    }
+    while (Approach(query, level, &start)) continue;
   }
   return start;
 }
@@ -92,9 +95,30 @@ bool Graph::Enter(const Query& query, GraphScratch* scratch, Near* start) const 
   *start = Descend(query.view, {codes_.Score(query.view, first), first}, static_cast<uint32_t>(entry >> 32), 0);
   // Loaded after the descent, so that it covers every row met so far; rows that appear later are skipped.
   scratch->visited.Reset(rows_.load(std::memory_order_acquire));
-  scratch->visited.Add(start->row);
   scratch->pool.Reset(query.effort);
   return true;
+}
+
+bool Graph::Scattered(const Bitset& matching, float share) const {
+  constexpr size_t kSamples = 64;
+  // How much more often the neighbours of rows that match do so too, from 0 (by lot) to 1 (always).
+  constexpr float kExcessMax = 0.1F;
+  const size_t rows = std::min<size_t>(matching.size(), rows_.load(std::memory_order_acquire));
+  size_t samples[kSamples];
+  for (size_t i = 0; i < kSamples; i++) {
+    samples[i] = matching.Next(rows * i / kSamples);
+    if (samples[i] < rows) PrefetchLinks(static_cast<uint32_t>(samples[i]));
+  }
+  uint32_t all = 0;
+  uint32_t same = 0;
+  for (const size_t sample : samples) {
+    if (sample >= rows) continue;
+    ForLinks(static_cast<uint32_t>(sample), 0, rows, [&](uint32_t near) {
+      all++;
+      same += matching.Has(near) ? 1 : 0;
+    });
+  }
+  return static_cast<float>(same) <= (share + kExcessMax * (1 - share)) * static_cast<float>(all);
 }
 
 void Graph::SearchLevel(const CodeView& query, uint32_t self, Near start, uint32_t level, GraphScratch* scratch) const {
@@ -104,9 +128,8 @@ void Graph::SearchLevel(const CodeView& query, uint32_t self, Near start, uint32
   scratch->visited.Add(start.row);
   scratch->visited.Add(self);
   pool.Add(start, true);
-  for (uint32_t row; pool.Next(&row);) {
-    CollectUnseen(row, level, scratch);
-    codes_.Compare(query, scratch->unseen, [&](Near near) {
+  while (NextRows(scratch, [&](uint32_t row) { CollectUnseen(row, level, scratch); })) {
+    codes_.Compare(query, scratch->unseen.rows(), [&](Near near) {
       if (pool.Wants(near.score)) pool.Add(near, true);
     });
   }

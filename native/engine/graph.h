@@ -10,6 +10,7 @@
 #include "engine/block_array.h"
 #include "engine/code_array.h"
 #include "engine/graph_pool.h"
+#include "engine/row_list.h"
 
 namespace quarry {
 
@@ -17,9 +18,10 @@ namespace quarry {
 struct GraphScratch {
   Bitset visited;
   GraphPool pool;
-  std::vector<uint32_t> unseen;
-  std::vector<uint32_t> passed;  // rows outside a filter, whose neighbours stand in for them
-  std::vector<Near> results;     // of a search: accepted rows, nearest first
+  RowList unseen;
+  RowList passed;                 // rows outside a filter, whose neighbours stand in for them
+  std::vector<Near> results;      // of a search: accepted rows, nearest first
+  std::vector<uint32_t> scanned;  // of a scan: rows to be compared next
 
   // Of an insertion: rows to compare with, as signed codes.
   std::vector<Near> candidates;
@@ -55,11 +57,22 @@ class Graph {
   // result; rows that may not are still passed through. `stop()` is asked every few hundred distances.
   template <class Accept, class Stop>
   Outcome Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const;
-  // The same for a filter, which may pass few rows and many in one region and costs less than a distance. How many of
-  // the rows nearest to the query pass decides: where many do, as above; where few do, rows that do not are never
-  // compared, their neighbours stand in for them; kBudget where next to none do, as no way leads to those that do.
-  template <class Accept, class Stop>
-  Outcome SearchMatching(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const;
+  // A filter, as a search of the graph sees it.
+  struct Filter {
+    const Bitset& matching;
+    float share;     // of all rows that match
+    bool scattered;  // what Scattered answers
+  };
+  // Whether the rows that match, that share of all, lie among the others as if drawn by lot, not in regions of their
+  // own: then about the same share matches wherever a query leads. Judged by the neighbours of some that match.
+  bool Scattered(const Bitset& matching, float share) const;
+  // The same for a filter; a result matches and is visible. Where many rows around the query match, the search goes on
+  // as above; where few do, rows that do not are never compared, their neighbours stand in for them; kBudget where next
+  // to none do, as no way leads to those that do. Unless the filter is scattered and matches enough of all rows to say
+  // so, the rows nearest to the query decide.
+  template <class Visible, class Stop>
+  Outcome SearchMatching(const Query& query, const Filter& filter, GraphScratch* scratch, const Visible& visible,
+                         const Stop& stop) const;
 
   // For snapshots: a copy of the row's links at `level`, without those to rows at or above `rows`.
   uint32_t CopyLinks(uint32_t row, uint32_t level, uint32_t rows, uint32_t* links) const;
@@ -85,10 +98,15 @@ class Graph {
   using Link = std::atomic<uint32_t>;  // row + 1; zero ends the list
   static_assert(sizeof(Link) == sizeof(uint32_t) && Link::is_always_lock_free, "files hold them as they are");
   static constexpr size_t kLocks = 4096;
-  // A filter is looked at through so many nearest rows of any kind, through more when none of them passes. It is dense
-  // where one in kDenseShare passes.
-  static constexpr uint32_t kProbes[] = {16, 48};
+  // A filter is dense where one row in kDenseShare matches. Where not one in kSparseShare does, the neighbours of
+  // neighbours lead nowhere.
   static constexpr uint32_t kDenseShare = 3;
+  static constexpr uint32_t kSparseShare = 20;
+  // One that is not scattered is looked at through so many nearest rows of any kind, through more when none of them
+  // passes.
+  static constexpr uint32_t kProbes[] = {16, 48};
+  // So many rows are compared at once where they are there: the memory that they lie in answers meanwhile.
+  static constexpr size_t kTogether = 48;
   // Highest level and the row it is entered by, in one word, so that nobody sees half a change: level << 32 | row.
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 
@@ -99,6 +117,8 @@ class Graph {
   static uint32_t LinksMax(uint32_t level) { return level == 0 ? kLinksGround : kLinksUpper; }
   static uint32_t LevelFor(uint32_t row);
   void ReserveUpper(uint32_t row, uint32_t level);
+  // Moves to the nearest of the neighbours at an upper level, if one is nearer than the place itself.
+  bool Approach(const CodeView& query, uint32_t level, Near* place) const;
   // Walks greedily from `start` down the levels (from, to], and returns the nearest row found.
   Near Descend(const CodeView& query, Near start, uint32_t from, uint32_t to) const;
   // Empties the pool and the visited rows and enters the ground level. False when the graph is empty.
@@ -107,11 +127,23 @@ class Graph {
   template <class Collect, class Accept, class Stop>
   Outcome Walk(const Query& query, GraphScratch* scratch, const Collect& collect, const Accept& accept,
                const Stop& stop) const;
+  // The two ways of going on: over all rows, and over those that match alone.
+  template <class Accept, class Stop>
+  Outcome WalkAll(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const;
+  template <class Visible, class Stop>
+  Outcome WalkMatching(const Query& query, const Bitset& matching, GraphScratch* scratch, const Visible& visible,
+                       const Stop& stop) const;
+  // Calls visit(neighbour) for those neighbours of `row` that are among the first `rows` rows.
+  template <class Visit>
+  void ForLinks(uint32_t row, uint32_t level, size_t rows, const Visit& visit) const;
+  // Leaves in scratch->unseen what `collect(row)` adds for the best rows of the pool that were not looked at yet: for one,
+  // and for more as long as that is less than kTogether. False when there is no such row.
+  template <class Collect>
+  static bool NextRows(GraphScratch* scratch, const Collect& collect);
   // Collects the neighbours of `row` that were not visited, and marks them.
   void CollectUnseen(uint32_t row, uint32_t level, GraphScratch* scratch) const;
-  // The same, but only those that `accept` passes; behind one that does not, its neighbours that do.
-  template <class Accept>
-  void CollectMatching(uint32_t row, GraphScratch* scratch, const Accept& accept) const;
+  // The same on the ground, but only those that match; behind one that does not, its neighbours that do.
+  void CollectMatching(uint32_t row, const Bitset& matching, GraphScratch* scratch) const;
   // The rows nearest to `query` at `level`, kBuildEffort at most, nearest first, in scratch->candidates.
   void SearchLevel(const CodeView& query, uint32_t self, Near start, uint32_t level, GraphScratch* scratch) const;
   // Keeps at most `count` of scratch->candidates, none nearer to a kept one than to the centre. Copies of a kept

@@ -72,19 +72,16 @@ class GraphPool {
     uint32_t mark;  // row << 2, and the two flags
   };
 
-  // Behind the entries of at least that score.
+  // Behind the entries of at least that score. Which half is taken is anybody's guess, so no branch depends on it.
   size_t PlaceOf(int32_t score) const {
-    size_t low = 0;
-    size_t high = entries_.size();
-    while (low < high) {
-      const size_t middle = (low + high) / 2;
-      if (entries_[middle].score >= score) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
+    const Entry* low = entries_.data();
+    size_t count = entries_.size();
+    while (count > 0) {
+      const size_t half = (count + 1) / 2;
+      low += half & (0 - static_cast<size_t>(low[half - 1].score >= score));
+      count -= half;
     }
-    return low;
+    return static_cast<size_t>(low - entries_.data());
   }
 
   std::vector<Entry> entries_;

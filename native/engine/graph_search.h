@@ -41,46 +41,59 @@ inline void Graph::PrefetchLinks(uint32_t row) const {
   __builtin_prefetch(links + 64);
 }
 
-inline void Graph::CollectUnseen(uint32_t row, uint32_t level, GraphScratch* scratch) const {
-  auto& unseen = scratch->unseen;
-  unseen.clear();
+template <class Visit>
+void Graph::ForLinks(uint32_t row, uint32_t level, size_t rows, const Visit& visit) const {
   const Link* const links = LinksOf(row, level);
   for (uint32_t i = 0; i < LinksMax(level); i++) {
     const uint32_t link = links[i].load(std::memory_order_acquire);
-    if (link == 0) break;
-    // Rows that were appended after the search began are not in its set.
-    if (link - 1 < scratch->visited.size() && !scratch->visited.TestAndAdd(link - 1)) unseen.push_back(link - 1);
+    if (link == 0) return;
+    if (link <= rows) visit(link - 1);
   }
 }
 
-template <class Accept>
-void Graph::CollectMatching(uint32_t row, GraphScratch* scratch, const Accept& accept) const {
+inline void Graph::CollectUnseen(uint32_t row, uint32_t level, GraphScratch* scratch) const {
+  RowList& unseen = scratch->unseen;
+  unseen.MakeRoom(LinksMax(level));
+  ForLinks(row, level, scratch->visited.size(),
+           [&](uint32_t near) { unseen.AddIf(!scratch->visited.TestAndAdd(near), near); });
+}
+
+inline void Graph::CollectMatching(uint32_t row, const Bitset& matching, GraphScratch* scratch) const {
   // A row has about a thousand neighbours of neighbours; so many of them are enough to go on.
   constexpr size_t kEnough = 96;
-  auto& passed = scratch->passed;
-  auto& unseen = scratch->unseen;
-  CollectUnseen(row, 0, scratch);
-  passed.clear();
-  size_t kept = 0;
-  for (const uint32_t near : unseen) {
-    if (accept(near)) {
-      unseen[kept++] = near;
-    } else {
-      passed.push_back(near);
-      PrefetchLinks(near);
-    }
-  }
-  unseen.resize(kept);
-  for (const uint32_t via : passed) {
+  RowList& unseen = scratch->unseen;
+  RowList& passed = scratch->passed;
+  passed.Clear();
+  unseen.MakeRoom(kLinksGround);
+  passed.MakeRoom(kLinksGround);
+  const size_t rows = scratch->visited.size();
+  ForLinks(row, 0, rows, [&](uint32_t near) {
+    const bool fresh = !scratch->visited.TestAndAdd(near);
+    const bool match = matching.Has(near);
+    unseen.AddIf(fresh & match, near);
+    passed.AddIf(fresh & !match, near);
+  });
+  for (const uint32_t via : passed.rows()) PrefetchLinks(via);
+  for (const uint32_t via : passed.rows()) {
     if (unseen.size() >= kEnough) return;
-    const Link* const links = LinksOf(via, 0);
-    for (uint32_t i = 0; i < kLinksGround; i++) {
-      const uint32_t link = links[i].load(std::memory_order_acquire);
-      if (link == 0) break;
-      const uint32_t near = link - 1;
-      if (near < scratch->visited.size() && accept(near) && !scratch->visited.TestAndAdd(near)) unseen.push_back(near);
-    }
+    unseen.MakeRoom(kLinksGround);
+    // What does not match may be passed through later: only what does is marked.
+    ForLinks(via, 0, rows, [&](uint32_t near) {
+      const bool match = matching.Has(near);
+      unseen.AddIf(!scratch->visited.TestAndAddIf(match, near) & match, near);
+    });
   }
+}
+
+template <class Collect>
+bool Graph::NextRows(GraphScratch* scratch, const Collect& collect) {
+  scratch->unseen.Clear();
+  uint32_t row;
+  if (!scratch->pool.Next(&row)) return false;
+  do {
+    collect(row);
+  } while (scratch->unseen.size() < kTogether && scratch->pool.Next(&row));
+  return true;
 }
 
 template <class Collect, class Accept, class Stop>
@@ -89,9 +102,8 @@ Graph::Outcome Graph::Walk(const Query& query, GraphScratch* scratch, const Coll
   GraphPool& pool = scratch->pool;
   Counter counter(query.distancesMax);
   Outcome outcome = Outcome::kDone;
-  for (uint32_t row; pool.Next(&row);) {
-    collect(row);
-    codes_.Compare(query.view, scratch->unseen, [&](Near near) {
+  while (NextRows(scratch, collect)) {
+    codes_.Compare(query.view, scratch->unseen.rows(), [&](Near near) {
       if (!pool.Wants(near.score)) return;
       pool.Add(near, accept(near.row));
       PrefetchLinks(near.row);
@@ -103,19 +115,42 @@ Graph::Outcome Graph::Walk(const Query& query, GraphScratch* scratch, const Coll
 }
 
 template <class Accept, class Stop>
-Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
-  scratch->results.clear();
-  Near start;
-  if (!Enter(query, scratch, &start)) return Outcome::kDone;
-  scratch->pool.Add(start, accept(start.row));
+Graph::Outcome Graph::WalkAll(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
   return Walk(
       query, scratch, [&](uint32_t row) { CollectUnseen(row, 0, scratch); }, accept, stop);
 }
 
+template <class Visible, class Stop>
+Graph::Outcome Graph::WalkMatching(const Query& query, const Bitset& matching, GraphScratch* scratch,
+                                   const Visible& visible, const Stop& stop) const {
+  return Walk(
+      query, scratch, [&](uint32_t row) { CollectMatching(row, matching, scratch); }, visible, stop);
+}
+
 template <class Accept, class Stop>
-Graph::Outcome Graph::SearchMatching(const Query& query, GraphScratch* scratch, const Accept& accept,
-                                     const Stop& stop) const {
+Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
+  scratch->results.clear();
+  Near start;
+  if (!Enter(query, scratch, &start)) return Outcome::kDone;
+  scratch->visited.Add(start.row);
+  scratch->pool.Add(start, accept(start.row));
+  return WalkAll(query, scratch, accept, stop);
+}
+
+template <class Visible, class Stop>
+Graph::Outcome Graph::SearchMatching(const Query& query, const Filter& filter, GraphScratch* scratch,
+                                     const Visible& visible, const Stop& stop) const {
   const auto any = [](uint32_t) { return true; };
+  const auto accept = [&](uint32_t row) { return filter.matching.Has(row) && visible(row); };
+  if (filter.scattered && filter.share * kSparseShare >= 1) {
+    if (filter.share * kDenseShare >= 1) return Search(query, scratch, accept, stop);
+    scratch->results.clear();
+    Near start;
+    if (!Enter(query, scratch, &start)) return Outcome::kDone;
+    scratch->visited.Add(start.row);
+    scratch->pool.Add(start, accept(start.row));
+    return WalkMatching(query, filter.matching, scratch, visible, stop);
+  }
   size_t passing = 0;
   for (const uint32_t effort : kProbes) {
     const Outcome probed = Search({query.view, effort, query.distancesMax}, scratch, any, stop);
@@ -135,11 +170,7 @@ Graph::Outcome Graph::SearchMatching(const Query& query, GraphScratch* scratch, 
     scratch->visited.Add(near.row);
     if (pool.Wants(near.score)) pool.Add(near, accepted);
   }
-  if (dense)
-    return Walk(
-        query, scratch, [&](uint32_t row) { CollectUnseen(row, 0, scratch); }, accept, stop);
-  return Walk(
-      query, scratch, [&](uint32_t row) { CollectMatching(row, scratch, accept); }, any, stop);
+  return dense ? WalkAll(query, scratch, accept, stop) : WalkMatching(query, filter.matching, scratch, visible, stop);
 }
 
 }  // namespace quarry

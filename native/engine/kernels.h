@@ -16,6 +16,8 @@ struct Kernels {
   // Exact dot product of unsigned and signed bytes; `length` is a multiple of kCodeAlignment and below 2^16, the rows
   // are 64-byte aligned.
   int32_t (*dotCodes)(const uint8_t* codes, const int8_t* query, size_t length);
+  // The same for `count` rows, each where rows[i] says: products[i] becomes what dotCodes answers for it.
+  void (*dotRows)(const uint8_t* const* rows, size_t count, const int8_t* query, size_t length, int32_t* products);
   // Bits that are set in both of two rows of `words` words.
   uint64_t (*countCommon)(const uint64_t* left, const uint64_t* right, size_t words);
   // Continues a CRC32C (Castagnoli, reflected, without the final inversion) over `length` bytes.

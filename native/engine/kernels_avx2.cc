@@ -46,6 +46,10 @@ int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
   return Sum(_mm256_add_epi32(even, odd));
 }
 
+void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size_t length, int32_t* products) {
+  for (size_t row = 0; row < count; row++) products[row] = DotCodes(rows[row], query, length);
+}
+
 uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
   uint64_t count = 0;
   for (size_t i = 0; i < words; i++) count += static_cast<uint64_t>(_mm_popcnt_u64(left[i] & right[i]));
@@ -64,7 +68,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return narrow;
 }
 
-constexpr Kernels kAvx2 = {"avx2", Dot, DotCodes, CountCommon, Crc32c};
+constexpr Kernels kAvx2 = {"avx2", Dot, DotCodes, DotRows, CountCommon, Crc32c};
 
 }  // namespace
 

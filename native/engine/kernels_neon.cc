@@ -34,6 +34,10 @@ int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
   return vaddvq_s32(vaddq_s32(vaddq_s32(a, b), vaddq_s32(c, d)));
 }
 
+void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size_t length, int32_t* products) {
+  for (size_t row = 0; row < count; row++) products[row] = DotCodes(rows[row], query, length);
+}
+
 uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
   uint64_t count = 0;
   for (size_t i = 0; i < words; i++) count += vaddv_u8(vcnt_u8(vcreate_u8(left[i] & right[i])));
@@ -44,7 +48,7 @@ uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) 
 
 const Kernels* NeonKernels() {
   // The checksum instruction is optional on ARM, so the table version stays.
-  static const Kernels neon = {"neon", Dot, DotCodes, CountCommon, ScalarKernels()->crc32c};
+  static const Kernels neon = {"neon", Dot, DotCodes, DotRows, CountCommon, ScalarKernels()->crc32c};
   return &neon;
 }
 

@@ -26,6 +26,8 @@ class ShardView {
   bool filtered() const { return matching_ != nullptr; }
   // Rows that match the filter, among them all visible ones that do. Only when there is a filter.
   const Bitset& Matching() const { return matching_->rows; }
+  // Whether they lie among the others as if drawn by lot. Only when there is a filter.
+  bool Scattered() const { return matching_->scattered; }
   // How many rows match, or without a filter exist, dead ones too.
   uint64_t Candidates() const { return filtered() ? matching_->count : shard_.Rows(); }
 

@@ -63,12 +63,11 @@ class VectorSearch {
     const Graph::Query ask{query_.coded().view(), effort_,
                            unbounded ? UINT64_MAX : uint64_t{kDistancesPerEffortMax} * effort_};
     const Graph& graph = shard_.graph();
+    const auto visible = [&](uint32_t row) { return view_.Visible(row); };
+    const auto share = static_cast<float>(matching) / static_cast<float>(shard_.Rows());
     const auto outcome =
-        filtered
-            ? graph.SearchMatching(
-                  ask, &scratch_, [&](uint32_t row) { return view_.Matching().Has(row) && view_.Visible(row); }, stop)
-            : graph.Search(
-                  ask, &scratch_, [&](uint32_t row) { return view_.Visible(row); }, stop);
+        filtered ? graph.SearchMatching(ask, {view_.Matching(), share, view_.Scattered()}, &scratch_, visible, stop)
+                 : graph.Search(ask, &scratch_, visible, stop);
     if (outcome == Graph::Outcome::kStopped) return stopped;
     // Where matching rows lie far from the query the graph does not get there, or only at a price.
     const bool tooFew = filtered && scratch_.results.size() < std::min<uint64_t>(effort_, matching);
@@ -86,7 +85,7 @@ class VectorSearch {
   Status ForEachStep(const Visit& visit) {
     near_->effort = 0;
     near_->strategy = view_.filtered() ? Strategy::kFilteredScan : Strategy::kScan;
-    auto& rows = scratch_.unseen;
+    std::vector<uint32_t>& rows = scratch_.scanned;
     rows.clear();
     Status stopped;
     for (uint32_t word = 0, end = (shard_.Rows() + 63) / 64; word < end; word++) {
@@ -169,7 +168,9 @@ const char* StrategyName(Strategy strategy) {
 }
 
 NearQuery::NearQuery(const std::vector<float>& vector, const Codec& codec)
-    : exact_(PaddedDimensions(vector.size()) * sizeof(float)), coded_(codec.Query(vector.data())) {
+    : exact_(PaddedDimensions(vector.size()) * sizeof(float)),
+      coded_(codec.Query(vector.data())),
+      error_(codec.Error()) {
   std::memcpy(exact_.As<float>(), vector.data(), vector.size() * sizeof(float));
 }
 
@@ -198,19 +199,28 @@ void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted
                    std::vector<Scored>* nearest) {
   const auto nearer = [](const NearRow& left, const NearRow& right) { return left.similarity > right.similarity; };
   const auto shardOf = [&](const NearRow& near) -> const Shard& { return *(*moment.shards)[near.shard]; };
-  const size_t compared = ProposedRows(wanted);
-  if (proposed->size() > compared) {
-    const auto end = proposed->begin() + static_cast<std::ptrdiff_t>(compared);
-    std::nth_element(proposed->begin(), end, proposed->end(), nearer);
-    proposed->resize(compared);
-  }
+  const size_t compared = std::min<size_t>(ProposedRows(wanted), proposed->size());
+  std::partial_sort(proposed->begin(), proposed->begin() + static_cast<std::ptrdiff_t>(compared), proposed->end(),
+                    nearer);
+  proposed->resize(compared);
   for (const NearRow& near : *proposed) shardOf(near).PrefetchFacts(near.row);
-  for (size_t i = 0; i < proposed->size(); i++) {
-    if (i + 1 < proposed->size()) shardOf((*proposed)[i + 1]).PrefetchVector((*proposed)[i + 1].row);
-    NearRow& near = (*proposed)[i];
-    shardOf(near).PrefetchDocument(near.row);
-    near.similarity = query.Similarity(shardOf(near), near.row);
-  }
+  size_t done = 0;
+  const auto compareUntil = [&](size_t end) {
+    for (; done < end; done++) {
+      if (done + 1 < end) shardOf((*proposed)[done + 1]).PrefetchVector((*proposed)[done + 1].row);
+      NearRow& near = (*proposed)[done];
+      shardOf(near).PrefetchDocument(near.row);
+      near.similarity = query.Similarity(shardOf(near), near.row);
+    }
+  };
+  compareUntil(std::min<size_t>(wanted, compared));
+  // What is farther than all of these by more than codes err cannot be among the nearest.
+  float farthest = 1;
+  for (size_t i = 0; i < done; i++) farthest = std::min(farthest, (*proposed)[i].similarity);
+  size_t end = done;
+  while (end < compared && (*proposed)[end].similarity >= farthest - query.error()) end++;
+  compareUntil(end);
+  proposed->resize(end);
   std::sort(proposed->begin(), proposed->end(), nearer);
   // Of equally near rows the version and the chunk decide, so all of them are looked up.
   nearest->clear();

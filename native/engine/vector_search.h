@@ -34,6 +34,8 @@ class NearQuery {
   // Padded and aligned like a row of a shard.
   const float* exact() const { return exact_.As<float>(); }
   const CodedQuery& coded() const { return coded_; }
+  // By how much a similarity from codes errs at most.
+  float error() const { return error_; }
   // The cosine with a row of the shard.
   float Similarity(const Shard& shard, uint32_t row) const {
     return ActiveKernels().dot(exact(), shard.Vector(row), shard.stride());
@@ -42,6 +44,7 @@ class NearQuery {
  private:
   AlignedBytes exact_;
   CodedQuery coded_;
+  float error_;
 };
 
 struct NearRow {

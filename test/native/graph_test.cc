@@ -111,16 +111,29 @@ TEST("a filtered graph search finds the nearest matching rows, or says that it c
   struct Case {
     const char* title;
     std::function<bool(uint32_t)> accept;
-    bool walks;  // whether most searches end in the graph
+    bool walks;      // whether most searches end in the graph
+    bool scattered;  // whether the rows lie among the others as if drawn by lot
   };
   const Case cases[] = {
-      {"one in two", [](uint32_t row) { return row / 40 % 2 == 0; }, true},
-      {"one in ten", [](uint32_t row) { return row / 40 % 10 == 0; }, true},
-      {"one in three hundred", [](uint32_t row) { return row % 300 == 7; }, false},
-      {"half of the clusters", [](uint32_t row) { return row % 40 < 20; }, false},
-      {"a tenth of the clusters", [](uint32_t row) { return row % 40 < 4; }, false},
+      {"one in two", [](uint32_t row) { return row / 40 % 2 == 0; }, true, true},
+      {"one in ten", [](uint32_t row) { return row / 40 % 10 == 0; }, true, true},
+      {"one in three hundred", [](uint32_t row) { return row % 300 == 7; }, false, true},
+      {"half of the clusters", [](uint32_t row) { return row % 40 < 20; }, false, false},
+      {"a tenth of the clusters", [](uint32_t row) { return row % 40 < 4; }, false, false},
   };
+  const auto every = [](uint32_t) { return true; };
+  const auto never = [] { return false; };
   for (const Case& example : cases) {
+    Bitset matching(sample.Rows());
+    size_t count = 0;
+    for (uint32_t row = 0; row < sample.Rows(); row++) {
+      if (!example.accept(row)) continue;
+      matching.Add(row);
+      count++;
+    }
+    const float share = static_cast<float>(count) / static_cast<float>(sample.Rows());
+    const Graph::Filter filter{matching, share, sample.graph.Scattered(matching, share)};
+    CHECK(filter.scattered == example.scattered);
     size_t hits = 0;
     size_t wanted = 0;
     size_t walked = 0;
@@ -128,8 +141,7 @@ TEST("a filtered graph search finds the nearest matching rows, or says that it c
       const auto vector = cloud.Next();
       const CodedQuery query = sample.codes.codec().Query(vector.data());
       GraphScratch scratch;
-      const auto outcome =
-          sample.graph.SearchMatching({query.view(), 64, 2000}, &scratch, example.accept, [] { return false; });
+      const auto outcome = sample.graph.SearchMatching({query.view(), 64, 2000}, filter, &scratch, every, never);
       if (outcome == Graph::Outcome::kBudget) continue;
       walked++;
       std::vector<uint32_t> found;

@@ -61,6 +61,32 @@ TEST("every code kernel gives exactly the dot product of its scalar twin, at the
   }
 }
 
+TEST("every kernel for many rows gives what its scalar twin gives for each, for any number of rows") {
+  std::mt19937 random(5);
+  for (const size_t length : {64U, 192U, 384U, 1024U}) {
+    constexpr size_t kRows = 19;
+    AlignedBytes codes(kRows * length);
+    AlignedBytes query(length);
+    for (size_t i = 0; i < kRows * length; i++) codes.As<uint8_t>()[i] = static_cast<uint8_t>(random());
+    for (size_t i = 0; i < length; i++) query.As<int8_t>()[i] = static_cast<int8_t>(random());
+    std::vector<const uint8_t*> rows;
+    std::vector<int32_t> twins;
+    for (size_t row = 0; row < kRows; row++) {
+      rows.push_back(codes.As<uint8_t>() + (row * 7 % kRows) * length);
+      twins.push_back(ScalarKernels()->dotCodes(rows.back(), query.As<int8_t>(), length));
+    }
+    for (const Kernels* set : RunnableKernels().sets) {
+      if (set == nullptr) continue;
+      for (size_t count = 0; count <= kRows; count++) {
+        std::vector<int32_t> products(kRows + 1, 7);
+        set->dotRows(rows.data(), count, query.As<int8_t>(), length, products.data());
+        for (size_t i = 0; i < count; i++) CHECK(products[i] == twins[i]);
+        CHECK(products[count] == 7);
+      }
+    }
+  }
+}
+
 TEST("every counting kernel gives the count of its scalar twin") {
   std::mt19937_64 random(4);
   std::vector<uint64_t> left(67), right(67);
