@@ -69,6 +69,7 @@ import { Counts } from './store/counts.ts';
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts';
 import { Documents } from './store/documents.ts';
 import { Sequence } from './store/sequence.ts';
+import { issueToken } from './store/tokens.ts';
 import { VersionReader } from './store/version-reader.ts';
 import { Versions } from './store/versions.ts';
 import { UsageLedger } from './usage/ledger.ts';
@@ -118,7 +119,11 @@ async function buildStorage(settings: Settings, data: DataDirectory, logger: Log
   const reads = { versions: new Versions(store), contents: new Contents(store) };
   const parts = {
     ...reads,
-    reader: new VersionReader({ ...reads, bytesMax: cacheBytes(settings).texts }),
+    reader: new VersionReader({
+      ...reads,
+      fileToken: (documentId) => issueToken(data.secret, { kind: 'file', documentId }),
+      bytesMax: cacheBytes(settings).texts,
+    }),
     sequence: await Sequence.open(store),
     changes: new ChangeLog(store),
     live: new LiveVersions(store),

@@ -20,10 +20,10 @@ export class Addresses {
     return `${baseUrl}${filePlace}${this.#fileToken(documentId)}`;
   }
 
-  /** What gives many of them as JSON, in which a token reads as it is. */
-  filesAsJson(baseUrl: string): (documentId: string) => string {
+  /** The same of a document whose token is known, as JSON, in which a token reads as it is. */
+  filesAsJson(baseUrl: string): (token: string) => string {
     const start = JSON.stringify(`${baseUrl}${filePlace}`).slice(0, -1);
-    return (documentId) => `${start}${this.#fileToken(documentId)}"`;
+    return (token) => `${start}${token}"`;
   }
 
   /** Null when pages of this document cannot be drawn. */

@@ -12,8 +12,8 @@ import { Rendered } from './rendered.ts';
 export interface Showing {
   readonly metadata: boolean;
   readonly explain: boolean;
-  /** Where its file is, as JSON. */
-  readonly fileUrlJson: (documentId: string) => string;
+  /** Where the file of a token is, as JSON. */
+  readonly fileUrlJson: (token: string) => string;
 }
 
 export interface PageShowing extends Showing {
@@ -75,7 +75,7 @@ function ending({ shards, times }: Found<DocumentHit>, { explain }: Showing): st
 /** A document's fields without the closing brace. */
 function document({ version, score }: DocumentHit, { metadata, fileUrlJson }: Showing): string {
   const shown = metadata ? JSON.stringify(version.metadata) : 'null';
-  const url = fileUrlJson(version.documentId);
+  const url = fileUrlJson(version.fileToken());
   return `{"path":${version.pathJson},"score":${numeral(score)},"metadata":${shown},"file_url":${url}`;
 }
 

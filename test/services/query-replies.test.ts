@@ -49,6 +49,7 @@ function hit(documents: number) {
     version: {
       ...version({ version: id, documentId: `document ${id}`, path, metadata }),
       pathJson: JSON.stringify(path),
+      fileToken: () => `token-${id}`,
     },
     score: number(),
     origin,
@@ -73,11 +74,11 @@ const explanationOf = ({ origin }: AnyHit) => ({
 /** The replies as objects: what the rendered ones must be the JSON of. */
 function plain(hits: readonly AnyHit[], showing: Showing, explanation: object) {
   const extra = (each: AnyHit) => (showing.explain ? { explain: explanationOf(each) } : {});
-  const document = ({ version: { path, metadata, documentId }, score }: AnyHit) => ({
-    path,
+  const document = ({ version, score }: AnyHit) => ({
+    path: version.path,
     score,
-    metadata: showing.metadata ? metadata : null,
-    file_url: JSON.parse(showing.fileUrlJson(documentId)),
+    metadata: showing.metadata ? version.metadata : null,
+    file_url: JSON.parse(showing.fileUrlJson(version.fileToken())),
   });
   const first = hits.filter(
     (each, i) => hits.findIndex((other) => other.version.version === each.version.version) === i,
@@ -130,7 +131,7 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     const showing = {
       metadata: chance.below(2) === 0,
       explain: chance.below(2) === 0,
-      fileUrlJson: (documentId: string) => JSON.stringify(`http://quarry.test/${documentId}`),
+      fileUrlJson: (token: string) => JSON.stringify(`http://quarry.test/${token}`),
     };
     const expected = plain(hits, showing, { shards: found.shards, ms: times });
     const made = {

@@ -10,6 +10,7 @@ import { FileServices } from '../../src/services/files.ts';
 import { QueryServices } from '../../src/services/queries.ts';
 import { StatusServices } from '../../src/services/status.ts';
 import { organizationId, rooms } from '../pipeline/held-store.ts';
+import { secret } from '../simulate/process.ts';
 
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
@@ -32,7 +33,6 @@ export function callOf(organization = organizationId): Call<OrganisationPrincipa
 /** The use cases over the rooms of a server, with a collection `papers`. */
 export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {}) {
   const first = await rooms(t, options);
-  const secret = new Uint8Array(32).fill(7);
   const addresses = new Addresses(secret);
   const drawn: number[] = [];
   const recorded: object[] = [];

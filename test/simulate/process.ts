@@ -28,6 +28,7 @@ import { collectGarbage } from '../../src/store/garbage.ts';
 import { Sequence } from '../../src/store/sequence.ts';
 import type { SpaceGuard, Store } from '../../src/store/store.ts';
 import { sweepCollections } from '../../src/store/sweep.ts';
+import { issueToken } from '../../src/store/tokens.ts';
 import { VersionReader } from '../../src/store/version-reader.ts';
 import { Versions } from '../../src/store/versions.ts';
 import { analyseChunks } from '../../src/text/terms.ts';
@@ -45,6 +46,9 @@ export interface ProcessOptions {
   readonly space?: SpaceGuard;
 }
 
+/** Of tokens. */
+export const secret = new Uint8Array(32).fill(7);
+
 /** The rooms of the server, without a door and with simple models, as one process of many on the same data. */
 export async function openProcess(options: ProcessOptions) {
   const { store, folder, clock, chance, parse, space = { check() {} } } = options;
@@ -52,7 +56,11 @@ export async function openProcess(options: ProcessOptions) {
   const parts = {
     store,
     ...reads,
-    reader: new VersionReader({ ...reads, bytesMax: 100_000 }),
+    reader: new VersionReader({
+      ...reads,
+      fileToken: (documentId) => issueToken(secret, { kind: 'file', documentId }),
+      bytesMax: 100_000,
+    }),
     sequence: await Sequence.open(store),
     changes: new ChangeLog(store),
     live: new LiveVersions(store),
