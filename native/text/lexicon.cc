@@ -1,6 +1,7 @@
 #include "text/lexicon.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <random>
 
@@ -10,6 +11,13 @@ namespace {
 constexpr uint32_t kMagic = 0x31425451;  // "QTB1"
 constexpr uint64_t kCountMax = 0xffff;
 constexpr size_t kSlotsFirst = 1024;
+// Words that are looked for together, so that none waits alone for what memory has of it.
+constexpr size_t kAhead = 16;
+
+struct Word {
+  std::u16string_view text;
+  uint64_t hash = 0;
+};
 
 }  // namespace
 
@@ -60,9 +68,8 @@ std::vector<uint32_t> Lexicon::Block() const {
 
 void Lexicon::Scan(std::u16string_view text, const Analyser& analyser, Votes* votes, std::vector<uint32_t>* found) {
   found->clear();
-  TermScanner scanner(limits_.scan, analyser.segment);
-  scanner.Scan(text, [&](std::u16string_view term, Role role) {
-    const uint32_t number = Find(term, role != Role::kWord, analyser);
+  const auto meet = [&](std::u16string_view term, bool isGram, uint64_t hash) {
+    const uint32_t number = Find(term, isGram, hash, analyser);
     const Entry& entry = all_[number];
     if (!entry.hasTerms) return;
     found->push_back(number);
@@ -71,11 +78,36 @@ void Lexicon::Scan(std::u16string_view text, const Analyser& analyser, Votes* vo
     // A function word that many languages share says little about each.
     const double share = 1.0 / static_cast<double>(entry.stops);
     for (uint32_t i = 0; i < entry.stops; ++i) votes->perLanguage[stops_[entry.stopsAt + i]] += share;
+  };
+  std::array<Word, kAhead> words;
+  size_t waiting = 0;
+  const auto meetWaiting = [&] {
+    for (size_t i = 0; i < waiting; ++i) FetchEntry(words[i].hash);
+    for (size_t i = 0; i < waiting; ++i) meet(words[i].text, false, words[i].hash);
+    waiting = 0;
+  };
+  TermScanner scanner(limits_.scan, analyser.segment);
+  scanner.Scan(text, [&](std::u16string_view term, Role role) {
+    const bool isGram = role != Role::kWord;
+    const uint64_t hash = HashText(term, isGram);
+    if (isGram) {
+      meetWaiting();
+      meet(term, isGram, hash);  // at once: the scanner writes the next one over it
+      return;
+    }
+    __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+    words[waiting++] = {term, hash};
+    if (waiting == kAhead) meetWaiting();
   });
+  meetWaiting();
 }
 
-uint32_t Lexicon::Find(std::u16string_view text, bool isGram, const Analyser& analyser) {
-  const uint64_t hash = HashText(text, isGram);
+void Lexicon::FetchEntry(uint64_t hash) const {
+  const uint32_t number = slots_[hash & (slots_.size() - 1)].number;
+  if (number != 0) __builtin_prefetch(&all_[number - 1]);
+}
+
+uint32_t Lexicon::Find(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser) {
   const auto tag = static_cast<uint32_t>(hash >> 32);
   size_t at = hash & (slots_.size() - 1);
   for (; slots_[at].number != 0; at = (at + 1) & (slots_.size() - 1)) {

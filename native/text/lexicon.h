@@ -90,7 +90,9 @@ class Lexicon {
 
   // `votes` may be null.
   void Scan(std::u16string_view text, const Analyser& analyser, Votes* votes, std::vector<uint32_t>* found);
-  uint32_t Find(std::u16string_view text, bool isGram, const Analyser& analyser);
+  uint32_t Find(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser);
+  // Has the entry that a text of this hash may have brought from memory.
+  void FetchEntry(uint64_t hash) const;
   uint32_t Remember(std::u16string_view text, bool isGram, uint64_t hash, const Analyser& analyser);
   void AppendHashes(uint32_t number, int language, const Analyser& analyser, std::vector<uint64_t>* hashes);
   uint64_t HashText(std::u16string_view text, bool isGram) const;
