@@ -23,8 +23,6 @@ inline constexpr uint64_t kExactRowsMax = 512;
 inline constexpr uint64_t kScanRowsMax = 4096;
 // Where not one row in so many matches, they are scanned too: the graph does not lead from one to the next.
 inline constexpr uint64_t kScanShare = 20;
-// A graph search costs at least as much as scanning this many rows per kept row (measured with 384 dimensions).
-inline constexpr uint64_t kScannedRowsPerEffort = 32;
 
 // The vector of a query in both forms that rows are compared with.
 class NearQuery {

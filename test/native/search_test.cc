@@ -159,7 +159,7 @@ TEST("a search that fails in one thread ends for all of them with its reason, an
 
 TEST("a shard that holds more of the nearest rows than its share is searched wider, and none of them is lost") {
   Fixture fixture(8);
-  fixture.Fill(160, 30);
+  fixture.Fill(240, 30);
   const std::vector<float> centre = fixture.cloud.Next();
   std::vector<std::vector<float>> together;
   for (uint32_t i = 0; i < 80; i++) {
