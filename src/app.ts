@@ -217,7 +217,11 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     steps,
     clock,
     logger,
-    parallel: { parse: settings.parseThreads, index: indexingPerThread * settings.chunkThreads },
+    parallel: {
+      parse: settings.parseThreads,
+      index: Math.min(limits.indexingDocumentsMax, indexingPerThread * settings.chunkThreads),
+      indexBytes: limits.indexingBytesMax,
+    },
   });
   const writer = new DocumentWriter({
     ...shared,

@@ -1,4 +1,4 @@
-import { platform, setPriority } from 'node:os';
+import { getPriority, platform, setPriority } from 'node:os';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../src/chunking/chunk-task.ts';
 import { inOneBlock } from '../src/chunking/one-block.ts';
@@ -10,8 +10,20 @@ import { analyseChunks } from '../src/text/terms.ts';
 
 /** Niceness of a thread that is never as urgent as one that answers somebody. */
 const niceness = 5;
-// There the number is that of a thread; elsewhere it would be the whole server's.
-if (platform() === 'linux') setPriority(niceness);
+
+/** Where the system does not allow it, the work goes on as urgent as it is. */
+function beLessUrgent(): void {
+  // There the number is that of a thread; elsewhere it would be the whole server's.
+  if (platform() !== 'linux' || getPriority() >= niceness) return;
+  try {
+    setPriority(niceness);
+  } catch (error) {
+    const { info } = error as { readonly info?: { readonly code: string } };
+    if (info === undefined || !['EACCES', 'EPERM'].includes(info.code)) throw error;
+  }
+}
+
+beLessUrgent();
 
 /** Models stay open for the life of the worker. */
 const open = openOnce(openEmbedder);
@@ -21,7 +33,9 @@ export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
   const outcomes: ChunkOutcome[] = [];
   for (const task of tasks) {
     try {
-      outcomes.push({ result: await prepare(task) });
+      const started = performance.now();
+      const result = await prepare(task);
+      outcomes.push({ result, ms: performance.now() - started });
     } catch (error) {
       outcomes.push({ error });
     }
@@ -29,7 +43,9 @@ export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
   const made = outcomes.flatMap((outcome) => ('result' in outcome ? outcome.result : []));
   const { results, moved } = tasks.length > 1 ? ofMany(made) : ofOne(made);
   let next = 0;
-  const answer = outcomes.map((outcome) => ('result' in outcome ? { result: results[next++] } : outcome));
+  const answer = outcomes.map((outcome) =>
+    'result' in outcome ? { ...outcome, result: results[next++] } : outcome,
+  );
   return move({ [transferableSymbol]: moved, [valueSymbol]: answer });
 }
 

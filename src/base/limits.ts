@@ -93,8 +93,11 @@ export const limits = {
   titleLikeUnitsMax: 90,
 
   // ingest
-  /** Text that is chunked, embedded and written at the same time. */
-  chunkingBytesMax: 64 * 1_048_576,
+  /** Documents that are chunked, embedded and indexed at the same time; the engine stages twice as many. */
+  indexingDocumentsMax: 512,
+  /** What they may take of memory together, and how much a byte of text becomes: rows, words, codes and the text. */
+  indexingBytesMax: 384 * 1_048_576,
+  indexingBytesPerTextByte: 6,
   /** A document of at most so much text and so many pages needs few writes. */
   smallTextBytesMax: 65_536,
   smallTextPagesMax: 64,

@@ -6,7 +6,7 @@ export interface ChunkTask extends ChunkingInput {
   readonly language: string | null;
   /** Embedding model of the vectors. */
   readonly model: string;
-  /** Shared memory: 1 when nobody wants the result any more. Null for a document that is done before anybody could ask. */
+  /** Shared memory: 1 when nobody wants the result any more. Null for a document that is cut before a worker could look. */
   readonly stop: Int32Array | null;
 }
 
@@ -15,8 +15,14 @@ export interface ChunkBatch {
   readonly tasks: readonly ChunkTask[];
 }
 
+/** What was made of a document, and how long the worker was at it. */
+export interface ChunkAnswer {
+  readonly result: ChunkTaskResult;
+  readonly ms: number;
+}
+
 /** What became of one of them. */
-export type ChunkOutcome = { readonly result: ChunkTaskResult } | { readonly error: unknown };
+export type ChunkOutcome = ChunkAnswer | { readonly error: unknown };
 
 /** Everything large lies in few blocks of memory, which move between threads without a copy. */
 export interface ChunkTaskResult {

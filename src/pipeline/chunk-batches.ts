@@ -1,14 +1,23 @@
 import { present } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
-import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
+import type { ChunkAnswer, ChunkBatch, ChunkOutcome, ChunkTask } from '../chunking/chunk-task.ts';
 import type { Pool } from './pools.ts';
 
 interface Waiting {
   readonly task: ChunkTask;
   /** UTF-16 units of its pages. */
   readonly units: number;
-  readonly resolve: (result: ChunkTaskResult) => void;
+  readonly alone: boolean;
+  readonly signal: AbortSignal;
+  readonly resolve: (answer: ChunkAnswer) => void;
   readonly reject: (error: unknown) => void;
+}
+
+export interface ChunkRide {
+  /** Who is not wanted any more when a thread is free is not sent. */
+  readonly signal: AbortSignal;
+  /** For a document that failed before: it may have taken its worker down. */
+  readonly alone: boolean;
 }
 
 /** Tasks of the pool for each of its threads: one that runs, and one so that the thread need not wait for the next. */
@@ -29,10 +38,10 @@ export class ChunkBatches {
   }
 
   /** Rejects as the pool does, or with what cutting this document threw; the others of its batch go on. */
-  run(task: ChunkTask): Promise<ChunkTaskResult> {
+  run(task: ChunkTask, { signal, alone }: ChunkRide): Promise<ChunkAnswer> {
     const units = task.pages.reduce((sum, page) => sum + page.length, 0);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ task, units, resolve, reject });
+      this.#waiting.push({ task, units, alone, signal, resolve, reject });
       this.#soon ??= setImmediate(() => {
         this.#soon = null;
         this.#send();
@@ -41,8 +50,9 @@ export class ChunkBatches {
   }
 
   #send(): void {
-    while (this.#waiting.length > 0 && this.#running < batchesPerThread * this.#pool.threads) {
+    while (this.#running < batchesPerThread * this.#pool.threads) {
       const batch = this.#take();
+      if (batch.length === 0) return;
       this.#running += 1;
       void this.#serve(batch).finally(() => {
         this.#running -= 1;
@@ -51,16 +61,22 @@ export class ChunkBatches {
     }
   }
 
-  /** The first that wait, as many as fit; one at least. */
+  /** The first that wait and are still wanted, as many as fit; one at least when there is one. */
   #take(): Waiting[] {
+    const batch: Waiting[] = [];
     let units = 0;
-    let count = 0;
+    let taken = 0;
     for (const next of this.#waiting) {
-      units += next.units;
-      if (count > 0 && (units > limits.chunkBatchUnitsMax || count >= limits.chunkBatchDocumentsMax)) break;
-      count += 1;
+      if (!next.signal.aborted) {
+        units += next.units;
+        const full = units > limits.chunkBatchUnitsMax || batch.length >= limits.chunkBatchDocumentsMax;
+        if (batch.length > 0 && (full || next.alone || batch[0]!.alone)) break;
+        batch.push(next);
+      } else next.reject(next.signal.reason);
+      taken += 1;
     }
-    return this.#waiting.splice(0, count);
+    this.#waiting.splice(0, taken);
+    return batch;
   }
 
   /** Never rejects. */
@@ -70,12 +86,12 @@ export class ChunkBatches {
       batch.forEach(({ resolve, reject }, i) => {
         const outcome = present(outcomes[i], 'every document of a batch has an outcome');
         if ('error' in outcome) reject(outcome.error);
-        else resolve(outcome.result);
+        else resolve(outcome);
       });
     } catch (error) {
       if (batch.length > 1) {
         // A document that takes the whole worker down must not take others down with it.
-        for (const alone of batch) await this.#serve([alone]);
+        await Promise.all(batch.map((alone) => this.#serve([alone])));
         return;
       }
       batch[0]?.reject(error);

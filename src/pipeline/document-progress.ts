@@ -147,9 +147,9 @@ export class DocumentProgress {
    * Stores what was made of a small document beside its parsed pages, in one write. No step is done by that: `indexed`
    * with the same content is the next one, and an attempt that never gets there leaves what the next attempt replaces.
    */
-  prepared(job: Job, content: ChunkedContent): Promise<void> {
+  async prepared(job: Job, content: ChunkedContent): Promise<void> {
     const operations = [...this.#expected(job), ...this.#contentEntries(job, content).flat()];
-    return this.#options.store.write(operations, { mayUseReserve: true, mayExceedQueue: true });
+    await this.#options.store.write(operations, { mayUseReserve: true, mayExceedQueue: true });
   }
 
   /**

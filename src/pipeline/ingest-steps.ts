@@ -83,14 +83,15 @@ export class IngestSteps {
 
   /** Cuts the stored pages into chunks, analyses and embeds them at both granularities. */
   async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
-    const { chunker, contents, model, clock } = this.#options;
-    const started = clock.monotonic();
+    const { chunker, contents, model } = this.#options;
     const head = present(contents.parsedHead(record.documentId), 'a document is parsed before it is chunked');
     const pages = await this.#pages(record, head);
     const stop = this.isSmall(record)
       ? null
       : new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const onAbort = () => stop !== null && Atomics.store(stop, 0, 1);
+    const onAbort = () => {
+      if (stop !== null) Atomics.store(stop, 0, 1);
+    };
     signal.addEventListener('abort', onAbort, { once: true });
     const task: ChunkTask = {
       pages,
@@ -104,12 +105,12 @@ export class IngestSteps {
     };
     try {
       signal.throwIfAborted();
-      const result = await chunker.run(task);
+      const { result, ms } = await chunker.run(task, { signal, alone: record.attempts > 0 });
       signal.throwIfAborted();
       return {
         ...contentOf(result, model),
         layout: layoutOf(result, head, record),
-        timeTakenMs: clock.monotonic() - started,
+        timeTakenMs: ms,
       };
     } catch (error) {
       // A worker that was stopped says so in its own words.

@@ -4,8 +4,8 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { DocumentRecord } from '../store/documents.ts';
 import { type Job, JobQueue } from '../store/jobs.ts';
+import type { Metadata } from '../store/metadata-codec.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
-import { ByteGate } from './byte-gate.ts';
 import { Abandoned, type ChunkedContent, type DocumentProgress } from './document-progress.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
 
@@ -15,8 +15,8 @@ export interface IngestOptions {
   readonly steps: IngestSteps;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Documents that are parsed, and that are chunked, embedded and indexed, at the same time. */
-  readonly parallel: { readonly parse: number; readonly index: number };
+  /** Documents that are parsed, and that are chunked, embedded and indexed, at the same time; and the latter's memory. */
+  readonly parallel: { readonly parse: number; readonly index: number; readonly indexBytes: number };
 }
 
 /** Attempts at one step before the document fails for a reason of our own. */
@@ -29,6 +29,10 @@ interface Lane {
   readonly queue: JobQueue;
   readonly runningMax: number;
   running: number;
+  /** Memory that the running jobs take, about. */
+  bytes: number;
+  /** The job whose turn it is and that finds no room yet: nobody overtakes it, so organisations keep their turns. */
+  next: Job | null;
   timer: NodeJS.Timeout | null;
 }
 
@@ -44,7 +48,6 @@ export class Ingest {
   readonly #unsettled: Set<number>;
   readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
   readonly #ended = new Set<Promise<void>>();
-  readonly #chunking = new ByteGate(limits.chunkingBytesMax);
   #closed = false;
 
   /** Reads the unfinished jobs; `start` begins to work on them. */
@@ -69,6 +72,8 @@ export class Ingest {
       queue,
       runningMax,
       running: 0,
+      bytes: 0,
+      next: null,
       timer: null,
     });
     this.#lanes = {
@@ -148,23 +153,46 @@ export class Ingest {
     return job.step === 'parse' ? this.#lanes.parse : this.#lanes.index;
   }
 
+  /** Begins what there is room for; whoever is larger than all room goes alone. */
   #pump(lane: Lane): void {
     while (!this.#closed && lane.running < lane.runningMax) {
-      const job = lane.queue.claim(this.#options.clock.now());
+      lane.next ??= lane.queue.claim(this.#options.clock.now());
+      const job = lane.next;
       if (job === null) {
         this.#wake(lane);
         return;
       }
-      lane.running += 1;
-      const run = this.#run(job).then((next) => {
-        lane.running -= 1;
-        this.#ended.delete(run);
-        lane.queue.settle(job.version);
-        if (next === null) this.#tell(job.version, null);
-        else this.offer(next);
-        this.#pump(lane);
-      });
-      this.#ended.add(run);
+      const bytes = this.#bytesOf(job);
+      if (lane.bytes > 0 && lane.bytes + bytes > this.#options.parallel.indexBytes) return;
+      lane.next = null;
+      this.#begin(lane, job, bytes);
+    }
+  }
+
+  #begin(lane: Lane, job: Job, bytes: number): void {
+    lane.running += 1;
+    lane.bytes += bytes;
+    const run = this.#run(job).then((next) => {
+      lane.running -= 1;
+      lane.bytes -= bytes;
+      this.#ended.delete(run);
+      lane.queue.settle(job.version);
+      if (next === null) this.#tell(job.version, null);
+      else this.offer(next);
+      this.#pump(lane);
+    });
+    this.#ended.add(run);
+  }
+
+  /** What cutting, embedding and indexing a document takes of memory; parsing happens in processes with their own bound. */
+  #bytesOf(job: Job): number {
+    if (job.step === 'parse') return 0;
+    try {
+      const { textBytes, metadata } = this.#options.progress.current(job);
+      return limits.indexingBytesPerTextByte * textBytes + metadataUnits(metadata);
+    } catch {
+      // Nobody wants it any more, or the store cannot be read: its first step says which.
+      return 0;
     }
   }
 
@@ -208,21 +236,22 @@ export class Ingest {
       return null;
     }
     await progress.begin(job, 'indexing');
-    if (needsChunks) {
-      job = await this.#chunking.run(record.textBytes, async () =>
-        progress.chunked(job, await steps.chunk(record, signal)),
-      );
-    }
+    if (needsChunks) job = await progress.chunked(job, await steps.chunk(record, signal));
     await this.#index(job, { record, content: null, signal });
     return null;
   }
 
   /** A small document is stored while its rows are staged, and shown as nothing in between. */
-  #indexSmall(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<void> {
-    return this.#chunking.run(record.textBytes, async () => {
-      const content = await this.#options.steps.chunk(record, signal);
+  async #indexSmall(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<void> {
+    const { progress, steps } = this.#options;
+    const content = await steps.chunk(record, signal);
+    try {
       await this.#index(job, { record, content, signal });
-    });
+    } catch (error) {
+      // The shard or the store is busy, perhaps for minutes: what was made is kept, so that only that is tried again.
+      if (isPassing(error)) await progress.chunked(job, content);
+      throw error;
+    }
   }
 
   /** `content`: what the store does not hold yet. */
@@ -268,7 +297,7 @@ export class Ingest {
     if (this.#isAbandoned(job)) return null;
     try {
       // A store or pool that cannot take work now is nobody's fault: the attempt does not count.
-      if (error instanceof AppError && error.options.retryAfterMs !== undefined) {
+      if (isPassing(error)) {
         return { ...job, notBefore: clock.now() + error.options.retryAfterMs };
       }
       const attempts = job.attempts + 1;
@@ -314,7 +343,21 @@ export class Ingest {
   }
 }
 
-/** Rejects as the first that did, once none of them runs any more. */
+/** Whether it is over after a while. */
+function isPassing(error: unknown): error is AppError & { options: { retryAfterMs: number } } {
+  return error instanceof AppError && error.options.retryAfterMs !== undefined;
+}
+
+function metadataUnits(metadata: Metadata): number {
+  let units = 0;
+  for (const [name, value] of Object.entries(metadata)) {
+    units += name.length;
+    for (const text of typeof value === 'string' ? [value] : value) units += text.length;
+  }
+  return units;
+}
+
+/** Rejects as the first of the list that did, once none of them runs any more. */
 async function allDone(running: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(running);
   await Promise.all(running);

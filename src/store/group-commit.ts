@@ -27,6 +27,8 @@ export interface GroupCommitOptions {
 interface PendingWrite {
   readonly operations: readonly Operation[];
   readonly bytes: number;
+  /** Bytes that count against `pendingBytesMax`: none of a write that may exceed it, whose owner has a bound of its own. */
+  readonly counted: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -42,6 +44,8 @@ export class GroupCommit {
   #waitingBytes = 0;
   #inFlightBytes = 0;
   #inFlightWrites = 0;
+  /** Of all that waits or is in flight, what counts. */
+  #countedBytes = 0;
   #running: Promise<void> | null = null;
   #closed = false;
   #commits = 0;
@@ -60,8 +64,10 @@ export class GroupCommit {
     const refusal = this.#refusal(bytes, options);
     if (refusal !== null) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ operations, bytes, resolve, reject });
+      const counted = options.mayExceedQueue === true ? 0 : bytes;
+      this.#waiting.push({ operations, bytes, counted, resolve, reject });
       this.#waitingBytes += bytes;
+      this.#countedBytes += counted;
       this.#running ??= this.#run();
     });
   }
@@ -89,7 +95,7 @@ export class GroupCommit {
 
   #refusal(bytes: number, options: WriteOptions): unknown {
     if (this.#closed) return storeClosed();
-    const pending = this.#waitingBytes + this.#inFlightBytes;
+    const pending = this.#countedBytes;
     const isFull = pending > 0 && pending + bytes > this.#options.pendingBytesMax;
     if (isFull && options.mayExceedQueue !== true) {
       return new AppError('queue_full', 'The write queue is full; try again in a moment.', {
@@ -144,6 +150,7 @@ export class GroupCommit {
       this.#rejectWaiting(error);
     } finally {
       for (const [write, error] of evaluated.refused) write.reject(error);
+      for (const { counted } of group) this.#countedBytes -= counted;
       this.#inFlightBytes = 0;
       this.#inFlightWrites = 0;
     }
@@ -154,7 +161,10 @@ export class GroupCommit {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
-    for (const write of waiting) write.reject(error);
+    for (const write of waiting) {
+      this.#countedBytes -= write.counted;
+      write.reject(error);
+    }
   }
 }
 

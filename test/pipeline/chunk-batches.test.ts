@@ -8,10 +8,11 @@ const task = (path: string, units = 10): ChunkTask => ({
   stop: null,
 });
 
-const resultOf = ({ path }: ChunkTask) => ({ length: path.length }) as ChunkTaskResult;
+const answerOf = ({ path }: ChunkTask) => ({ result: { length: path.length } as ChunkTaskResult, ms: 1 });
+const wanted = { signal: new AbortController().signal, alone: false };
 
 /** A pool that answers when it is told to, and remembers what rode together. */
-function heldPool(outcomeOf: (task: ChunkTask) => ChunkOutcome = (one) => ({ result: resultOf(one) })) {
+function heldPool(outcomeOf: (task: ChunkTask) => ChunkOutcome = answerOf) {
   const trips: string[][] = [];
   const answers: (() => void)[] = [];
   const run = async <Result>(asked: object) => {
@@ -29,12 +30,12 @@ t.test('documents that come together ride together, as many as fit, in their ord
   const { trips, answers, pool } = heldPool();
   const batches = new ChunkBatches(pool);
   const paths = Array.from({ length: limits.chunkBatchDocumentsMax + 3 }, (_, i) => `${i}`.padStart(i + 2));
-  const results = paths.map((path) => batches.run(task(path)));
+  const results = paths.map((path) => batches.run(task(path), wanted));
   await soon();
   t.same(trips, [paths.slice(0, limits.chunkBatchDocumentsMax), paths.slice(limits.chunkBatchDocumentsMax)]);
   for (const answer of answers) answer();
   t.same(
-    (await Promise.all(results)).map(({ length }) => length),
+    (await Promise.all(results)).map(({ result }) => result.length),
     paths.map((path) => path.length),
     'each gets what was made of it',
   );
@@ -44,7 +45,7 @@ t.test('a long document rides alone, and the pool is never flooded', async (t) =
   const { trips, answers, pool } = heldPool();
   const batches = new ChunkBatches(pool);
   const all = [task('long', limits.chunkBatchUnitsMax + 1), task('a'), task('b', limits.chunkBatchUnitsMax)];
-  const results = all.map((one) => batches.run(one));
+  const results = all.map((one) => batches.run(one, wanted));
   await soon();
   t.same(trips, [['long'], ['a']], 'one runs and one waits at the thread');
   answers[0]?.();
@@ -57,25 +58,39 @@ t.test('a long document rides alone, and the pool is never flooded', async (t) =
 
 t.test('a document that cannot be cut says why, and its company arrives', async (t) => {
   const { answers, pool } = heldPool((one) =>
-    one.path === 'bad' ? { error: new Error('not this one') } : { result: resultOf(one) },
+    one.path === 'bad' ? { error: new Error('not this one') } : answerOf(one),
   );
   const batches = new ChunkBatches(pool);
-  const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path)));
+  const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path), wanted));
   const refused = t.rejects(bad!, { message: 'not this one' });
   await soon();
   answers[0]?.();
   await refused;
-  t.same([(await good!).length, (await other!).length], [4, 5]);
+  t.same([(await good!).result.length, (await other!).result.length], [4, 5]);
 });
 
 t.test('a document that takes its worker down takes no other one with it', async (t) => {
   const run = async <Result>(asked: object) => {
     const { tasks } = asked as ChunkBatch;
     if (tasks.some(({ path }) => path === 'bad')) throw new Error('the worker ended');
-    return tasks.map((one) => ({ result: resultOf(one) })) as Result;
+    return tasks.map(answerOf) as Result;
   };
   const batches = new ChunkBatches({ run, threads: 1 });
-  const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path)));
+  const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path), wanted));
   await Promise.all([t.rejects(bad!, { message: 'the worker ended' }), good, other]);
-  t.same([(await good!).length, (await other!).length], [4, 5]);
+  t.same([(await good!).result.length, (await other!).result.length], [4, 5]);
+});
+
+t.test('nobody is sent who is not wanted any more, and one that failed before goes alone', async (t) => {
+  const { trips, answers, pool } = heldPool();
+  const batches = new ChunkBatches(pool);
+  const gone = new AbortController();
+  const left = batches.run(task('left'), { signal: gone.signal, alone: false });
+  gone.abort(new Error('nobody wants it'));
+  const suspect = batches.run(task('suspect'), { ...wanted, alone: true });
+  const others = [batches.run(task('a'), wanted), batches.run(task('b'), wanted)];
+  await t.rejects(left, { message: 'nobody wants it' });
+  t.same(trips, [['suspect'], ['a', 'b']]);
+  for (const answer of answers) answer();
+  await Promise.all([suspect, ...others]);
 });

@@ -90,7 +90,7 @@ export const organizationId = '00000000-0000-4000-8000-000000000001';
 /** The rooms of a server over a store in memory; `again` opens the next process on the same data. */
 export async function rooms(
   t: Test,
-  options: Partial<Pick<ProcessOptions, 'parse' | 'clock' | 'space'>> = {},
+  options: Partial<Pick<ProcessOptions, 'parse' | 'clock' | 'space' | 'onCut' | 'indexBytes'>> = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-rooms-'));
   const memory = new MemoryStore();
@@ -105,7 +105,10 @@ export async function rooms(
     const store = new HeldStore(memory);
     const parse = options.parse ?? (async () => ['a page']);
     const space = options.space ?? { check() {} };
-    const process = await openProcess({ store, folder, clock, chance: systemChance, parse, space });
+    const process = await openProcess({
+      ...options,
+      ...{ store, folder, clock, chance: systemChance, parse, space },
+    });
     t.teardown(() => process.close());
     return { ...process, store };
   };

@@ -37,7 +37,12 @@ async function steps(onEmbed: (texts: readonly string[]) => void) {
     ...({} as ConstructorParameters<typeof IngestSteps>[0]),
     contents,
     pools: { parse: { run: () => Promise.reject(new Error('nothing to parse')) } },
-    chunker: { run: (task: ChunkTask) => prepareDocument(task, chunkMeans(embedder)) },
+    chunker: {
+      run: async (task: ChunkTask) => ({
+        result: await prepareDocument(task, chunkMeans(embedder)),
+        ms: 1,
+      }),
+    },
     model: 'letters',
     clock: { now: () => 0, monotonic: () => 0 },
   });

@@ -176,16 +176,43 @@ t.test('rows that the engine is too busy for are staged later, however long that
   t.teardown(() => {
     CollectionIndex.prototype.stage = stage;
   });
-  const first = await rooms(t, { clock: fastClock(1_000) });
+  let cuts = 0;
+  const onCut = async () => {
+    cuts += 1;
+  };
+  const first = await rooms(t, { clock: fastClock(1_000), onCut });
   const pumping = setInterval(() => first.ingest.start(), 5);
   await addText(first, 'a.txt', 'a text about patience');
   clearInterval(pumping);
   t.match(record(first, 'a.txt'), { status: 'indexed', attempts: 0 });
+  t.equal(cuts, 1, 'what was made of it is kept meanwhile');
   refusals = 0;
   await first.close();
   rmSync(join(first.folder, 'index', first.papers.collectionId), { recursive: true });
   const second = await first.again();
   t.same(await find({ ...second, papers: first.papers }, 'patience'), ['a.txt'], 'also at the start');
+});
+
+t.test('documents that would take too much memory together take turns, the largest alone', async (t) => {
+  let cutting = 0;
+  let most = 0;
+  const onCut = async () => {
+    cutting += 1;
+    most = Math.max(most, cutting);
+    await wait(2);
+    cutting -= 1;
+  };
+  const text = 'x'.repeat(100);
+  const all = async (indexBytes: number) => {
+    most = 0;
+    const first = await rooms(t, { onCut, indexBytes });
+    await Promise.all(['a', 'b', 'c', 'd'].map((path) => addText(first, path, text)));
+    t.ok(['a', 'b', 'c', 'd'].every((path) => record(first, path)?.status === 'indexed'));
+    return most;
+  };
+  t.equal(await all(limits.indexingBytesPerTextByte * 200), 2);
+  t.equal(await all(limits.indexingBytesPerTextByte * 199), 1);
+  t.equal(await all(1), 1, 'also one for which there is never room enough');
 });
 
 t.test('work on a deleted collection is given up at once, and whoever waits for it is told', async (t) => {

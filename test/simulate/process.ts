@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Chance } from '../../src/base/ids.ts';
+import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
 import { type ChunkMeans, prepareDocument } from '../../src/chunking/prepare-document.ts';
@@ -44,6 +45,10 @@ export interface ProcessOptions {
   readonly parse: (rawHash: string) => Promise<string[] | null>;
   /** Refuses while there is no room for results; never by default. */
   readonly space?: SpaceGuard;
+  /** Told before a document is cut. */
+  readonly onCut?: (path: string) => Promise<void>;
+  /** Memory of the documents that are indexed at the same time. */
+  readonly indexBytes?: number;
 }
 
 /** Of tokens. */
@@ -52,6 +57,7 @@ export const secret = new Uint8Array(32).fill(7);
 /** The rooms of the server, without a door and with simple models, as one process of many on the same data. */
 export async function openProcess(options: ProcessOptions) {
   const { store, folder, clock, chance, parse, space = { check() {} } } = options;
+  const { onCut = async () => {}, indexBytes = limits.indexingBytesMax } = options;
   const reads = { versions: new Versions(store), contents: new Contents(store) };
   const parts = {
     store,
@@ -87,7 +93,12 @@ export async function openProcess(options: ProcessOptions) {
     run: async <Result>(task: object) =>
       (await Promise.race([outcomeOf(parse, task as ParseTask), cancelled(task)])) as Result,
   };
-  const chunker = { run: (task: ChunkTask) => prepareDocument(task, chunkMeans(letters)) };
+  const chunker = {
+    run: async (task: ChunkTask) => {
+      await onCut(task.path);
+      return { result: await prepareDocument(task, chunkMeans(letters)), ms: 1 };
+    },
+  };
   const steps = new IngestSteps({
     ...parts,
     indexes,
@@ -106,7 +117,7 @@ export async function openProcess(options: ProcessOptions) {
     steps,
     clock,
     logger: silentLogger,
-    parallel: { parse: 2, index: 2 },
+    parallel: { parse: 2, index: 2, indexBytes },
   });
   const writer = new DocumentWriter({
     ...shared,

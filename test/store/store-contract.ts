@@ -273,6 +273,15 @@ function refusalContract(under: StoreUnderTest): void {
     },
   );
 
+  t.test(`${under.name}: writes that are bounded elsewhere take no room from others`, async (t) => {
+    const store = await under.open({ pendingBytesMax: 1000 });
+    t.teardown(() => store.close());
+    const background = store.write([put('large', 'x'.repeat(5000))], { mayExceedQueue: true });
+    await store.write([put('a', 'x')]);
+    t.equal(textAt(store, 'a'), 'x');
+    await background;
+  });
+
   t.test(`${under.name}: below the free-space reserve only work that frees space is written`, async (t) => {
     let low = false;
     const check = () => {

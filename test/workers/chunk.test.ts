@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import t from 'tap';
+
+const worker = new URL('../../workers/chunk.js', import.meta.url).href;
+
+/** What the worker does at its start where the system answers `code` to whoever wants another priority. */
+async function startWith(code: string, niceness: number): Promise<string> {
+  const script = `
+    import os from 'node:os';
+    import { syncBuiltinESMExports } from 'node:module';
+    os.getPriority = () => ${niceness};
+    os.setPriority = () => {
+      throw Object.assign(new Error('no'), { code: 'ERR_SYSTEM_ERROR', info: { code: '${code}' } });
+    };
+    syncBuiltinESMExports();
+    await import('${worker}').then(() => console.log('started'), (error) => console.log('failed:', error.message));
+  `;
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script]);
+  return stdout.trim();
+}
+
+t.test(
+  'a chunk worker starts where it may not change its priority, and where it has less already',
+  async (t) => {
+    t.equal(await startWith('EACCES', 0), 'started');
+    t.equal(await startWith('EPERM', 0), 'started');
+    t.equal(await startWith('EINVAL', 10), 'started', 'nothing is asked for');
+    const linux = process.platform === 'linux';
+    t.equal(await startWith('EINVAL', 0), linux ? 'failed: no' : 'started', 'other trouble is told');
+  },
+);
