@@ -27,6 +27,8 @@ export interface IndexHits {
   /** BM25 for every row; 0 when no term matches. */
   readonly lexical: Float32Array;
   readonly shards: ShardReport[];
+  /** Whether some shard followed a graph, which may miss near rows; otherwise all rows were compared. */
+  readonly walked: boolean;
   /**
    * What no other row of the collection exceeds, as far as the search can see; when there is no other row, the
    * similarity is below every cosine.
@@ -118,6 +120,13 @@ export class SearchReply implements IndexHits {
     this.lexical = new Float32Array(buffer, at, count);
     at += 4 * count;
     this.shard = new Uint16Array(buffer, at, count);
+  }
+
+  get walked(): boolean {
+    const shards = new Uint32Array(this.#buffer, 0, 3)[1]!;
+    const view = new DataView(this.#buffer, this.#buffer.byteLength - shards * shardBytes);
+    for (let i = 0; i < shards; i += 1) if (view.getUint32(i * shardBytes + 8, true) > 0) return true;
+    return false;
   }
 
   /** Made when asked for: few searches are explained. */

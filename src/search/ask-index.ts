@@ -11,7 +11,7 @@ export async function askIndex<Answer>(caller: Caller, ask: () => Promise<Answer
   }
 }
 
-function inCallersWords(error: IndexError, caller: Caller): Error {
+function inCallersWords(error: IndexError, caller: Caller): unknown {
   const cause = { cause: error };
   switch (error.code) {
     case 'busy':
@@ -25,8 +25,8 @@ function inCallersWords(error: IndexError, caller: Caller): Error {
         ...cause,
       });
     case 'cancelled':
-      // Without a client that left, the shards were closed under the search.
-      return caller.gone ? error : deleted(error);
+      // Given up for the caller's own reason; without one the shards were closed under the search.
+      return caller.gone ? caller.signal.reason : deleted(error);
     case 'closed':
       return deleted(error);
     default:

@@ -30,6 +30,9 @@ export interface CandidateRequest {
   readonly caller: Caller;
 }
 
+/** Rows are compared by 8-bit codes first, which misplace a cosine by less than this. */
+const codeErrorMax = 0.01;
+
 /** How much wider `latency_mode: high` looks. */
 const wideFactor = 3;
 
@@ -59,15 +62,17 @@ export class CandidateList {
   }
 
   /**
-   * Whether `best(count)` would be the same if every row of the collection was a candidate. Scores of rows that are
+   * Whether `best(count)` would be the same if every row of the collection was a candidate. Never where a graph was
+   * followed: it misses rows, and fewer the more are asked for. Where all rows were compared, scores of rows that are
    * none lie below those of the candidates on both sides, so fused they reach a known score at most (the threshold
    * algorithm of Fagin, Lotem and Naor, 2001).
    */
   holdsBest(count: number): boolean {
+    if (this.#hits.walked) return false;
     const { lexical, similarity } = this.#hits.elsewhere;
     if (similarity < -1) return true;
     if (count > this.length) return false;
-    const most = Math.fround(fusedScore(lexical, similarity, largest(this.#hits.lexical)));
+    const most = Math.fround(fusedScore(lexical, similarity + codeErrorMax, largest(this.#hits.lexical)));
     return nthLargest(this.#fused, count) > most;
   }
 

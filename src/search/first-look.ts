@@ -7,7 +7,8 @@ const searchesPerTrial = 32;
 
 /**
  * Whether a search of this collection should look at few candidates first. Words and meaning mostly agree on the best
- * rows, and then few candidates prove that they hold them; where they do not, the look was for nothing.
+ * rows, and then few candidates prove that they hold them; where they do not, the look was for nothing. Either way
+ * the answer is the same: what is learned here decides about time only.
  */
 export class FirstLook {
   /** Of recent looks, those that sufficed. */

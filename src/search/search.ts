@@ -106,9 +106,10 @@ interface Ranked<T> {
 
 /** Rows that each side hands in at least, so that fusion has something to choose from. */
 const depthMin = 100;
-/** Rows that each side hands in to a first look, at least and for each result. */
+/** Rows that each side hands in to a first look, at least and for each result; one that takes more does not pay. */
 const firstDepthMin = 32;
 const firstDepthPerResult = 2;
+const firstDepthShareMax = 0.5;
 /** Rows that each side hands in at most, however few documents they belong to. */
 const depthMax = 16_384;
 /** The same for pages, whose passages have to be read to know them. */
@@ -271,7 +272,7 @@ export class Search {
   async #candidatesFor(run: Run, wanted: number): Promise<CandidateList> {
     const depth = Math.max(depthMin, run.request.k);
     const firstDepth = Math.max(firstDepthMin, firstDepthPerResult * wanted);
-    if (run.request.wide || firstDepth >= depth) return this.#candidates(run, depth);
+    if (run.request.wide || firstDepth > firstDepthShareMax * depth) return this.#candidates(run, depth);
     const look = this.#firstLookOf(this.#indexOf(run));
     if (!look.isWorthwhile()) return this.#candidates(run, depth);
     const found = await this.#candidates(run, firstDepth);
