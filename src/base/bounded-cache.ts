@@ -31,6 +31,11 @@ export class BoundedCache<V, K extends string | number = string> {
     return this.#cost;
   }
 
+  /** What is kept, not marked as used. */
+  peek(key: K): V | undefined {
+    return this.#kept.get(key)?.value;
+  }
+
   /** Also marks the value as used. */
   get(key: K): V | undefined {
     const kept = this.#kept.get(key);

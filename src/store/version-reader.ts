@@ -152,7 +152,7 @@ export class VersionReader {
 
   /** Search will not find this version again. */
   forget(collectionId: string, version: number): void {
-    if (this.#find(collectionId, version) !== undefined) this.#kept.delete(version);
+    if (this.#kept.peek(version)?.collectionId === collectionId) this.#kept.delete(version);
   }
 
   forgetCollection(collectionId: string): void {

@@ -22,6 +22,17 @@ t.test(
   },
 );
 
+t.test('a look without use spares nobody', (t) => {
+  const cache = new BoundedCache<string>(8);
+  cache.set('a', 'A', 4);
+  cache.set('b', 'B', 4);
+  t.equal(cache.peek('a'), 'A');
+  t.equal(cache.peek('c'), undefined);
+  cache.set('c', 'C', 4);
+  t.same(kept(cache), ['b', 'c']);
+  t.end();
+});
+
 t.test('a value that grows pushes others out, and itself when it outgrows the bound', (t) => {
   const cache = new BoundedCache<string>(10);
   cache.set('a', 'A', 2);

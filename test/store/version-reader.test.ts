@@ -173,3 +173,22 @@ t.test('its memory is bounded, and what is forgotten gives its share back', asyn
   reader.forget(collectionId, 1);
   t.equal(reader.bytes, 0);
 });
+
+t.test('to forget one collection does not count as a use of the others', async (t) => {
+  const probe = await place(1_000_000);
+  probe.reader.records((await probe.add('aa')).record.collectionId, [1]);
+  const { reader, add, reads } = await place(2 * probe.reader.bytes);
+  const { collectionId } = (await add('aa')).record;
+  for (const [i, words] of ['bb', 'cc'].entries()) await add(words, { collectionId, version: i + 2 });
+  reader.records(collectionId, [1]);
+  reader.records(collectionId, [2]);
+  reader.records(collectionId, [1]);
+  reader.forgetCollection(randomUUID());
+  reader.forget(randomUUID(), 2);
+  reader.records(collectionId, [3]);
+  const before = reads();
+  reader.records(collectionId, [1]);
+  t.equal(reads(), before, 'what was used stays');
+  reader.records(collectionId, [2]);
+  t.ok(reads() > before, 'what was not made room');
+});
