@@ -217,12 +217,6 @@ export class Contents {
     );
   }
 
-  /** All chunks of a document in order. */
-  async *allChunks(documentId: string): AsyncGenerator<StoredChunk, void, void> {
-    for await (const { value } of content.range(this.#store, [documentId, parts.chunk]))
-      yield unpackChunk(value);
-  }
-
   // vectors and terms
 
   putCodes(documentId: string, chunk: number, codes: Uint8Array): Operation {
@@ -281,9 +275,13 @@ export class Contents {
 
   /** The whole text; undefined until the document is chunked. */
   async readText(documentId: string): Promise<string | undefined> {
-    if (this.#get(documentId, parts.layout, 0) === undefined) return undefined;
+    const layout = this.layout(documentId);
+    if (layout === undefined) return undefined;
     const texts: string[] = [];
-    for await (const chunk of this.allChunks(documentId)) texts.push(chunk.text);
+    // Behind the last there may be some of an attempt that was broken off.
+    const lt = content.keyOf(documentId, parts.chunk, layout.chunkStarts.length);
+    for await (const { value } of content.range(this.#store, [documentId, parts.chunk], { lt }))
+      texts.push(unpackChunk(value).text);
     return texts.join('');
   }
 

@@ -156,6 +156,24 @@ t.test('a document without text has empty text and no page; one without chunks h
   t.equal(contents.readPage(documentId, 0), undefined);
 });
 
+t.test('chunks that a broken attempt left behind the last are no text', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  const points = [...'the text'];
+  const chunks = [chunkOf(points, 0, 4), chunkOf(points, 4, 8)];
+  const rest = { textBytes: 8, unordered: false, title: null, language: null };
+  const pages = { pageStarts: Uint32Array.of(0), pageLengths: Uint32Array.of(8) };
+  const layout = { length: 8, ...rest, ...pages, chunkStarts: Uint32Array.of(0, 4) };
+  await store.write([
+    contents.putLayout(documentId, layout),
+    ...[...chunks, chunkOf([...'left over'], 0, 9)].map((chunk, i) =>
+      contents.putChunk(documentId, i, newChunk(chunk)),
+    ),
+  ]);
+  t.equal(await contents.readText(documentId), 'the text');
+});
+
 t.test('parsed pages wait for chunking and are then deleted with one write', async (t) => {
   const store = new MemoryStore();
   const contents = new Contents(store);
