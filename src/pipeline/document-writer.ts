@@ -333,7 +333,7 @@ function newJob(collection: Collection, record: DocumentRecord, step: Job['step'
   };
 }
 
-function pathTaken(collection: Collection, path: string): AppError {
+export function pathTaken(collection: Collection, path: string): AppError {
   return new AppError(
     'conflict',
     `The collection ${JSON.stringify(collection.name)} has a document ${JSON.stringify(path)} already; set overwrite to true to replace it.`,

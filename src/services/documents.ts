@@ -6,7 +6,7 @@ import { derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { withTimeout } from '../base/with-timeout.ts';
 import type { AddedDocument, DocumentWriter, NewDocument } from '../pipeline/document-writer.ts';
-import { pathUnknown } from '../pipeline/document-writer.ts';
+import { pathTaken, pathUnknown } from '../pipeline/document-writer.ts';
 import type { Ingest } from '../pipeline/ingest.ts';
 import {
   checkBatchSize,
@@ -106,18 +106,10 @@ export class DocumentServices {
   async addDocuments(call: DocumentCall, request: AddDocumentsRequest): Promise<AddDocumentsResponse> {
     checkBatchSize(request.documents.length);
     const collection = this.#collection(call, request.collection_name);
-    const wait = request.wait ?? false;
-    const results = await this.#waiting(call, async (signal) => {
-      const adding: Promise<BatchDocumentResult>[] = [];
-      for (const [i, item] of request.documents.entries()) {
-        if (i > 0 && i % limits.batchSliceDocuments === 0) await nextTurn();
-        const added = this.#addOne(collection, item, wait ? signal : null);
-        // Told below, with all others; until then nobody listens.
-        added.catch(() => {});
-        adding.push(added);
-      }
-      return Promise.all(adding);
-    });
+    const { documents, wait } = request;
+    const results = wait
+      ? await this.#waiting(call, (signal) => this.#addAll(collection, documents, signal))
+      : await this.#addAll(collection, documents, null);
     return { results };
   }
 
@@ -256,10 +248,7 @@ export class DocumentServices {
   #checkFree(collection: Collection, input: Pick<NewDocument, 'path' | 'overwrite'>): void {
     const { documents } = this.#options;
     if (!input.overwrite && documents.get(collection.collectionId, input.path) !== undefined) {
-      throw new AppError(
-        'conflict',
-        `The document ${JSON.stringify(input.path)} exists already; set overwrite to true to replace it.`,
-      );
+      throw pathTaken(collection, input.path);
     }
   }
 
@@ -276,6 +265,23 @@ export class DocumentServices {
       return this.#addFile(collection, file, common);
     }
     return this.#options.writer.add(collection, { ...common, ...textDocument(content) });
+  }
+
+  /** `signal`: how long to wait until they are indexed; null: not at all. */
+  async #addAll(
+    collection: Collection,
+    documents: readonly unknown[],
+    signal: AbortSignal | null,
+  ): Promise<BatchDocumentResult[]> {
+    const adding: Promise<BatchDocumentResult>[] = [];
+    for (const [i, item] of documents.entries()) {
+      if (i > 0 && i % limits.batchSliceDocuments === 0) await nextTurn();
+      const added = this.#addOne(collection, item, signal);
+      // Told below, with all others; until then nobody listens.
+      added.catch(() => {});
+      adding.push(added);
+    }
+    return Promise.all(adding);
   }
 
   /** `signal`: how long to wait until the document is indexed; null: not at all. */

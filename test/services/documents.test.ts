@@ -79,6 +79,23 @@ t.test('a batch adds what it can and says of each other item why not', async (t)
   t.match(results[0], { index_status: 'indexed' });
 });
 
+t.test('a whole batch waits without a warning', async (t) => {
+  const { documents } = await useCases(t);
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on('warning', warned);
+  t.teardown(() => process.off('warning', warned));
+  const batch = Array.from({ length: 40 }, (_, i) => ({
+    path: `${i}.txt`,
+    content: { type: 'text' as const, text: `note ${i}` },
+  }));
+  const request = { collection_name: 'papers', documents: batch, wait: true };
+  const { results } = await documents.addDocuments(callOf(), request);
+  t.ok(results.every(({ index_status }) => index_status === 'indexed'));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.same(warnings, []);
+});
+
 t.test(
   'an uploaded file is kept byte for byte; one that is refused leaves nothing on the disk',
   async (t) => {
