@@ -130,9 +130,6 @@ export const limits = {
   storeCacheBytes: 96 * 1_048_576,
   storeMemtableBytes: 128 * 1_048_576,
   rememberedRecordsMax: 4_096,
-
-  // queries
-  fileTokensRememberedMax: 65_536,
 } as const;
 
 /** Shard counts a collection may have; chosen at creation. */

@@ -1,5 +1,3 @@
-import { BoundedCache } from '../base/bounded-cache.ts';
-import { limits } from '../base/limits.ts';
 import { type FileToken, issueToken } from '../store/tokens.ts';
 import type { VersionRecord } from '../store/versions.ts';
 
@@ -8,8 +6,6 @@ const filePlace = '/v1/documents/get-document?token=';
 /** Absolute addresses of raw documents and page images; the token in them is the only credential. */
 export class Addresses {
   readonly #secret: Uint8Array;
-  /** A document's token never changes, and to compute one takes longer than to find ten. */
-  readonly #fileTokens = new BoundedCache<string>(limits.fileTokensRememberedMax);
 
   /** `secret`: the installation's, 32 bytes. */
   constructor(secret: Uint8Array) {
@@ -17,7 +13,7 @@ export class Addresses {
   }
 
   file(baseUrl: string, documentId: string): string {
-    return `${baseUrl}${filePlace}${this.#fileToken(documentId)}`;
+    return `${baseUrl}${filePlace}${issueToken(this.#secret, { kind: 'file', documentId })}`;
   }
 
   /** The same of a document whose token is known, as JSON, in which a token reads as it is. */
@@ -35,15 +31,5 @@ export class Addresses {
     if (!version.hasImages) return null;
     const token: FileToken = { kind: 'page', documentId: version.documentId, page };
     return `${baseUrl}/v1/documents/get-page-image?token=${issueToken(this.#secret, token)}`;
-  }
-
-  #fileToken(documentId: string): string {
-    return this.#fileTokens.get(documentId) ?? this.#issueFileToken(documentId);
-  }
-
-  #issueFileToken(documentId: string): string {
-    const token = issueToken(this.#secret, { kind: 'file', documentId });
-    this.#fileTokens.set(documentId, token, 1);
-    return token;
   }
 }

@@ -51,7 +51,7 @@ export class GroupCommit {
   #commits = 0;
   #committedWrites = 0;
   #failedCommits = 0;
-  /** Per table byte: commits that wrote to the table. */
+  /** Per table byte: operations that were committed to the table. */
   readonly #revisions = new Float64Array(256);
 
   constructor(options: GroupCommitOptions) {
@@ -194,7 +194,7 @@ function evaluate(group: readonly PendingWrite[], get: GroupCommitOptions['get']
 function evaluateWrite(operations: readonly Operation[], overlay: Overlay): PlainOperation[] {
   // Whatever must be read is read before anything is applied: a write that cannot be evaluated leaves no trace.
   for (const operation of operations) {
-    if (operation.type === 'add') overlay.get(operation.key);
+    if (operation.type === 'add') overlay.load(operation.key);
     if (operation.type !== 'expect') continue;
     if (!operation.holds(overlay.get(operation.key))) throw new ExpectationFailed(operation.what);
   }
@@ -241,8 +241,12 @@ class Overlay {
     const text = keyText(key);
     const counters = this.#counters.get(text);
     if (counters !== undefined) return encodeCounters(counters.totals);
-    if (!this.#values.has(text)) this.#values.set(text, this.#get(key));
-    return this.#values.get(text);
+    return this.#loaded(text, key);
+  }
+
+  /** Reads what an addition to this key will need; throws where the store cannot. */
+  load(key: Uint8Array): void {
+    this.#loaded(keyText(key), key);
   }
 
   apply(operation: PlainOperation): void {
@@ -257,7 +261,7 @@ class Overlay {
     const text = keyText(key);
     let counters = this.#counters.get(text);
     if (counters === undefined) {
-      const stored = this.get(key);
+      const stored = this.#loaded(text, key);
       counters = { key, totals: readCounters(stored, (stored?.byteLength ?? 0) / 8) };
       this.#counters.set(text, counters);
     }
@@ -269,9 +273,15 @@ class Overlay {
 
   /** What the group's additions come to. */
   totals(): PlainOperation[] {
-    return [...this.#counters.values()].map(({ key, totals }) => ({
-      ...{ type: 'put', key, value: encodeCounters(totals) },
-    }));
+    return Array.from(this.#counters.values(), ({ key, totals }) => {
+      const value = encodeCounters(totals);
+      return { type: 'put', key, value };
+    });
+  }
+
+  #loaded(text: string, key: Uint8Array): Uint8Array | undefined {
+    if (!this.#values.has(text)) this.#values.set(text, this.#get(key));
+    return this.#values.get(text);
   }
 }
 

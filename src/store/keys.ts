@@ -64,7 +64,10 @@ export interface KeyField<T> {
   decode(bytes: Uint8Array, offset: number): readonly [value: T, next: number];
 }
 
-/** Bytes of ids that were asked for lately: nearly every key of a write names the same document or collection. */
+/**
+ * Bytes of ids that were asked for lately: nearly every key of a write names the same document or collection. Callers
+ * copy them into their keys and never write to them.
+ */
 const recentIds = new Map<string, Uint8Array>();
 const recentIdsMax = 4_096;
 
@@ -72,7 +75,8 @@ export const uuid: KeyField<string> = {
   encode(value) {
     const known = recentIds.get(value);
     if (known !== undefined) return known;
-    const bytes = Buffer.from(value.replaceAll('-', ''), 'hex');
+    // In memory of its own: a pooled buffer that is kept keeps the whole pool.
+    const bytes = new Uint8Array(Buffer.from(value.replaceAll('-', ''), 'hex'));
     assert(bytes.byteLength === 16 && value.length === 36, 'a uuid has 16 bytes');
     if (recentIds.size >= recentIdsMax) recentIds.clear();
     recentIds.set(value, bytes);
