@@ -61,14 +61,27 @@ TEST("every code kernel gives exactly the dot product of its scalar twin, at the
   }
 }
 
-TEST("every kernel for many rows gives what its scalar twin gives for each, for any number of rows") {
+TEST(
+    "every kernel for many rows gives what its scalar twin gives for each, for any number of rows and at the ends of "
+    "its range") {
   std::mt19937 random(5);
-  for (const size_t length : {64U, 192U, 384U, 1024U}) {
-    constexpr size_t kRows = 19;
+  constexpr size_t kRows = 19;
+  struct Case {
+    size_t length;
+    bool ends;  // whether all numbers are at the end of their range
+  };
+  for (const auto& [length, ends] : {Case{64, false},
+                                     {192, false},
+                                     {384, false},
+                                     {1024, false},
+                                     {4096, false},
+                                     {64, true},
+                                     {384, true},
+                                     {4096, true}}) {
     AlignedBytes codes(kRows * length);
     AlignedBytes query(length);
-    for (size_t i = 0; i < kRows * length; i++) codes.As<uint8_t>()[i] = static_cast<uint8_t>(random());
-    for (size_t i = 0; i < length; i++) query.As<int8_t>()[i] = static_cast<int8_t>(random());
+    for (size_t i = 0; i < kRows * length; i++) codes.As<uint8_t>()[i] = ends ? 255 : static_cast<uint8_t>(random());
+    for (size_t i = 0; i < length; i++) query.As<int8_t>()[i] = ends ? -128 : static_cast<int8_t>(random());
     std::vector<const uint8_t*> rows;
     std::vector<int32_t> twins;
     for (size_t row = 0; row < kRows; row++) {
