@@ -85,9 +85,12 @@ class Codec {
   }
   // The cosine of two vectors of that score, up to rounding.
   float Similarity(int32_t score) const { return static_cast<float>(score) * step_ * step_; }
-  // By how much that is off at most, but for one time in many millions. Rounding moves each coordinate of two vectors of
-  // length 1 evenly by up to half a step: their product errs with a deviation of step x sqrt(2 / 12).
-  float Error() const { return 8 * 0.4083F * step_; }
+  // By how much rounding makes that differ, at most, but for one time in many millions. It moves each coordinate of two
+  // vectors of length 1 evenly by up to half a step: their product errs with a deviation of step x sqrt(2 / 12). Where
+  // coordinates are cut off, the cosine may be larger by far more.
+  float RoundingError() const { return 8 * 0.4083F * step_; }
+  // What the cosine with a row does not exceed, but for that one time, whatever was cut off.
+  float SimilarityMax(const CodeView& query, const uint8_t* codes) const;
 
  private:
   void Rotate(float* vector) const;

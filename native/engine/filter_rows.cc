@@ -1,6 +1,7 @@
 #include "engine/filter_rows.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,12 +23,9 @@ std::string KeyOf(const FilterStep& step) {
   return key;
 }
 
-// Fills in what follows from the rows.
-void Finish(const Shard& shard, MatchingRows* all) {
-  const std::vector<uint64_t>& words = all->rows.words();
-  all->count = ActiveKernels().countCommon(words.data(), words.data(), words.size());
-  const float share = static_cast<float>(all->count) / static_cast<float>(std::max<size_t>(1, all->rows.size()));
-  all->scattered = shard.graph().Scattered(all->rows, share);
+uint64_t CountOf(const Bitset& rows) {
+  const std::vector<uint64_t>& words = rows.words();
+  return ActiveKernels().countCommon(words.data(), words.data(), words.size());
 }
 
 // The rows before those of slot `slots`.
@@ -38,6 +36,18 @@ uint32_t RowsOf(const Shard& shard, uint32_t slots) {
 }
 
 }  // namespace
+
+bool MatchingRows::Scattered(const Graph& graph) const {
+  Judged judged = judged_.load(std::memory_order_relaxed);
+  if (judged == Judged::kNot) {
+    const float share = static_cast<float>(count) / static_cast<float>(std::max<size_t>(1, rows.size()));
+    const std::optional<bool> scattered = graph.Scattered(rows, share);
+    if (!scattered.has_value()) return false;
+    judged = *scattered ? Judged::kScattered : Judged::kGathered;
+    judged_.store(judged, std::memory_order_relaxed);
+  }
+  return judged == Judged::kScattered;
+}
 
 FilterRows::Remembered FilterRows::Recall(const std::string& key) {
   const std::lock_guard lock(mutex_);
@@ -77,7 +87,7 @@ FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step,
     all->rows.AddRange(document.firstRow, document.rowCount);
     return true;
   });
-  Finish(shard, all.get());
+  all->count = CountOf(all->rows);
   if (kept) Remember(key, all, slots);
   return all;
 }
@@ -101,7 +111,7 @@ std::shared_ptr<const MatchingRows> FilterRows::Find(const Shard& shard, const F
       }
       stack.pop_back();
     }
-    Finish(shard, result.get());
+    if (&step == &filter.steps().back()) result->count = CountOf(result->rows);
     stack.push_back(std::move(result));
   }
   return std::move(stack.back());

@@ -1,6 +1,7 @@
 // Which rows of a shard a filter matches, remembered from one search to the next.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,12 +14,20 @@
 
 namespace quarry {
 
+class Graph;
 class Shard;
 
+// Rows that a filter matches, visible or not. Once made they do not change; any thread.
 struct MatchingRows {
-  Bitset rows;             // visible or not
-  uint64_t count = 0;      // of them
-  bool scattered = false;  // see Graph::Scattered
+  Bitset rows;
+  uint64_t count = 0;  // of them
+
+  // What Graph::Scattered says of them; false while it cannot say. Judged when it is first asked for.
+  bool Scattered(const Graph& graph) const;
+
+ private:
+  enum class Judged : uint8_t { kNot, kScattered, kGathered };
+  mutable std::atomic<Judged> judged_{Judged::kNot};
 };
 
 // Remembers the rows of single comparisons, which searches combine. A document's attributes never change and its rows

@@ -88,7 +88,7 @@ Near Graph::Descend(const CodeView& query, Near start, uint32_t from, uint32_t t
   return start;
 }
 
-bool Graph::Enter(const Query& query, GraphScratch* scratch, Near* start) const {
+bool Graph::DescendToGround(const Query& query, GraphScratch* scratch, Near* start) const {
   const uint64_t entry = entry_.load(std::memory_order_acquire);
   if (entry == kEmpty) return false;
   const auto first = static_cast<uint32_t>(entry);
@@ -99,26 +99,34 @@ bool Graph::Enter(const Query& query, GraphScratch* scratch, Near* start) const 
   return true;
 }
 
-bool Graph::Scattered(const Bitset& matching, float share) const {
-  constexpr size_t kSamples = 64;
-  // How much more often the neighbours of rows that match do so too, from 0 (by lot) to 1 (always).
-  constexpr float kExcessMax = 0.1F;
+std::optional<bool> Graph::Scattered(const Bitset& matching, float share) const {
+  constexpr size_t kSamples = 128;
+  constexpr size_t kLinksMin = 4 * kSamples;
+  // How much more often than by lot two neighbours of one row both match, from 0 to 1 (all or none of them do).
+  constexpr float kExcessMax = 0.03F;
+  if (share * kSparseShare < 1) return false;
   const size_t rows = std::min<size_t>(matching.size(), rows_.load(std::memory_order_acquire));
-  size_t samples[kSamples];
+  if (rows == 0) return std::nullopt;
+  const auto sample = [&](size_t i) { return static_cast<uint32_t>(rows * i / kSamples); };
+  for (size_t i = 0; i < kSamples; i++) PrefetchLinks(sample(i));
+  size_t links = 0;
+  size_t pairs = 0;
+  float excess = 0;
+  const float variance = share * (1 - share);
   for (size_t i = 0; i < kSamples; i++) {
-    samples[i] = matching.Next(rows * i / kSamples);
-    if (samples[i] < rows) PrefetchLinks(static_cast<uint32_t>(samples[i]));
-  }
-  uint32_t all = 0;
-  uint32_t same = 0;
-  for (const size_t sample : samples) {
-    if (sample >= rows) continue;
-    ForLinks(static_cast<uint32_t>(sample), 0, rows, [&](uint32_t near) {
+    uint32_t all = 0;
+    uint32_t same = 0;
+    ForLinks(sample(i), 0, rows, [&](uint32_t near) {
       all++;
       same += matching.Has(near) ? 1 : 0;
     });
+    const float deviation = static_cast<float>(same) - share * static_cast<float>(all);
+    excess += deviation * deviation - variance * static_cast<float>(all);
+    links += all;
+    pairs += size_t{all} * (all > 0 ? all - 1 : 0);
   }
-  return static_cast<float>(same) <= (share + kExcessMax * (1 - share)) * static_cast<float>(all);
+  if (links < kLinksMin) return std::nullopt;
+  return excess <= kExcessMax * variance * static_cast<float>(pairs);
 }
 
 void Graph::SearchLevel(const CodeView& query, uint32_t self, Near start, uint32_t level, GraphScratch* scratch) const {

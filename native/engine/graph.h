@@ -1,9 +1,11 @@
 // A navigable small-world graph over the rows of a shard (Malkov and Yashunin, arXiv 1603.09320): the vector side.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/bitset.h"
@@ -36,6 +38,10 @@ class Graph {
   static constexpr uint32_t kLinksGround = 32;   // 2 M
   static constexpr uint32_t kBuildEffort = 200;  // efConstruction
   static constexpr uint32_t kLevelMax = 15;
+  // A filter is dense where one row in kDenseShare matches: then the rows that do not are compared like the others.
+  // Where not one in kSparseShare does, the neighbours of neighbours lead nowhere.
+  static constexpr uint32_t kDenseShare = 3;
+  static constexpr uint32_t kSparseShare = 20;
 
   // A row of `codes` is written before it is inserted.
   explicit Graph(const CodeArray& codes) : codes_(codes) {}
@@ -52,7 +58,10 @@ class Graph {
     uint32_t effort;  // rows kept while searching (ef), at least the number wanted
     uint64_t distancesMax;
   };
+  // kBudget: distancesMax are computed, or the rows around the query are nearly all not accepted.
   enum class Outcome { kDone, kBudget, kStopped };
+  // So many rows may be passed through at most, of those that one search keeps in view: they are kept sorted.
+  static constexpr size_t PassedMax(uint32_t effort) { return std::min(64 * size_t{effort}, size_t{16384}); }
   // Leaves up to `effort` accepted rows, nearest first, in scratch->results. `accept(row)` decides what may be a
   // result; rows that may not are still passed through. `stop()` is asked every few hundred distances.
   template <class Accept, class Stop>
@@ -63,13 +72,13 @@ class Graph {
     float share;     // of all rows that match
     bool scattered;  // what Scattered answers
   };
-  // Whether the rows that match, that share of all, lie among the others as if drawn by lot, not in regions of their
-  // own: then about the same share matches wherever a query leads. Judged by the neighbours of some that match.
-  bool Scattered(const Bitset& matching, float share) const;
+  // Whether the rows that match, that share of all, lie among the others as if drawn by lot, and leave no region out:
+  // then about the same share matches wherever a query leads. Judged by the neighbours of some rows of any kind. False
+  // where too few match to say so; nothing while too few rows are linked.
+  std::optional<bool> Scattered(const Bitset& matching, float share) const;
   // The same for a filter; a result matches and is visible. Where many rows around the query match, the search goes on
   // as above; where few do, rows that do not are never compared, their neighbours stand in for them; kBudget where next
-  // to none do, as no way leads to those that do. Unless the filter is scattered and matches enough of all rows to say
-  // so, the rows nearest to the query decide.
+  // to none do, as no way leads to those that do. Unless the filter is scattered, the rows nearest to the query decide.
   template <class Visible, class Stop>
   Outcome SearchMatching(const Query& query, const Filter& filter, GraphScratch* scratch, const Visible& visible,
                          const Stop& stop) const;
@@ -98,10 +107,6 @@ class Graph {
   using Link = std::atomic<uint32_t>;  // row + 1; zero ends the list
   static_assert(sizeof(Link) == sizeof(uint32_t) && Link::is_always_lock_free, "files hold them as they are");
   static constexpr size_t kLocks = 4096;
-  // A filter is dense where one row in kDenseShare matches. Where not one in kSparseShare does, the neighbours of
-  // neighbours lead nowhere.
-  static constexpr uint32_t kDenseShare = 3;
-  static constexpr uint32_t kSparseShare = 20;
   // One that is not scattered is looked at through so many nearest rows of any kind, through more when none of them
   // passes.
   static constexpr uint32_t kProbes[] = {16, 48};
@@ -121,8 +126,12 @@ class Graph {
   bool Approach(const CodeView& query, uint32_t level, Near* place) const;
   // Walks greedily from `start` down the levels (from, to], and returns the nearest row found.
   Near Descend(const CodeView& query, Near start, uint32_t from, uint32_t to) const;
-  // Empties the pool and the visited rows and enters the ground level. False when the graph is empty.
-  bool Enter(const Query& query, GraphScratch* scratch, Near* start) const;
+  // Finds the row by which the ground is entered, and empties the pool and the visited rows. False when the graph is
+  // empty.
+  bool DescendToGround(const Query& query, GraphScratch* scratch, Near* start) const;
+  // The same, and puts that row into the pool.
+  template <class Accept>
+  bool Enter(const Query& query, GraphScratch* scratch, const Accept& accept) const;
   // Goes on from the rows in the pool: `collect(row)` leaves what to compare next in scratch->unseen.
   template <class Collect, class Accept, class Stop>
   Outcome Walk(const Query& query, GraphScratch* scratch, const Collect& collect, const Accept& accept,

@@ -52,7 +52,8 @@ class GraphPool {
     return true;
   }
 
-  uint32_t accepted() const { return accepted_; }
+  // How many of its rows are only passed through.
+  size_t passed() const { return entries_.size() - accepted_; }
   size_t size() const { return entries_.size(); }
   Near operator[](size_t i) const { return {entries_[i].score, entries_[i].mark >> 2}; }
 

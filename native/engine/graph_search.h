@@ -101,6 +101,7 @@ Graph::Outcome Graph::Walk(const Query& query, GraphScratch* scratch, const Coll
                            const Stop& stop) const {
   GraphPool& pool = scratch->pool;
   Counter counter(query.distancesMax);
+  const size_t passedMax = PassedMax(query.effort);
   Outcome outcome = Outcome::kDone;
   while (NextRows(scratch, collect)) {
     codes_.Compare(query.view, scratch->unseen.rows(), [&](Near near) {
@@ -109,6 +110,7 @@ Graph::Outcome Graph::Walk(const Query& query, GraphScratch* scratch, const Coll
       PrefetchLinks(near.row);
     });
     if (counter.Spend(scratch->unseen.size(), stop, &outcome)) return outcome;
+    if (pool.passed() > passedMax) return Outcome::kBudget;
   }
   pool.CopyAccepted(&scratch->results);
   return Outcome::kDone;
@@ -127,13 +129,19 @@ Graph::Outcome Graph::WalkMatching(const Query& query, const Bitset& matching, G
       query, scratch, [&](uint32_t row) { CollectMatching(row, matching, scratch); }, visible, stop);
 }
 
-template <class Accept, class Stop>
-Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
+template <class Accept>
+bool Graph::Enter(const Query& query, GraphScratch* scratch, const Accept& accept) const {
   scratch->results.clear();
   Near start;
-  if (!Enter(query, scratch, &start)) return Outcome::kDone;
+  if (!DescendToGround(query, scratch, &start)) return false;
   scratch->visited.Add(start.row);
   scratch->pool.Add(start, accept(start.row));
+  return true;
+}
+
+template <class Accept, class Stop>
+Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
+  if (!Enter(query, scratch, accept)) return Outcome::kDone;
   return WalkAll(query, scratch, accept, stop);
 }
 
@@ -142,14 +150,10 @@ Graph::Outcome Graph::SearchMatching(const Query& query, const Filter& filter, G
                                      const Visible& visible, const Stop& stop) const {
   const auto any = [](uint32_t) { return true; };
   const auto accept = [&](uint32_t row) { return filter.matching.Has(row) && visible(row); };
-  if (filter.scattered && filter.share * kSparseShare >= 1) {
-    if (filter.share * kDenseShare >= 1) return Search(query, scratch, accept, stop);
-    scratch->results.clear();
-    Near start;
-    if (!Enter(query, scratch, &start)) return Outcome::kDone;
-    scratch->visited.Add(start.row);
-    scratch->pool.Add(start, accept(start.row));
-    return WalkMatching(query, filter.matching, scratch, visible, stop);
+  if (filter.scattered) {
+    if (!Enter(query, scratch, accept)) return Outcome::kDone;
+    return filter.share * kDenseShare >= 1 ? WalkAll(query, scratch, accept, stop)
+                                           : WalkMatching(query, filter.matching, scratch, visible, stop);
   }
   size_t passing = 0;
   for (const uint32_t effort : kProbes) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -101,14 +102,18 @@ class Shard {
     if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return (word >> (row & 63) & 1) != 0;
     return SlotVisible(facts_[row].slot, epoch);
   }
-  // The rows [64 * word, 64 * word + 64) of which RowVisible is true, the first in the lowest bit.
-  uint64_t VisibleRows(uint32_t word, uint64_t epoch) const {
+  // Of the rows [64 * word, 64 * word + 64), the first in the lowest bit, those in `among` of which RowVisible is true.
+  uint64_t VisibleRows(uint32_t word, uint64_t among, uint64_t epoch) const {
+    if (among == 0) return 0;
     const uint64_t live = live_[word].load(std::memory_order_acquire);
-    if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return live;
+    if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return live & among;
     uint64_t visible = 0;
     const uint32_t start = word * 64;
-    for (uint32_t row = start, end = std::min(Rows(), start + 64); row < end; row++) {
-      visible |= uint64_t{RowVisible(row, epoch)} << (row - start);
+    const uint32_t rows = Rows();
+    for (uint64_t bits = among; bits != 0; bits &= bits - 1) {
+      const uint32_t row = start + static_cast<uint32_t>(std::countr_zero(bits));
+      if (row >= rows) break;
+      visible |= (bits & -bits) & -uint64_t{SlotVisible(facts_[row].slot, epoch)};
     }
     return visible;
   }

@@ -27,15 +27,14 @@ class ShardView {
   // Rows that match the filter, among them all visible ones that do. Only when there is a filter.
   const Bitset& Matching() const { return matching_->rows; }
   // Whether they lie among the others as if drawn by lot. Only when there is a filter.
-  bool Scattered() const { return matching_->scattered; }
+  bool Scattered() const { return matching_->Scattered(shard_.graph()); }
   // How many rows match, or without a filter exist, dead ones too.
   uint64_t Candidates() const { return filtered() ? matching_->count : shard_.Rows(); }
 
   bool Visible(uint32_t row) const { return shard_.RowVisible(row, epoch_); }
   // The visible rows [64 * word, 64 * word + 64) that match, the first in the lowest bit.
   uint64_t Rows(uint32_t word) const {
-    const uint64_t visible = shard_.VisibleRows(word, epoch_);
-    return filtered() ? visible & Matching().Word(word) : visible;
+    return shard_.VisibleRows(word, filtered() ? Matching().Word(word) : ~uint64_t{0}, epoch_);
   }
   Scored Identify(uint32_t row, float score) const { return quarry::Identify(shard_, number_, row, score); }
 

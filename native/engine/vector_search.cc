@@ -9,7 +9,8 @@
 namespace quarry {
 namespace {
 
-constexpr size_t kScanStep = 1024;  // scanned rows, at least, between two looks at the clock
+constexpr size_t kScanStep = 1024;    // scanned rows, at least, between two looks at the clock
+constexpr uint32_t kWordsMax = 1024;  // and words of 64 rows, at most
 // A graph search that has computed so many distances per kept row has lost its way. It goes on nevertheless until it has
 // computed as many as take half as long as a scan would; with a filter, where it may never arrive, an eighth.
 constexpr uint64_t kDistancesPerEffortMax = 64;
@@ -21,8 +22,6 @@ constexpr float kScannedRow = 0.0105F;  // compared by its codes, rows in order
 constexpr float kWalkStart = 5;         // down to the ground of the graph
 constexpr float kWalkedEffort = 0.23F;  // for each row kept in view
 constexpr float kSparseEffort = 1.2F;   // the same where neighbours of neighbours are looked through for matching rows
-// A filter is sparse where fewer than one in so many rows match.
-constexpr uint64_t kSparseShare = 3;
 
 float ScanCost(uint64_t rows) { return kScannedRow * static_cast<float>(rows); }
 float WalkCost(uint32_t effort, bool sparse) {
@@ -62,9 +61,9 @@ class VectorSearch {
  private:
   bool ScanIsBetter(uint64_t matching) const {
     if (request_.scanning == Scanning::kNever) return false;
-    const bool sparse = view_.filtered() && matching * kSparseShare < shard_.Rows();
+    const bool sparse = view_.filtered() && matching * Graph::kDenseShare < shard_.Rows();
     if (ScanCost(matching) <= WalkCost(effort_, sparse)) return true;
-    return view_.filtered() && (matching <= kScanRowsMax || matching * kScanShare <= shard_.Rows());
+    return view_.filtered() && (matching <= kScanRowsMax || matching * Graph::kSparseShare <= shard_.Rows());
   }
 
   // A distance takes twice as long as a scanned row.
@@ -113,7 +112,7 @@ class VectorSearch {
       for (uint64_t bits = view_.Rows(word); bits != 0; bits &= bits - 1) {
         rows.push_back(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
       }
-      if (rows.size() < kScanStep) continue;
+      if (rows.size() < kScanStep && (word + 1) % kWordsMax != 0) continue;
       visit(rows);
       rows.clear();
       if (stopped = request_.patience.Check(); !stopped.ok()) return stopped;
@@ -191,7 +190,7 @@ const char* StrategyName(Strategy strategy) {
 NearQuery::NearQuery(const std::vector<float>& vector, const Codec& codec)
     : exact_(PaddedDimensions(vector.size()) * sizeof(float)),
       coded_(codec.Query(vector.data())),
-      error_(codec.Error()) {
+      roundingError_(codec.RoundingError()) {
   std::memcpy(exact_.As<float>(), vector.data(), vector.size() * sizeof(float));
 }
 
@@ -230,13 +229,15 @@ void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted
     }
   };
   compareUntil(std::min<size_t>(wanted, compared));
-  // What is farther than all of these by more than codes err cannot be among the nearest.
+  // What is certainly farther than all of these cannot be among the nearest.
   float farthest = 1;
   for (size_t i = 0; i < done; i++) farthest = std::min(farthest, (*proposed)[i].similarity);
-  size_t end = done;
-  while (end < compared && (*proposed)[end].similarity >= farthest - query.error()) end++;
-  compareUntil(end);
-  proposed->resize(end);
+  const auto rest = proposed->begin() + static_cast<std::ptrdiff_t>(done);
+  const auto tooFar = [&](const NearRow& near) {
+    return !query.MayReach(farthest, near.similarity, shardOf(near).codes(), near.row);
+  };
+  proposed->erase(std::remove_if(rest, proposed->end(), tooFar), proposed->end());
+  compareUntil(proposed->size());
   std::sort(proposed->begin(), proposed->end(), nearer);
   // Of equally near rows the version and the chunk decide, so all of them are looked up.
   nearest->clear();

@@ -21,8 +21,6 @@ const char* StrategyName(Strategy strategy);
 inline constexpr uint64_t kExactRowsMax = 512;
 // So few rows that match a filter are scanned, whatever the effort: no slower than the graph.
 inline constexpr uint64_t kScanRowsMax = 4096;
-// Where not one row in so many matches, they are scanned too: the graph does not lead from one to the next.
-inline constexpr uint64_t kScanShare = 20;
 
 // The vector of a query in both forms that rows are compared with.
 class NearQuery {
@@ -32,8 +30,10 @@ class NearQuery {
   // Padded and aligned like a row of a shard.
   const float* exact() const { return exact_.As<float>(); }
   const CodedQuery& coded() const { return coded_; }
-  // By how much a similarity from codes errs at most.
-  float error() const { return error_; }
+  // Whether the cosine with a row may be at least `least`; `similarity` is what its codes say.
+  bool MayReach(float least, float similarity, const CodeArray& codes, uint32_t row) const {
+    return similarity >= least - roundingError_ || codes.codec().SimilarityMax(coded_.view(), codes.Row(row)) >= least;
+  }
   // The cosine with a row of the shard.
   float Similarity(const Shard& shard, uint32_t row) const {
     return ActiveKernels().dot(exact(), shard.Vector(row), shard.stride());
@@ -42,7 +42,7 @@ class NearQuery {
  private:
   AlignedBytes exact_;
   CodedQuery coded_;
-  float error_;
+  float roundingError_;
 };
 
 struct NearRow {

@@ -152,6 +152,32 @@ TEST("a shard remembers filters rightly while documents come, and a bounded numb
   }
 }
 
+TEST("a shard remembers where the rows of a filter lie, but not before its rows are linked") {
+  Shard shard(32);
+  test::Cloud cloud(32, 10, 32);
+  GraphScratch scratch;
+  for (uint64_t version = 1; version <= 600; version++) {
+    const Attributes attributes = {{"color", {version / 10 % 2 == 0 ? "red" : "blue"}},
+                                   {"place", {version % 10 < 5 ? "here" : "there"}}};
+    const auto input = test::MakeDocument(version, {cloud.Next(static_cast<uint32_t>(version % 10))}, {{}}, attributes);
+    REQUIRE(input->Check(32).ok());
+    uint32_t slot = 0;
+    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+  }
+  const auto find = [&](const std::string& attribute, const std::string& value) {
+    const auto bytes = test::StepBytes(FilterOperator::kEqual, attribute, {value});
+    FilterProgram program;
+    REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
+    return shard.filterRows().Find(shard, program);
+  };
+  const auto red = find("color", "red");
+  const auto here = find("place", "here");
+  CHECK(!red->Scattered(shard.graph()) && !here->Scattered(shard.graph()));
+  for (uint32_t row = 0; row < shard.Rows(); row++) shard.Link(row, &scratch);
+  CHECK(find("color", "red") == red && find("place", "here") == here);
+  for (int i = 0; i < 2; i++) CHECK(red->Scattered(shard.graph()) && !here->Scattered(shard.graph()));
+}
+
 TEST("a filter program with any byte cut off or any operator unknown is refused") {
   std::vector<uint8_t> bytes = test::StepBytes(FilterOperator::kIn, "color", {"red", "blue"});
   const auto junction = test::JunctionBytes(FilterOperator::kAnd, 1);

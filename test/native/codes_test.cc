@@ -96,8 +96,37 @@ TEST("a similarity from codes is the cosine within three thousandths and within 
       const CodedQuery query = codes.codec().Query(vector.data());
       const double error = std::abs(codes.codec().Similarity(codes.Score(query.view(), 0)) - Dot(row, vector));
       CHECK(error < 0.003 + 0.1 / dimensions);
-      CHECK(error < codes.codec().Error());
+      CHECK(error < codes.codec().RoundingError());
     }
+  }
+}
+
+TEST("no cosine exceeds what the codes say is the most, also of nearly equal vectors with coordinates cut off") {
+  for (const uint32_t dimensions : {100U, 384U, 768U}) {
+    test::Random random(24);
+    std::normal_distribution<float> normal;
+    CodeArray codes(dimensions);
+    codes.Reserve(1);
+    size_t beyondRounding = 0;
+    for (int i = 0; i < 4000; i++) {
+      std::vector<float> row(dimensions);
+      for (float& value : row) value = normal(random);
+      Normalize(&row);
+      // From all but equal to hardly related.
+      std::vector<float> vector = row;
+      const float away = std::pow(10.0F, -static_cast<float>(test::Below(&random, 4))) / std::sqrt(dimensions);
+      for (float& value : vector) value += away * normal(random);
+      Normalize(&vector);
+      codes.Set(0, row.data());
+      const CodedQuery query = codes.codec().Query(vector.data());
+      const double cosine = Dot(row, vector);
+      const double most = codes.codec().SimilarityMax(query.view(), codes.Row(0));
+      const double coded = codes.codec().Similarity(codes.Score(query.view(), 0));
+      CHECK(cosine <= most);
+      CHECK(most < cosine + 3 * codes.codec().RoundingError() || coded < cosine - codes.codec().RoundingError());
+      beyondRounding += cosine > coded + codes.codec().RoundingError() ? 1 : 0;
+    }
+    CHECK(beyondRounding > 0);
   }
 }
 

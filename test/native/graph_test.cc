@@ -81,6 +81,44 @@ struct Sample {
     }
     return static_cast<double>(hits) / static_cast<double>(wanted);
   }
+  // What became of filtered searches.
+  struct Filtered {
+    size_t walked = 0;  // ended in the graph
+    size_t hits = 0;    // of their 10 nearest rows
+    size_t wanted = 0;
+    double recall() const { return static_cast<double>(hits) / static_cast<double>(wanted); }
+  };
+  // A set of the rows that match, with their share.
+  template <class Accept>
+  std::pair<Bitset, float> Matching(const Accept& accept) const {
+    Bitset matching(Rows());
+    size_t count = 0;
+    for (uint32_t row = 0; row < Rows(); row++) {
+      if (!accept(row)) continue;
+      matching.Add(row);
+      count++;
+    }
+    return {matching, static_cast<float>(count) / static_cast<float>(Rows())};
+  }
+  void SearchMatching(const Graph::Filter& filter, const std::vector<float>& vector, Filtered* filtered) const {
+    const CodedQuery query = codes.codec().Query(vector.data());
+    const auto every = [](uint32_t) { return true; };
+    GraphScratch scratch;
+    const auto outcome = graph.SearchMatching({query.view(), 64, 2000}, filter, &scratch, every, [] { return false; });
+    // Where fewer are found than are looked for, the rows are scanned as well.
+    if (outcome == Graph::Outcome::kBudget || scratch.results.size() < 64) return;
+    filtered->walked++;
+    std::vector<uint32_t> found;
+    for (const Near& near : scratch.results) {
+      CHECK(filter.matching.Has(near.row));
+      found.push_back(near.row);
+    }
+    const auto best = Ranked(vector, found, 10);
+    for (const uint32_t row : Exact(vector, 10, [&](uint32_t other) { return filter.matching.Has(other); })) {
+      filtered->hits += std::find(best.begin(), best.end(), row) != best.end() ? 1 : 0;
+      filtered->wanted++;
+    }
+  }
 };
 
 TEST("a graph built by several threads finds at least 95 of 100 nearest rows") {
@@ -112,51 +150,81 @@ TEST("a filtered graph search finds the nearest matching rows, or says that it c
     const char* title;
     std::function<bool(uint32_t)> accept;
     bool walks;      // whether most searches end in the graph
-    bool scattered;  // whether the rows lie among the others as if drawn by lot
+    bool scattered;  // whether enough rows match and lie among the others as if drawn by lot
   };
   const Case cases[] = {
       {"one in two", [](uint32_t row) { return row / 40 % 2 == 0; }, true, true},
       {"one in ten", [](uint32_t row) { return row / 40 % 10 == 0; }, true, true},
-      {"one in three hundred", [](uint32_t row) { return row % 300 == 7; }, false, true},
+      {"one in three hundred", [](uint32_t row) { return row % 300 == 7; }, false, false},
       {"half of the clusters", [](uint32_t row) { return row % 40 < 20; }, false, false},
       {"a tenth of the clusters", [](uint32_t row) { return row % 40 < 4; }, false, false},
   };
-  const auto every = [](uint32_t) { return true; };
-  const auto never = [] { return false; };
   for (const Case& example : cases) {
-    Bitset matching(sample.Rows());
-    size_t count = 0;
-    for (uint32_t row = 0; row < sample.Rows(); row++) {
-      if (!example.accept(row)) continue;
-      matching.Add(row);
-      count++;
-    }
-    const float share = static_cast<float>(count) / static_cast<float>(sample.Rows());
-    const Graph::Filter filter{matching, share, sample.graph.Scattered(matching, share)};
+    const auto [matching, share] = sample.Matching(example.accept);
+    const Graph::Filter filter{matching, share, sample.graph.Scattered(matching, share).value()};
     CHECK(filter.scattered == example.scattered);
-    size_t hits = 0;
-    size_t wanted = 0;
-    size_t walked = 0;
-    for (int i = 0; i < 100; i++) {
-      const auto vector = cloud.Next();
-      const CodedQuery query = sample.codes.codec().Query(vector.data());
-      GraphScratch scratch;
-      const auto outcome = sample.graph.SearchMatching({query.view(), 64, 2000}, filter, &scratch, every, never);
-      if (outcome == Graph::Outcome::kBudget) continue;
-      walked++;
-      std::vector<uint32_t> found;
-      for (const Near& near : scratch.results) {
-        CHECK(example.accept(near.row));
-        found.push_back(near.row);
+    Sample::Filtered filtered;
+    for (int i = 0; i < 100; i++) sample.SearchMatching(filter, cloud.Next(), &filtered);
+    CHECK(static_cast<double>(filtered.hits) >= 0.95 * static_cast<double>(filtered.wanted));
+    CHECK((filtered.walked >= 60) == example.walks);
+  }
+}
+
+TEST("a filter that matches here and there but nothing in some regions loses nothing in them and at their borders") {
+  Sample sample;
+  test::Cloud cloud(kDimensions, 40, 8);
+  for (int i = 0; i < 6000; i++) sample.Add(cloud.Next(static_cast<uint32_t>(i) % 40));
+  sample.InsertAll(2);
+  struct Case {
+    uint32_t empty;  // of the 40 clusters
+    uint32_t oneIn;  // of the rows of the others, one in so many match
+    bool told;       // whether enough rows match for that to be noticed
+  };
+  for (const auto& [empty, oneIn, told] :
+       {Case{13, 5, false}, {13, 2, true}, {6, 2, true}, {6, 9, false}, {2, 2, false}}) {
+    const auto [matching, share] =
+        sample.Matching([&](uint32_t row) { return row % 40 >= empty && row / 40 % oneIn == 0; });
+    const bool scattered = sample.graph.Scattered(matching, share).value();
+    if (told) CHECK(!scattered);
+    // What is noticed or not decides how fast they are found.
+    for (const bool judged : {scattered, true}) {
+      Sample::Filtered inside, border;
+      for (uint32_t i = 0; i < 60; i++) {
+        auto query = cloud.Next(i % empty);
+        sample.SearchMatching({matching, share, judged}, query, &inside);
+        const auto other = cloud.Next(empty + i % (40 - empty));
+        for (uint32_t d = 0; d < kDimensions; d++) query[d] = (query[d] + other[d]) / 1.5F;
+        sample.SearchMatching({matching, share, judged}, query, &border);
       }
-      const auto best = sample.Ranked(vector, found, 10);
-      for (const uint32_t row : sample.Exact(vector, 10, example.accept)) {
-        hits += std::find(best.begin(), best.end(), row) != best.end() ? 1 : 0;
-        wanted++;
-      }
+      CHECK(static_cast<double>(inside.hits) >= 0.95 * static_cast<double>(inside.wanted));
+      CHECK(static_cast<double>(border.hits) >= 0.95 * static_cast<double>(border.wanted));
+      CHECK(border.walked > 0);
     }
-    CHECK(static_cast<double>(hits) >= 0.95 * static_cast<double>(wanted));
-    CHECK((walked >= 60) == example.walks);
+  }
+}
+
+TEST("rows that are not linked yet say nothing about where the rows lie that match") {
+  Sample sample;
+  test::Cloud cloud(kDimensions, 40, 10);
+  for (int i = 0; i < 1000; i++) sample.Add(cloud.Next());
+  const auto [matching, share] = sample.Matching([](uint32_t row) { return row % 2 == 0; });
+  CHECK(!sample.graph.Scattered(matching, share).has_value());
+  sample.InsertAll(1);
+  CHECK(sample.graph.Scattered(matching, share) == true);
+}
+
+TEST("a search among rows that nobody may see is given up before it has gathered many of them") {
+  Sample sample;
+  test::Cloud cloud(kDimensions, 4, 11);
+  for (uint32_t i = 0; i < 8000; i++) sample.Add(cloud.Next(i % 4));
+  sample.InsertAll(2);
+  const auto visible = [](uint32_t row) { return row % 4 != 0; };
+  GraphScratch scratch;
+  for (uint32_t i = 0; i < 40; i++) {
+    const CodedQuery query = sample.codes.codec().Query(cloud.Next(i % 4).data());
+    const auto outcome = sample.graph.Search({query.view(), 10, UINT64_MAX}, &scratch, visible, [] { return false; });
+    CHECK(outcome == (i % 4 == 0 ? Graph::Outcome::kBudget : Graph::Outcome::kDone));
+    CHECK(scratch.pool.size() < Graph::PassedMax(10) + 200);
   }
 }
 
@@ -212,7 +280,7 @@ TEST("a graph search stops when it is told to and when its budget is spent") {
         Graph::Outcome::kStopped);
   CHECK(sample.graph.Search({query.view(), 10, 100}, &scratch, nothing, [] { return false; }) ==
         Graph::Outcome::kBudget);
-  CHECK(sample.graph.Search({query.view(), 10, UINT64_MAX}, &scratch, nothing, [] { return false; }) ==
+  CHECK(sample.graph.Search({query.view(), 64, UINT64_MAX}, &scratch, nothing, [] { return false; }) ==
         Graph::Outcome::kDone);
 }
 

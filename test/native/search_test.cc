@@ -226,6 +226,66 @@ TEST("a calibrated collection is searched with less effort and still finds the s
   }
 }
 
+TEST("what lies behind a region of removed rows is found, at whatever effort, and by a scan where that is better") {
+  Fixture fixture(1);
+  // Twelve clusters by turns, of which one is removed afterwards.
+  for (uint32_t i = 0; i < 24; i++) {
+    std::vector<std::vector<float>> vectors;
+    for (uint32_t row = 0; row < 400; row++) vectors.push_back(fixture.cloud.Next(i % 12));
+    fixture.Add(0, vectors);
+  }
+  for (const uint64_t removed : {1, 13}) {
+    const uint64_t epoch = fixture.version + removed;
+    REQUIRE(fixture.collection->Commit({epoch, 0, {}, removed}).ok());
+  }
+  uint32_t scanned = 0;
+  for (int round = 0; round < 20; round++) {
+    SearchRequest request = fixture.Ask(4, 0);
+    request.vector = fixture.cloud.Next(0);
+    request.effort = kEffortMin;
+    request.scanning = Scanning::kNever;
+    SearchHits hits;
+    REQUIRE(Search(fixture.collection->Now(), request, &hits).ok());
+    scanned += hits.shards[0].strategy == Strategy::kScan ? 1 : 0;
+    request.scanning = Scanning::kAlways;
+    SearchHits truth;
+    REQUIRE(Search(fixture.collection->Now(), request, &truth).ok());
+    CHECK(hits.version.size() == 4);
+    if (hits.shards[0].strategy == Strategy::kScan) CHECK(HitsOf(hits) == HitsOf(truth));
+  }
+  CHECK(scanned >= 4);
+}
+
+TEST("a shard tells of many rows at once what it tells of each, at every epoch") {
+  Shard shard(4);
+  test::Random random(31);
+  uint64_t epoch = 0;
+  std::vector<uint64_t> live;
+  for (uint64_t version = 1; version <= 60; version++) {
+    const std::vector<std::vector<float>> rows(1 + test::Below(&random, 9), std::vector<float>{1, 0, 0, 0});
+    const auto input = test::MakeDocument(version, rows, std::vector<test::RowTerms>(rows.size()));
+    REQUIRE(input->Check(4).ok());
+    uint32_t slot = 0;
+    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+    shard.MarkReady(slot);
+    uint64_t remove = live.empty() ? 0 : live[test::Below(&random, static_cast<uint32_t>(live.size()))];
+    shard.Commit(++epoch, &version, version % 3 == 0 ? &remove : nullptr);
+    if (version % 3 == 0) std::erase(live, remove);
+    live.push_back(version);
+  }
+  for (uint64_t at = 0; at <= epoch + 1; at++) {
+    for (uint32_t word = 0; word * 64 < shard.Rows(); word++) {
+      for (const uint64_t among : {~uint64_t{0}, uint64_t{random()}, uint64_t{1} << 63, uint64_t{0}}) {
+        uint64_t expected = 0;
+        for (uint32_t i = 0; i < 64 && word * 64 + i < shard.Rows(); i++) {
+          if (shard.RowVisible(word * 64 + i, at)) expected |= uint64_t{1} << i;
+        }
+        CHECK(shard.VisibleRows(word, among, at) == (expected & among));
+      }
+    }
+  }
+}
+
 TEST("a closed collection is not calibrated") {
   Fixture fixture(1);
   fixture.Fill(50, 100);
