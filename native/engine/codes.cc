@@ -79,10 +79,16 @@ void Codec::Rotate(float* vector) const {
   }
 }
 
-void Codec::Encode(const float* vector, uint8_t* codes) const {
+const float* Codec::Rotated(const float* vector) const {
   thread_local std::vector<float> rotated;
   rotated.assign(vector, vector + dimensions_);
   Rotate(rotated.data());
+  return rotated.data();
+}
+
+void Codec::Encode(const float* vector, uint8_t* codes) const { EncodeRotated(Rotated(vector), codes); }
+
+void Codec::EncodeRotated(const float* rotated, uint8_t* codes) const {
   const float perStep = 1 / step_;
   for (size_t i = 0; i < dimensions_; i++) codes[i] = ToCode(rotated[i] * perStep);
   std::memset(codes + dimensions_, kMiddle, stride_ - dimensions_);
@@ -106,7 +112,13 @@ float Codec::SimilarityMax(const CodeView& query, const uint8_t* codes) const {
 CodedQuery Codec::Query(const float* vector) const {
   CodedQuery query;
   query.values_.Grow(stride_);
-  Encode(vector, query.values_.As<uint8_t>());
+  const float* const rotated = Rotated(vector);
+  const float most = kCodeMax * step_;
+  for (size_t i = 0; i < dimensions_; i++) {
+    const float beyond = std::max(0.0F, std::abs(rotated[i]) - most);
+    query.lost_ += beyond * (beyond + 2 * most);
+  }
+  EncodeRotated(rotated, query.values_.As<uint8_t>());
   query.view_ = Centre(query.values_.As<uint8_t>(), query.values_.As<int8_t>());
   return query;
 }

@@ -48,11 +48,15 @@ class CodedQuery {
   CodedQuery& operator=(CodedQuery&&) = default;
 
   const CodeView& view() const { return view_; }
+  // How much larger the cosine with an all but equal row may be than codes say, because of what is cut off of both;
+  // mostly 0.
+  float lost() const { return lost_; }
 
  private:
   friend class Codec;
   AlignedBytes values_;
   CodeView view_;
+  float lost_ = 0;
 };
 
 // Turns unit vectors into unsigned bytes, 128 standing for zero, whose dot products are integers that order rows as
@@ -94,6 +98,9 @@ class Codec {
 
  private:
   void Rotate(float* vector) const;
+  // The rotated vector, in working memory of the thread.
+  const float* Rotated(const float* vector) const;
+  void EncodeRotated(const float* rotated, uint8_t* codes) const;
 
   const uint32_t dimensions_;
   const size_t stride_;

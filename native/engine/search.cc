@@ -304,7 +304,9 @@ void CollectionSearch::Merge() {
     best_.insert(best_.end(), parts_[i].best.begin(), parts_[i].best.end());
   }
   KeepBest(&best_, request_.lexicalCandidates);
-  if (HasVector()) hits_.similarityElsewhere = LeastOf(nearest_, request_.vectorCandidates, kBelowCosines);
+  if (HasVector()) {
+    hits_.similarityElsewhere = LeastOf(nearest_, request_.vectorCandidates, kBelowCosines) + query_->lost();
+  }
   hits_.lexicalElsewhere = LeastOf(best_, request_.lexicalCandidates, 0);
   std::sort(seen_.begin(), seen_.end());
   const auto rest = std::remove_if(best_.begin(), best_.end(), [&](const Scored& entry) {

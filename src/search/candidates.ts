@@ -30,7 +30,10 @@ export interface CandidateRequest {
   readonly caller: Caller;
 }
 
-/** Rows are compared by 8-bit codes first, which misplace a cosine by less than this. */
+/**
+ * Rows are compared by 8-bit codes first, which misplace a cosine by less than this. What they cut off of the question
+ * is added to the bound already; only a row that loses much more than the question does could be misplaced by more.
+ */
 const codeErrorMax = 0.01;
 
 /** How much wider `latency_mode: high` looks. */
