@@ -179,7 +179,8 @@ class LoadRun {
     for (; this.#asking && startMs + next * everyMs <= now; next++) {
       const due = startMs + next * everyMs;
       if (this.#inWindow(due)) this.#lateness.record(now - due);
-      const connection = this.#idle.pop();
+      // In turn: a server closes a connection that rests for some seconds.
+      const connection = this.#idle.shift();
       if (connection === undefined) this.#waiting.push(due);
       else this.#ask(connection, due);
     }
