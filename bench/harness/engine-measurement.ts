@@ -22,6 +22,8 @@ const filteredRecall = 0.99;
 const busySearches = 16;
 const searchesLeast = 30;
 const churnShare = 0.2;
+/** A peer that replaces slowly is not waited for longer: what it has done by then is reported. */
+const peerChurnMsMax = 60_000;
 
 /** What is measured in every round: an effort, with or without a filter, with one search under way or several. */
 export interface Mode {
@@ -276,14 +278,19 @@ async function finishEngine(
   return { name: kind.name, version, synchronous: kind.synchronous, built, curve, churned, saved, loaded };
 }
 
-async function churn({ process, modes }: Running, rounds: number, count: number): Promise<Churned | null> {
+async function churn(
+  { kind, process, modes }: Running,
+  roundsMax: number,
+  count: number,
+): Promise<Churned | null> {
   const mode = modes.find(({ name }) => name === `recall ${recallTargets[0]}`);
   if (mode === undefined) return null;
   const asking = { effort: mode.effort, filter: null, count };
   const recallBefore = await process.call('recall', asking);
   const spent = { wallMs: 0, cpuMs: 0 };
-  for (let round = 0; round < rounds; round++) {
-    const { wallMs, cpuMs } = await process.call('churn', { round, share: churnShare });
+  let rounds = 0;
+  for (; rounds < roundsMax && (kind === ownEngine || spent.wallMs < peerChurnMsMax); rounds++) {
+    const { wallMs, cpuMs } = await process.call('churn', { round: rounds, share: churnShare });
     spent.wallMs += wallMs;
     spent.cpuMs += cpuMs;
   }
