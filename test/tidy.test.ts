@@ -113,7 +113,7 @@ interface ImportEdge {
 
 /** Where code lives; everything else is data, text or configuration. */
 const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin'];
-const skipped = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared)$/;
+const skipped = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared|\.cache|\.peers|latest)$/;
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(projectRoot, folder), { withFileTypes: true }).flatMap((entry) => {
