@@ -21,7 +21,7 @@ export function engineFindings(measurement: EngineMeasurement, options: BenchOpt
     charts: chartsOf(engines, set.rows),
     notes: notesOf(measurement),
     figures: engines.flatMap((engine) => figuresOf(engine, set.rows)),
-    measured: measurement,
+    measured: withoutFolder(measurement),
   };
 }
 
@@ -249,4 +249,9 @@ function notesOf({ missing, set }: EngineMeasurement): string[] {
     `Vectors that lie differently give other figures: repeat with --difficulty hard, or with --vectors-file. ${figure(set.rows, 0)} vectors say little about a hundred times as many.`,
     ...missing.map(({ name, reason }) => `NOT MEASURED: ${name}. ${reason}`),
   ];
+}
+
+/** A report may be shown to anybody: it names no folder of the machine. */
+function withoutFolder({ set: { folder: _, ...set }, ...rest }: EngineMeasurement) {
+  return { ...rest, set };
 }
