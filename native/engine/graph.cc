@@ -145,25 +145,24 @@ void Graph::SearchLevel(const CodeView& query, uint32_t self, Near start, uint32
   std::sort(scratch->candidates.begin(), scratch->candidates.end(), NearerOrNewer);
 }
 
-void Graph::Diversify(uint32_t count, GraphScratch* scratch) const {
+void Graph::Diversify(uint32_t count, int32_t self, GraphScratch* scratch) const {
   auto& candidates = scratch->candidates;
+  const auto isCopy = [self](const Near& candidate) { return candidate.score == self; };
+  const auto copiesMax = static_cast<ptrdiff_t>(count / kCopyShare);
+  const auto reserved = std::min(std::count_if(candidates.begin(), candidates.end(), isCopy), copiesMax);
+  const uint32_t othersMax = count - static_cast<uint32_t>(reserved);
   CodeView kept[kLinksGround];
   std::vector<Near> copies;
   uint32_t size = 0;
-  for (size_t i = 0; i < candidates.size() && size < count; i++) {
+  for (size_t i = 0; i < candidates.size() && size < othersMax; i++) {
     const Near candidate = candidates[i];
-    bool near = false;
-    bool copy = false;
-    for (uint32_t k = 0; k < size && !near; k++) {
-      const int32_t score = codes_.Score(kept[k], candidate.row);
-      near = score > candidate.score;
-      copy = copy || score == candidate.score;
-    }
-    if (near) continue;
-    if (copy) {
+    if (isCopy(candidate)) {
       copies.push_back(candidate);
       continue;
     }
+    bool near = false;
+    for (uint32_t k = 0; k < size && !near; k++) near = codes_.Score(kept[k], candidate.row) > candidate.score;
+    if (near) continue;
     kept[size] = codes_.codec().Centre(codes_.Row(candidate.row), scratch->kept[size].As<int8_t>());
     candidates[size++] = candidate;
   }
@@ -200,7 +199,7 @@ void Graph::AddLink(uint32_t row, uint32_t level, uint32_t target, GraphScratch*
     candidates.push_back({codes_.Score(centre, other), other});
   }
   std::sort(candidates.begin(), candidates.end(), NearerOrNewer);
-  Diversify(max, scratch);
+  Diversify(max, codes_.Score(centre, row), scratch);
   // A reader may meet a mixture of the old and the new list; each entry is a whole link, so it only sees both.
   for (uint32_t i = 0; i < max; i++) {
     links[i].store(i < candidates.size() ? candidates[i].row + 1 : 0, std::memory_order_release);
@@ -221,6 +220,7 @@ void Graph::Insert(uint32_t row, GraphScratch* scratch) {
   scratch->kept.resize(kLinksGround);
   for (AlignedBytes& bytes : scratch->kept) bytes.Grow(codes_.codec().stride());
   const CodeView query = codes_.codec().Centre(codes_.Row(row), scratch->inserted.As<int8_t>());
+  const int32_t self = codes_.Score(query, row);
   const auto top = static_cast<uint32_t>(entry >> 32);
   const auto first = static_cast<uint32_t>(entry);
   Near start = Descend(query, {codes_.Score(query, first), first}, top, std::min(level, top));
@@ -228,7 +228,7 @@ void Graph::Insert(uint32_t row, GraphScratch* scratch) {
   for (uint32_t at = std::min(level, top) + 1; at-- > 0;) {
     SearchLevel(query, row, start, at, scratch);
     start = scratch->candidates.front();
-    Diversify(kLinksUpper, scratch);
+    Diversify(kLinksUpper, self, scratch);
     neighbours[at] = scratch->candidates;
   }
   // All forward links stand before the first link back makes the row reachable on any level.

@@ -107,6 +107,7 @@ class Graph {
   using Link = std::atomic<uint32_t>;  // row + 1; zero ends the list
   static_assert(sizeof(Link) == sizeof(uint32_t) && Link::is_always_lock_free, "files hold them as they are");
   static constexpr size_t kLocks = 4096;
+  static constexpr uint32_t kCopyShare = 4;
   // One that is not scattered is looked at through so many nearest rows of any kind, through more when none of them
   // passes.
   static constexpr uint32_t kProbes[] = {16, 48};
@@ -155,9 +156,10 @@ class Graph {
   void CollectMatching(uint32_t row, const Bitset& matching, GraphScratch* scratch) const;
   // The rows nearest to `query` at `level`, kBuildEffort at most, nearest first, in scratch->candidates.
   void SearchLevel(const CodeView& query, uint32_t self, Near start, uint32_t level, GraphScratch* scratch) const;
-  // Keeps at most `count` of scratch->candidates, none nearer to a kept one than to the centre. Copies of a kept
-  // vector come last and fill what room is left: they keep each other findable without cutting the way out.
-  void Diversify(uint32_t count, GraphScratch* scratch) const;
+  // Keeps at most `count` of scratch->candidates, none nearer to a kept one than to the centre, whose score with itself
+  // is `self`. Copies of the centre stand in nobody's way: they come last and fill what room is left, or one place in
+  // kCopyShare, so that they keep each other findable.
+  void Diversify(uint32_t count, int32_t self, GraphScratch* scratch) const;
   void SetLinks(uint32_t row, uint32_t level, const std::vector<Near>& links);
   void AddLink(uint32_t row, uint32_t level, uint32_t target, GraphScratch* scratch);
   void PrefetchLinks(uint32_t row) const;

@@ -268,6 +268,30 @@ TEST("many copies of one vector hide neither themselves nor what lies around the
   CHECK(sample.Recall(&cloud, 64, others) >= 0.95);
 }
 
+TEST("a row is linked to one that equals it, and otherwise in as many directions as if that were not there") {
+  constexpr float kRounding = 0.01F;
+  Sample sample;
+  test::Cloud cloud(kDimensions, 10, 8);
+  for (int i = 0; i < 3000; i++) sample.Add(cloud.Next());
+  const uint32_t equal = 100;
+  const uint32_t last = sample.Rows();
+  sample.Add(sample.vectors[equal]);
+  sample.InsertAll(1);
+  uint32_t links[Graph::kLinksGround];
+  const uint32_t count = sample.graph.CopyLinks(last, 0, sample.Rows(), links);
+  CHECK(std::find(links, links + count, equal) != links + count);
+  std::vector<uint32_t> others(links, links + count);
+  std::erase(others, equal);
+  others = sample.Ranked(sample.vectors[last], others, others.size());
+  CHECK(others.size() > 2);
+  for (size_t far = 1; far < others.size(); far++) {
+    const float own = sample.Similarity(sample.vectors[last], others[far]);
+    for (size_t near = 0; near < far; near++) {
+      CHECK(sample.Similarity(sample.vectors[others[near]], others[far]) <= own + kRounding);
+    }
+  }
+}
+
 TEST("a graph search stops when it is told to and when its budget is spent") {
   Sample sample;
   test::Cloud cloud(kDimensions, 10, 7);
