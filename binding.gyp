@@ -122,6 +122,7 @@
         'native/bridge/addon.cc',
         'native/bridge/completions.cc',
         'native/bridge/lexicon.cc',
+        'native/bridge/searches.cc',
         'native/bridge/strings.cc',
         'native/bridge/text.cc',
         'native/bridge/values.cc',

@@ -2,17 +2,16 @@
 #include <dlfcn.h>
 #include <napi.h>
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <new>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "bridge/completions.h"
 #include "bridge/guarded.h"
 #include "bridge/lexicon.h"
+#include "bridge/searches.h"
 #include "bridge/text.h"
 #include "bridge/values.h"
 #include "engine/kernels.h"
@@ -23,16 +22,10 @@ namespace quarry {
 namespace {
 
 struct Environment {
-  explicit Environment(std::shared_ptr<Completions> queue) : completions(std::move(queue)) {}
-  // Nobody waits any more for what still runs.
-  ~Environment() {
-    for (const auto& [ticket, cancelled] : searches) cancelled->store(true, std::memory_order_relaxed);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
+  explicit Environment(const std::shared_ptr<Completions>& queue) : completions(queue), searches(queue) {}
 
-  std::shared_ptr<Completions> completions;
-  std::unordered_map<uint32_t, std::shared_ptr<std::atomic<bool>>> searches;  // to be cancelled, by ticket
+  const std::shared_ptr<Completions> completions;
+  Searches searches;
 };
 
 using Handle = Napi::External<std::unique_ptr<CollectionHandle>>;
@@ -51,17 +44,16 @@ void ThrowUnlessOk(Napi::Env env, const Status& status) {
 }
 
 // Runs an asynchronous operation of the engine and answers with its promise. `start` receives what must be called
-// when the operation is done; on the JavaScript thread, `settled` is called then and `value` makes the result.
+// when the operation is done; on the JavaScript thread, `value` then makes the result.
 template <class Result>
 using Finish = std::function<void(Status, Result)>;
 
-template <class Result, class Start, class Value, class Settled>
-Napi::Value Promised(Napi::Env env, Start start, Value value, Settled settled) {
+template <class Result, class Start, class Value>
+Napi::Value Promised(Napi::Env env, Start start, Value value) {
   const auto deferred = Napi::Promise::Deferred::New(env);
   const std::shared_ptr<Completions> completions = EnvironmentOf(env).completions;
   completions->Begin(env);
-  const auto settle = [deferred, value, settled](Napi::Env jsEnv, const Status& status, Result& result) {
-    settled();
+  const auto settle = [deferred, value](Napi::Env jsEnv, const Status& status, Result& result) {
     try {
       if (status.ok()) {
         deferred.Resolve(value(jsEnv, result));
@@ -84,11 +76,6 @@ Napi::Value Promised(Napi::Env env, Start start, Value value, Settled settled) {
   }
   if (!refused.ok()) finish(std::move(refused), Result());
   return deferred.Promise();
-}
-
-template <class Result, class Start, class Value>
-Napi::Value Promised(Napi::Env env, Start start, Value value) {
-  return Promised<Result>(env, start, value, [] {});
 }
 
 Napi::Value Open(const Napi::CallbackInfo& info) {
@@ -147,38 +134,24 @@ Napi::Value Commit(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// Sets the flag of a search that the pool runs; one that has ended is fine.
 Napi::Value Cancel(const Napi::CallbackInfo& info) {
-  auto& searches = EnvironmentOf(info.Env()).searches;
-  const auto found = searches.find(ToUint32(info[0], "ticket"));
-  if (found != searches.end()) found->second->store(true, std::memory_order_relaxed);
+  EnvironmentOf(info.Env()).searches.Cancel(ToUint32(info[0], "ticket"));
   return info.Env().Undefined();
 }
 
-// Answers with the reply itself or with its promise. The moment is taken when the call is made: a query sees every
-// commit before it and none after it.
+Napi::Value OnSearchEnd(const Napi::CallbackInfo& info) {
+  EnvironmentOf(info.Env()).searches.Tell(info[0].As<Napi::Function>());
+  return info.Env().Undefined();
+}
+
+// The moment is taken when the call is made: a query sees every commit before it and none after it.
 Napi::Value Search(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
   const auto collection = CollectionOf(info);
   const uint32_t ticket = ToUint32(info[1], "ticket");
   const std::shared_ptr<CollectionSearch> search = CollectionSearch::New();
   ToSearchRequest(info[2], info[3], info[4], collection->options().dimensions, &search->request());
   search->Begin(collection->Now());
-  if (Registry::Instance().SearchHere(search.get())) {
-    ThrowUnlessOk(env, search->status());
-    return FromHits(env, search->hits());
-  }
-  Environment* const environment = &EnvironmentOf(env);
-  const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-  search->request().patience.cancelled = cancelled;
-  environment->searches.emplace(ticket, cancelled);
-  return Promised<Nothing>(
-      env,
-      [&](const Finish<Nothing>& finish) {
-        return Registry::Instance().Search(search, [finish](Status status) { finish(std::move(status), {}); });
-      },
-      [search](Napi::Env jsEnv, Nothing&) { return FromHits(jsEnv, search->hits()); },
-      [environment, ticket] { environment->searches.erase(ticket); });
+  return EnvironmentOf(info.Env()).searches.Run(info.Env(), ticket, search);
 }
 
 Napi::Value List(const Napi::CallbackInfo& info) {
@@ -304,6 +277,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("useSearchThreads", Napi::Function::New<Guarded<UseSearchThreads>>(env, "useSearchThreads"));
   add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
   add("useSearchRecall", Napi::Function::New<Guarded<UseSearchRecall>>(env, "useSearchRecall"));
+  add("onSearchEnd", Napi::Function::New<Guarded<OnSearchEnd>>(env, "onSearchEnd"));
   add("searchCancel", Napi::Function::New<Guarded<Cancel>>(env, "searchCancel"));
   exports.Set("strategies", StrategyNames(env));
   AddTextFunctions(env, exports);

@@ -66,6 +66,12 @@ struct PackedShard {
 };
 static_assert(sizeof(PackedReply) == 24 && sizeof(PackedShard) == 20);
 
+// Behind the columns, at a multiple of four bytes.
+size_t ShardsStart(const SearchHits& hits) {
+  const size_t rowBytes = sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t) + sizeof(uint16_t);
+  return (sizeof(PackedReply) + hits.version.size() * rowBytes + 3) / 4 * 4;
+}
+
 }  // namespace
 
 Napi::Error ToError(Napi::Env env, const Status& status) {
@@ -167,13 +173,12 @@ void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const
   request->patience.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(head.deadlineMs);
 }
 
-Napi::Value FromHits(Napi::Env env, const SearchHits& hits) {
+size_t HitsBytes(const SearchHits& hits) {
+  return (ShardsStart(hits) + hits.shards.size() * sizeof(PackedShard) + 7) / 8 * 8;
+}
+
+void PutHits(const SearchHits& hits, uint8_t* start) {
   const size_t count = hits.version.size();
-  const size_t rowBytes = sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t) + sizeof(uint16_t);
-  // The shards follow at a multiple of four bytes.
-  const size_t rowsEnd = (sizeof(PackedReply) + count * rowBytes + 3) / 4 * 4;
-  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, rowsEnd + hits.shards.size() * sizeof(PackedShard));
-  auto* const start = static_cast<uint8_t*>(buffer.Data());
   const PackedReply head{static_cast<uint32_t>(count), static_cast<uint32_t>(hits.shards.size()),
                          hits.calibrated ? 1U : 0U,    hits.similarityElsewhere,
                          hits.lexicalElsewhere,        0};
@@ -185,14 +190,13 @@ Napi::Value FromHits(Napi::Env env, const SearchHits& hits) {
   to = Put(to, hits.similarity);
   to = Put(to, hits.lexical);
   Put(to, hits.shard);
-  to = start + rowsEnd;
+  to = start + ShardsStart(hits);
   for (const ShardReport& report : hits.shards) {
     const PackedShard shard{report.shard, static_cast<uint32_t>(report.strategy), report.effort, report.candidates,
                             report.ms};
     std::memcpy(to, &shard, sizeof shard);
     to += sizeof shard;
   }
-  return buffer;
 }
 
 Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions) {

@@ -32,8 +32,9 @@ CollectionOptions ToOptions(const Napi::Object& options);
 void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
                      uint32_t dimensions, SearchRequest* request);
 
-// The bytes that src/engine/search-bytes.ts reads.
-Napi::Value FromHits(Napi::Env env, const SearchHits& hits);
+// What src/engine/search-bytes.ts reads: how many bytes, a multiple of eight, and the bytes, at such a multiple.
+size_t HitsBytes(const SearchHits& hits);
+void PutHits(const SearchHits& hits, uint8_t* start);
 Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions);
 Napi::Value FromOpenings(Napi::Env env, const std::vector<ShardOpening>& openings);
 Napi::Value FromStatistics(Napi::Env env, const CollectionStatistics& statistics);

@@ -74,7 +74,13 @@ class Codec {
   size_t stride() const { return stride_; }
   // `vector` holds `dimensions` floats; `codes` has room for a row.
   void Encode(const float* vector, uint8_t* codes) const;
-  CodedQuery Query(const float* vector) const;
+  CodedQuery Query(const float* vector) const {
+    CodedQuery query;
+    Query(vector, &query);
+    return query;
+  }
+  // The same, in the memory of a query that is no longer needed.
+  void Query(const float* vector, CodedQuery* query) const;
 
   // The codes of a row as something to compare with; `values` has room for a row.
   CodeView Centre(const uint8_t* codes, int8_t* values) const;

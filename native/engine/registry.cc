@@ -60,7 +60,7 @@ class CallerTime {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr float kShare = 0.3F;
+  static constexpr float kShare = 0.5F;
   static constexpr float kCreditMax = 2000;  // microseconds
   Clock::time_point counted_{};
   float credit_ = kCreditMax;
@@ -193,7 +193,7 @@ void Registry::CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collecti
 }
 
 bool Registry::SearchHere(CollectionSearch* search) {
-  if (searches_.load(std::memory_order_relaxed) > 0) return false;
+  if (searches_.load(std::memory_order_relaxed) > 0 && searching_.SomeIdle()) return false;
   const float cost = search->CostMax();
   if (cost > kHereCostMax || !ThreadTime().Allows(cost)) return false;
   searching_.MakeWay();

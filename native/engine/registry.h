@@ -57,8 +57,9 @@ class Registry {
   // or stages for a while.
   Status Commit(const std::shared_ptr<Collection>& collection, const CollectionChange& change);
 
-  // Runs a search that has begun on the calling thread and answers true, when that costs less than handing it over:
-  // it is cheap, no other search is under way, and the caller has not spent much of its time on searches of late.
+  // Runs a search that has begun on the calling thread and answers true, when that costs less than handing it over: it
+  // is cheap, no thread would begin with it at once while others are under way, and the caller has not spent much of its
+  // time on searches of late.
   bool SearchHere(CollectionSearch* search);
   // Runs a search that has begun, on as many threads as are free and worth waking up for it.
   Status Search(std::shared_ptr<CollectionSearch> search, Done done);

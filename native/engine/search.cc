@@ -126,8 +126,7 @@ float CollectionSearch::CostMax() const {
 
 CollectionSearch::Progress CollectionSearch::Start() {
   try {
-    query_.reset();
-    if (!request_.vector.empty()) query_.emplace(request_.vector, moment_.shards->front()->codes().codec());
+    if (!request_.vector.empty()) query_.Set(request_.vector, moment_.shards->front()->codes().codec());
     groups_ = GroupTerms(request_.terms);
     shards_.resize(ShardCount());
     std::iota(shards_.begin(), shards_.end(), 0);
@@ -175,7 +174,7 @@ Status CollectionSearch::Work(uint32_t shard) {
     Part& part = parts_[shard];
     switch (turn_) {
       case Turn::kFind: return Find(shard);
-      case Turn::kWiden: return FindNear(*part.view, request_, *query_, part.breadth, &part.proposed);
+      case Turn::kWiden: return FindNear(*part.view, request_, query_, part.breadth, &part.proposed);
       case Turn::kScore: return part.lexical->Score(groups_, rarities_, &*floor_, &part.best, &part.near);
     }
   } catch (const std::bad_alloc&) {
@@ -189,7 +188,7 @@ Status CollectionSearch::Find(uint32_t shard) {
   part.view.emplace(shard, moment_, request_);
   part.proposed.Clear();
   if (HasVector()) {
-    if (Status status = FindNear(*part.view, request_, *query_, part.breadth, &part.proposed); !status.ok()) {
+    if (Status status = FindNear(*part.view, request_, query_, part.breadth, &part.proposed); !status.ok()) {
       return status;
     }
   }
@@ -261,7 +260,7 @@ void CollectionSearch::ChooseNear() {
     const auto& rows = parts_[i].proposed.rows;
     proposed_.insert(proposed_.end(), rows.begin(), rows.end());
   }
-  ChooseNearest(moment_, *query_, request_.vectorCandidates, &proposed_, &nearest_);
+  ChooseNearest(moment_, query_, request_.vectorCandidates, &proposed_, &nearest_);
 }
 
 bool CollectionSearch::ChooseWider() {
@@ -305,7 +304,7 @@ void CollectionSearch::Merge() {
   }
   KeepBest(&best_, request_.lexicalCandidates);
   if (HasVector()) {
-    hits_.similarityElsewhere = LeastOf(nearest_, request_.vectorCandidates, kBelowCosines) + query_->lost();
+    hits_.similarityElsewhere = LeastOf(nearest_, request_.vectorCandidates, kBelowCosines) + query_.lost();
   }
   hits_.lexicalElsewhere = LeastOf(best_, request_.lexicalCandidates, 0);
   std::sort(seen_.begin(), seen_.end());
@@ -315,8 +314,8 @@ void CollectionSearch::Merge() {
   best_.erase(rest, best_.end());
   for (size_t i = 0; i < best_.size(); i++) {
     const auto shardOf = [&](const Scored& entry) -> const Shard& { return *(*moment_.shards)[entry.shard]; };
-    if (i + 1 < best_.size() && query_.has_value()) shardOf(best_[i + 1]).PrefetchVector(best_[i + 1].row);
-    Add(best_[i], query_.has_value() ? query_->Similarity(shardOf(best_[i]), best_[i].row) : 0, best_[i].score);
+    if (i + 1 < best_.size() && !request_.vector.empty()) shardOf(best_[i + 1]).PrefetchVector(best_[i + 1].row);
+    Add(best_[i], !request_.vector.empty() ? query_.Similarity(shardOf(best_[i]), best_[i].row) : 0, best_[i].score);
   }
   hits_.calibrated = moment_.efforts.calibrated && request_.effort == 0 && !request_.filter.has_value();
   uint32_t candidates[kShardsMax] = {};

@@ -119,7 +119,7 @@ class CollectionSearch {
 
   SearchRequest request_;
   Moment moment_;
-  std::optional<NearQuery> query_;
+  NearQuery query_;  // when the request has a vector
   LexicalSearch::Groups groups_;
   std::deque<Part> parts_;  // at least as many as there are shards
 

@@ -61,7 +61,8 @@ void ThreadPool::Invite(size_t count, const Job& job) {
   {
     const std::lock_guard lock(mutex_);
     // The threads that are about to wake up for what waits already are not free.
-    const size_t free = idle_ - std::min(idle_, urgent_.size() + steady_.size());
+    const size_t idle = idle_;
+    const size_t free = idle - std::min(idle, urgent_.size() + steady_.size());
     count = std::min(count, free);
     for (size_t i = 0; i < count; i++) urgent_.push_back(job);
   }

@@ -38,6 +38,9 @@ class ThreadPool {
   // Urgent work is done elsewhere now: the pool makes way for it as for its own.
   void MakeWay();
 
+  // Whether some thread has nothing to do.
+  bool SomeIdle() const { return idle_.load(std::memory_order_relaxed) > 0; }
+
   // Nothing runs or waits, and no work came for a while.
   bool Quiet();
 
@@ -62,11 +65,11 @@ class ThreadPool {
   std::atomic<Clock::duration::rep> lastSteady_{Clock::duration::min().count()};
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> urgent_;    // guarded by mutex_
-  std::deque<Job> steady_;    // guarded by mutex_
-  size_t urgentTurns_ = 0;    // guarded by mutex_; turns taken since steady work last had one
-  size_t idle_ = 0;           // guarded by mutex_; threads that wait
-  size_t steadyRunning_ = 0;  // guarded by mutex_; threads that run steady work
+  std::deque<Job> urgent_;       // guarded by mutex_
+  std::deque<Job> steady_;       // guarded by mutex_
+  size_t urgentTurns_ = 0;       // guarded by mutex_; turns taken since steady work last had one
+  std::atomic<size_t> idle_{0};  // changed under mutex_; threads that wait
+  size_t steadyRunning_ = 0;     // guarded by mutex_; threads that run steady work
 };
 
 }  // namespace quarry

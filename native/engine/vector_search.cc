@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -187,11 +186,13 @@ const char* StrategyName(Strategy strategy) {
   return "unknown";
 }
 
-NearQuery::NearQuery(const std::vector<float>& vector, const Codec& codec)
-    : exact_(PaddedDimensions(vector.size()) * sizeof(float)),
-      coded_(codec.Query(vector.data())),
-      roundingError_(codec.RoundingError()) {
-  std::memcpy(exact_.As<float>(), vector.data(), vector.size() * sizeof(float));
+void NearQuery::Set(const std::vector<float>& vector, const Codec& codec) {
+  const size_t padded = PaddedDimensions(vector.size());
+  exact_.Grow(padded * sizeof(float));
+  std::copy(vector.begin(), vector.end(), exact_.As<float>());
+  std::fill(exact_.As<float>() + vector.size(), exact_.As<float>() + padded, 0.0F);
+  codec.Query(vector.data(), &coded_);
+  roundingError_ = codec.RoundingError();
 }
 
 Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery& query, const Breadth& breadth,

@@ -25,7 +25,9 @@ inline constexpr uint64_t kScanRowsMax = 4096;
 // The vector of a query in both forms that rows are compared with.
 class NearQuery {
  public:
-  NearQuery(const std::vector<float>& vector, const Codec& codec);
+  NearQuery() = default;
+  // Takes the place of what it was before, in the same memory.
+  void Set(const std::vector<float>& vector, const Codec& codec);
 
   // Padded and aligned like a row of a shard.
   const float* exact() const { return exact_.As<float>(); }
@@ -44,7 +46,7 @@ class NearQuery {
  private:
   AlignedBytes exact_;
   CodedQuery coded_;
-  float roundingError_;
+  float roundingError_ = 0;
 };
 
 struct NearRow {

@@ -64,6 +64,12 @@ export interface NativeBertOptions {
   }[];
 }
 
+/**
+ * Where a reply to a search lies: a new page of replies that begins with it, or its place in bytes in the page that came
+ * last. To be looked up before the next call.
+ */
+export type NativeReply = ArrayBuffer | number;
+
 /** Errors carry a `code`: the words of `native/engine/status.h`. Byte formats are those of filter.h and attributes.h. */
 export interface Addon {
   collectionOpen(options: {
@@ -91,7 +97,8 @@ export interface Addon {
   ): void;
   /**
    * `request` and the answer are the bytes of `src/engine/search-bytes.ts`. A cheap search of an idle engine is run by
-   * the call itself. `ticket` is a number below 2^32 that no other search of this thread that still runs has.
+   * the call itself; otherwise the answer is undefined and goes to `onSearchEnd`. `ticket` is a number below 2^32 that
+   * no other search of this thread that still runs has.
    */
   collectionSearch(
     handle: CollectionHandle,
@@ -99,7 +106,9 @@ export interface Addon {
     request: Uint8Array,
     vector: Float32Array | null,
     filter: Uint8Array | null,
-  ): ArrayBuffer | Promise<ArrayBuffer>;
+  ): NativeReply | undefined;
+  /** Has `ended` told what becomes of the searches of this thread that were not answered by their call. */
+  onSearchEnd(ended: (ticket: number, outcome: NativeReply | Error) => void): void;
   /** Ends the search soon, with the error `cancelled`; does nothing when it has ended. */
   searchCancel(ticket: number): void;
   /** Names of the ways to search a shard, by their numbers in the answer. */

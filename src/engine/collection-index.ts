@@ -3,9 +3,12 @@ import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
 import type { Caller } from '../base/caller.ts';
 import { encodeAttributes, encodeFilter, type FilterNode } from './encoding.ts';
-import { type IndexHits, packQuery, SearchReply } from './search-bytes.ts';
+import { IndexError, translated } from './index-error.ts';
+import { cancelSearches, nextTicket, searchEnd } from './running-searches.ts';
+import { type IndexHits, packQuery, readReply } from './search-bytes.ts';
 
 export type { FilterNode } from './encoding.ts';
+export { IndexError, type IndexErrorCode, indexErrorCodes } from './index-error.ts';
 export type { IndexHits } from './search-bytes.ts';
 
 /** One version of a document, ready to be added. */
@@ -46,47 +49,15 @@ export interface IndexQuery {
 
 export type IndexStatistics = NativeStatistics;
 
-export const indexErrorCodes = [
-  'busy', // too much is waiting: try again later
-  'deadline', // the search ran out of time
-  'cancelled', // its caller is gone
-  'closed', // the collection was closed or dropped
-  'unstaged', // a commit names a version that is not staged
-  'sequence', // a commit is older than its shard
-  'invalid', // malformed rows, terms or numbers
-  'conflict', // open elsewhere with other dimensions, shards or directory
-  'io', // the operating system refused a file
-  'memory', // there is no memory
-] as const;
-export type IndexErrorCode = (typeof indexErrorCodes)[number];
-
-/** Trouble of the index with a code to decide by. Whether it is the user's is for the caller to say. */
-export class IndexError extends Error {
-  override readonly name = 'IndexError';
-  readonly code: IndexErrorCode;
-
-  constructor(code: IndexErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
+/** Ends the search when its caller goes. */
+async function cancelledBy({ signal }: Caller, ticket: number, end: Promise<IndexHits>): Promise<IndexHits> {
+  const cancel = () => addon.searchCancel(ticket);
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    return await end;
+  } finally {
+    signal.removeEventListener('abort', cancel);
   }
-}
-
-function isIndexErrorCode(code: unknown): code is IndexErrorCode {
-  return (indexErrorCodes as readonly unknown[]).includes(code);
-}
-
-/** The error of the addon as an IndexError; anything else is our own mistake and stays what it is. */
-function translated(error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error) || !isIndexErrorCode(error.code)) return error;
-  return new IndexError(error.code, error.message, { cause: error });
-}
-
-let lastTicket = 0;
-
-/** Numbers of the searches of this thread; after four billion they begin again, when the first are long over. */
-function nextTicket(): number {
-  lastTicket = (lastTicket + 1) % 2 ** 32;
-  return lastTicket;
 }
 
 function calling<T>(call: () => T): T {
@@ -106,8 +77,6 @@ function calling<T>(call: () => T): T {
 export class CollectionIndex {
   readonly opened: readonly ShardOpening[];
   readonly #handle: CollectionHandle;
-  /** Tickets of searches that run on threads of the engine. */
-  readonly #searches = new Set<number>();
   readonly #pending = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
 
@@ -203,30 +172,12 @@ export class CollectionIndex {
     if (caller?.gone === true) throw new IndexError('cancelled', 'the search was cancelled');
     assert(query.deadlineMs >= 0, 'a search has a deadline that is not negative');
     const ticket = nextTicket();
-    const request = packQuery({
-      terms: query.terms,
-      vectorCandidates: query.vectorCandidates,
-      lexicalCandidates: query.lexicalCandidates,
-      effort: query.effort ?? 0,
-      deadlineMs: Math.ceil(query.deadlineMs),
-    });
+    const request = packQuery(query);
     const bytes = filter === null ? null : encodeFilter(filter);
     const reply = calling(() => addon.collectionSearch(this.#handle, ticket, request, vector, bytes));
-    return new SearchReply(reply instanceof ArrayBuffer ? reply : await this.#reply(ticket, reply, caller));
-  }
-
-  /** Waits for a search that a thread of the engine runs. */
-  async #reply(ticket: number, reply: Promise<ArrayBuffer>, caller?: Caller): Promise<ArrayBuffer> {
-    const signal = caller?.signal;
-    const cancel = () => addon.searchCancel(ticket);
-    this.#searches.add(ticket);
-    signal?.addEventListener('abort', cancel, { once: true });
-    try {
-      return await this.#operation(() => reply);
-    } finally {
-      signal?.removeEventListener('abort', cancel);
-      this.#searches.delete(ticket);
-    }
+    if (reply !== undefined) return readReply(reply);
+    const end = searchEnd(ticket, this);
+    return await (caller === undefined ? end : cancelledBy(caller, ticket, end));
   }
 
   /** Versions that match, at most `limit`, in any order. */
@@ -269,7 +220,7 @@ export class CollectionIndex {
   }
 
   async #closeNow(): Promise<void> {
-    for (const ticket of this.#searches) addon.searchCancel(ticket);
+    await cancelSearches(this);
     await Promise.allSettled(this.#pending);
     addon.collectionRelease(this.#handle);
   }

@@ -1,5 +1,5 @@
 /** What a search hands to the native library and gets back, as bytes: the formats of native/bridge/values.cc. */
-import { addon } from '../addon/addon.ts';
+import { addon, type NativeReply } from '../addon/addon.ts';
 
 /** How one shard was searched. */
 export interface ShardReport {
@@ -40,7 +40,7 @@ export interface PackedQuery {
   readonly terms: readonly { readonly hash: bigint; readonly weight: number; readonly group: number }[];
   readonly vectorCandidates: number;
   readonly lexicalCandidates: number;
-  readonly effort: number;
+  readonly effort?: number;
   readonly deadlineMs: number;
 }
 
@@ -60,8 +60,8 @@ class RequestBytes {
     const words = this.#words;
     words[0] = query.vectorCandidates;
     words[1] = query.lexicalCandidates;
-    words[2] = query.effort;
-    words[3] = Math.min(query.deadlineMs, 0xffffffff);
+    words[2] = query.effort ?? 0;
+    words[3] = Math.min(Math.ceil(query.deadlineMs), 0xffffffff);
     words[4] = terms.length;
     let at = headBytes;
     for (const term of terms) {
@@ -91,9 +91,30 @@ export function packQuery(query: PackedQuery): Uint8Array {
 }
 
 const replyHeadBytes = 24;
-const shardBytes = 20;
+const shardWords = 5;
 
-/** A view of the reply: the columns are where the native library wrote them. */
+/** Replies one behind the other, as the native library wrote them. */
+class ReplyPage {
+  readonly buffer: ArrayBuffer;
+  readonly words: Uint32Array;
+  readonly floats: Float32Array;
+
+  constructor(buffer: ArrayBuffer) {
+    this.buffer = buffer;
+    this.words = new Uint32Array(buffer);
+    this.floats = new Float32Array(buffer);
+  }
+}
+
+let lastPage = new ReplyPage(new ArrayBuffer(0));
+
+/** The columns of the reply are where the native library wrote them; who keeps one keeps its page. */
+export function readReply(reply: NativeReply): SearchReply {
+  if (typeof reply === 'number') return new SearchReply(lastPage, reply);
+  lastPage = new ReplyPage(reply);
+  return new SearchReply(lastPage, 0);
+}
+
 export class SearchReply implements IndexHits {
   readonly count: number;
   readonly version: Float64Array;
@@ -102,14 +123,16 @@ export class SearchReply implements IndexHits {
   readonly lexical: Float32Array;
   readonly shard: Uint16Array;
   readonly elsewhere: IndexHits['elsewhere'];
-  readonly #buffer: ArrayBuffer;
+  readonly #page: ReplyPage;
+  readonly #start: number;
 
-  constructor(buffer: ArrayBuffer) {
-    const count = new Uint32Array(buffer, 0, 1)[0]!;
-    let at = replyHeadBytes;
-    const [similarity, lexical] = new Float32Array(buffer, 12, 2) as unknown as [number, number];
-    this.#buffer = buffer;
-    this.elsewhere = { lexical, similarity };
+  constructor(page: ReplyPage, start: number) {
+    const { buffer, words, floats } = page;
+    const count = words[start / 4]!;
+    let at = start + replyHeadBytes;
+    this.#page = page;
+    this.#start = start;
+    this.elsewhere = { similarity: floats[start / 4 + 3]!, lexical: floats[start / 4 + 4]! };
     this.count = count;
     this.version = new Float64Array(buffer, at, count);
     at += 8 * count;
@@ -122,28 +145,31 @@ export class SearchReply implements IndexHits {
     this.shard = new Uint16Array(buffer, at, count);
   }
 
-  get walked(): boolean {
-    const shards = new Uint32Array(this.#buffer, 0, 3)[1]!;
-    const view = new DataView(this.#buffer, this.#buffer.byteLength - shards * shardBytes);
-    for (let i = 0; i < shards; i += 1) if (view.getUint32(i * shardBytes + 8, true) > 0) return true;
-    return false;
-  }
-
   /** Made when asked for: few searches are explained. */
   get shards(): ShardReport[] {
-    const [, shards, calibrated] = new Uint32Array(this.#buffer, 0, 3) as unknown as [number, number, number];
-    const view = new DataView(this.#buffer, this.#buffer.byteLength - shards * shardBytes);
-    return Array.from({ length: shards }, (_, i) => {
-      const at = i * shardBytes;
-      const effort = view.getUint32(at + 8, true);
+    const { words, floats } = this.#page;
+    const calibrated = words[this.#start / 4 + 2] === 1;
+    return this.#shardPlaces().map((at) => {
+      const effort = words[at + 2]!;
       return {
-        shard: view.getUint32(at, true),
-        strategy: addon.strategies[view.getUint32(at + 4, true)]!,
+        shard: words[at]!,
+        strategy: addon.strategies[words[at + 1]!]!,
         effort,
-        calibrated: calibrated === 1 && effort > 0,
-        candidates: view.getUint32(at + 12, true),
-        ms: view.getFloat32(at + 16, true),
+        calibrated: calibrated && effort > 0,
+        candidates: words[at + 3]!,
+        ms: floats[at + 4]!,
       };
     });
+  }
+
+  get walked(): boolean {
+    return this.#shardPlaces().some((at) => this.#page.words[at + 2]! > 0);
+  }
+
+  /** Where the page has what it says of each shard, in words. */
+  #shardPlaces(): number[] {
+    const shards = this.#page.words[this.#start / 4 + 1]!;
+    const first = Math.ceil((this.shard.byteOffset + this.shard.byteLength) / 4);
+    return Array.from({ length: shards }, (_, i) => first + i * shardWords);
   }
 }
