@@ -8,7 +8,7 @@ import { cancelSearches, nextTicket, searchEnd } from './running-searches.ts';
 import { type IndexHits, packQuery, readReply } from './search-bytes.ts';
 
 export type { FilterNode } from './encoding.ts';
-export { IndexError, type IndexErrorCode, indexErrorCodes } from './index-error.ts';
+export { IndexError } from './index-error.ts';
 export type { IndexHits } from './search-bytes.ts';
 
 /** One version of a document, ready to be added. */

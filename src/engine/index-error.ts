@@ -1,4 +1,4 @@
-export const indexErrorCodes = [
+const indexErrorCodes = [
   'busy', // too much is waiting: try again later
   'deadline', // the search ran out of time
   'cancelled', // its caller is gone
@@ -10,7 +10,7 @@ export const indexErrorCodes = [
   'io', // the operating system refused a file
   'memory', // there is no memory
 ] as const;
-export type IndexErrorCode = (typeof indexErrorCodes)[number];
+type IndexErrorCode = (typeof indexErrorCodes)[number];
 
 /** Trouble of the index with a code to decide by. Whether it is the user's is for the caller to say. */
 export class IndexError extends Error {
