@@ -12,6 +12,7 @@ import { systemChance } from './base/ids.ts';
 import { limits } from './base/limits.ts';
 import { createLogger, type Logger } from './base/logger.ts';
 import { Metrics } from './base/metrics.ts';
+import { ModelUnavailable } from './base/model-unavailable.ts';
 import { heldBytes } from './base/process-memory.ts';
 import type { Settings } from './config/schema.ts';
 import { CollectionIndex } from './engine/collection-index.ts';
@@ -20,17 +21,14 @@ import { defaultBounds, openDoor } from './http/listen.ts';
 import type { Readiness } from './http/pages.ts';
 import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
+import type { CataloguedEmbedding, ModelCatalogue } from './models/catalogue.ts';
+import { embedChunks } from './models/chunk-vectors.ts';
+import { breakerStates } from './models/circuit-breaker.ts';
 import { dotWithCodes } from './models/codes.ts';
 import { toDimensions } from './models/dimensions.ts';
 import type { Embedder } from './models/model.ts';
-import {
-  defaultEmbeddingModel,
-  embeddingModel,
-  offeredDimensions,
-  openEmbedder,
-  rerankModel,
-  rerankModels,
-} from './models/registry.ts';
+import { openCatalogue } from './models/open-catalogue.ts';
+import { defaultEmbeddingModel, embeddingModel, openEmbedder } from './models/registry.ts';
 import { optionalTools } from './parsing/optional-tools.ts';
 import { hasPageImages } from './parsing/parse-task.ts';
 import { ParserProcesses } from './parsing/parser-processes.ts';
@@ -170,9 +168,33 @@ type Pools = ReturnType<typeof buildPools>;
 interface PipelineParts {
   readonly storage: Storage;
   readonly pools: Pools;
-  /** For short queries, in this thread. */
+  /** The built-in model for short queries, in this thread. */
   readonly embedder: Embedder;
+  readonly catalogue: ModelCatalogue;
   readonly logger: Logger;
+}
+
+/** The model of a collection; `ModelUnavailable` when it is not there. */
+function modelOf(
+  { collections }: Storage,
+  catalogue: ModelCatalogue,
+  collectionId: string,
+): CataloguedEmbedding {
+  return catalogue.ofCollection(collections.byId(collectionId)?.model);
+}
+
+/** How the documents of a collection get their vectors. */
+function documentModel(
+  { id, dimensions, runs }: CataloguedEmbedding,
+  models: ModelRunner,
+): ReturnType<ConstructorParameters<typeof IngestSteps>[0]['modelOf']> {
+  if (runs === 'workers') return { id, dimensions, embedChunks: null };
+  runs.provider.check();
+  const embedder: Pick<Embedder, 'dimensions' | 'embed'> = {
+    dimensions,
+    embed: (texts, inputType) => models.embed(texts, inputType, { model: id, priority: 'ingest' }),
+  };
+  return { id, dimensions, embedChunks: (chunks, onStep) => embedChunks(embedder, chunks, onStep) };
 }
 
 /** Documents that are indexed for each chunk thread: while one is cut, others are written and put into the shards. */
@@ -180,12 +202,13 @@ const indexingPerThread = 64;
 
 /** What happens to documents and queries between the door and the shards. */
 async function buildPipeline(settings: Settings, parts: PipelineParts) {
-  const { storage, pools, embedder, logger } = parts;
-  const models = new ModelRunner(pools, defaultEmbeddingModel);
+  const { storage, pools, embedder, catalogue, logger } = parts;
+  const models = new ModelRunner(pools, catalogue);
   const queryEmbedder = new QueryEmbedder({
     inline: embedder,
+    inlineModel: defaultEmbeddingModel,
     inlineUnitsMax: embeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
-    pooled: (texts) => models.embed(texts, 'query', { priority: 'query' }),
+    pooled: (texts, model) => models.embed(texts, 'query', { model, priority: 'query' }),
     bytesMax: cacheBytes(settings).vectors,
   });
   const parseLimits = {
@@ -206,7 +229,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     ...storage,
     pools,
     chunker: new ChunkBatches(pools.chunk),
-    model: defaultEmbeddingModel,
+    modelOf: (collectionId) => documentModel(modelOf(storage, catalogue, collectionId), models),
     parseLimits,
     hasPageImages,
     clock,
@@ -236,7 +259,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     clock,
     memoryBytesMax: settings.memoryBytesMax,
   });
-  return { models, queryEmbedder, parseLimits, ingest, writer, admission };
+  return { models, queryEmbedder, catalogue, parseLimits, ingest, writer, admission };
 }
 type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;
 
@@ -251,18 +274,33 @@ function documentFact({ preciseChunks, ...event }: DocumentEvent) {
   };
 }
 
-function buildSearch(storage: Storage, { models, queryEmbedder }: Pipeline): Search {
+function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): Search {
+  const { models, queryEmbedder, catalogue } = pipeline;
   return new Search({
     ...storage,
     clock,
     similarities: dotWithCodes,
     indexOf: (collectionId) => storage.indexes.get(collectionId),
+    doesWithout: settings.withoutModel === 'degrade',
     models: {
-      embed: (query) => queryEmbedder.embed(query),
+      embed: (query) =>
+        queryEmbedder.embed({ ...query, model: modelOf(storage, catalogue, query.collectionId).id }),
       rerank: async (model, query, texts) =>
         (await models.rerank(model, query, texts, { priority: 'query' })).scores,
     },
   });
+}
+
+/** Why documents of a collection do not get their vectors just now, as a sentence; null when they do. */
+function modelTrouble(storage: Storage, catalogue: ModelCatalogue, collectionId: string): string | null {
+  try {
+    const { id, runs } = modelOf(storage, catalogue, collectionId);
+    const trouble = runs === 'workers' ? null : runs.provider.health.trouble;
+    return trouble === null ? null : new ModelUnavailable(id, trouble, { retryAfterMs: 0 }).message;
+  } catch (error) {
+    if (error instanceof ModelUnavailable) return error.message;
+    throw error;
+  }
 }
 
 interface ServiceParts {
@@ -281,13 +319,13 @@ interface ServiceParts {
 function buildServices(parts: ServiceParts): Services {
   const { settings, data, storage, pools, pipeline, organisations, keys, gate, images } = parts;
   const { meter, indexes } = storage;
+  const { catalogue } = pipeline;
   const addresses = new Addresses(data.secret);
-  const rerankIds = rerankModels.map((model) => model.id);
   const collections = new CollectionServices({
     ...storage,
     clock,
     chance,
-    dimensions: embeddingModel(defaultEmbeddingModel).dimensions,
+    model: catalogue.embeddingDefault,
     lifecycle: {
       open: (collection) => indexes.open(collection),
       remove: ({ collectionId }) => {
@@ -301,31 +339,40 @@ function buildServices(parts: ServiceParts): Services {
     ...pipeline,
     addresses,
     clock,
+    waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
   });
   const queries = new QueryServices({
     ...storage,
-    search: buildSearch(storage, pipeline),
+    search: buildSearch(settings, storage, pipeline),
     addresses,
     clock,
-    rerankModels: rerankIds,
+    rerankModels: catalogue.rerankerNames,
     rerankerDefault: settings.reranker,
     embedModel: defaultEmbeddingModel,
   });
   const files = new FileServices({ ...storage, images, secret: data.secret });
-  const status = new StatusServices(storage.collections, storage.counts);
+  const status = new StatusServices({
+    ...storage,
+    waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
+  });
   const { blobsFolder: folder } = storage;
   const reader = new FileReader({ pool: pools.parse, folder, parseLimits: pipeline.parseLimits, chance });
   const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax, clock });
-  const catalogue = {
-    dimensionsOf: (id: string, asked: number | null) => offeredDimensions(embeddingModel(id), asked),
-    checkReranker: (id: string) => {
-      rerankModel(id);
+  const models = new ModelService({
+    runs: pipeline.models,
+    gate,
+    meter,
+    clock,
+    catalogue: {
+      dimensionsOf: (id, asked) => catalogue.dimensionsOf(id, asked),
+      checkReranker: (id) => {
+        catalogue.reranker(id);
+      },
+      toDimensions,
     },
-    toDimensions,
-  };
-  const models = new ModelService({ runs: pipeline.models, gate, meter, clock, catalogue });
+  });
   const admin = new AdminService({ organisations, keys });
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
@@ -412,16 +459,23 @@ async function load(
 }
 
 /** What `/readyz` says: the parts of the server, and which optional tools this machine has. */
-function readiness(isLoaded: boolean, data: DataDirectory): Readiness {
+function readiness(isLoaded: boolean, data: DataDirectory, catalogue: ModelCatalogue): Readiness {
   const tools = Object.entries(optionalTools()).map(
     ([tool, path]) => [`tool ${tool}`, { ready: true, detail: path ?? 'not installed (optional)' }] as const,
   );
+  // A service that is away leaves the server ready: documents wait, and queries say that they do without.
+  const services = catalogue.providers().map(({ kind, model, state, trouble }) => {
+    const detail = `circuit breaker ${state}${trouble === null ? '' : `, ${trouble}`}`;
+    return [`${kind} service ${model}`, { ready: trouble === null, detail }] as const;
+  });
   return {
     ready: isLoaded,
     components: {
       store: { ready: true, detail: `${data.store.statistics().pendingWrites} writes on their way` },
       disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
       collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
+      models: { ready: true, detail: `new collections use ${catalogue.embeddingDefault.id}` },
+      ...Object.fromEntries(services),
       ...Object.fromEntries(tools),
     },
   };
@@ -468,10 +522,12 @@ export async function startApp(settings: Settings): Promise<App> {
 
 async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
+  const metrics = new Metrics();
   const { data, storage, pools, pipeline, images, housekeeping } = await openRetrieval(
     settings,
     opened,
     logger,
+    metrics,
   );
   const organisations = new OrganisationDirectory({ store: data.store, clock, tiers: tiersOf(settings) });
   const keys = new KeyRing({ store: data.store, clock, chance });
@@ -480,7 +536,6 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     clock,
     timer: systemTimer,
   });
-  const metrics = new Metrics();
   const { memoryBytesMax } = settings;
   registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools), memoryBytesMax });
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
@@ -498,7 +553,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
       progress.done
         ? null
         : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
-    readiness: () => readiness(progress.done, data),
+    readiness: () => readiness(progress.done, data, pipeline.catalogue),
     metrics,
     settings: doorSettings(settings),
     logger,
@@ -528,7 +583,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
 }
 
 /** Everything behind the door that needs closing, in the order in which it is opened. */
-async function openRetrieval(settings: Settings, opened: Opened, logger: Logger) {
+async function openRetrieval(settings: Settings, opened: Opened, logger: Logger, metrics: Metrics) {
   const data = await openDataDirectory({
     path: settings.data,
     reserveBytes: settings.diskReserveBytes,
@@ -546,9 +601,10 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger)
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
     processes.killAll();
   });
+  const catalogue = await openModels(settings, data, logger, metrics);
   const embedder = await openEmbedder(defaultEmbeddingModel);
   opened.add(() => embedder.close());
-  const pipeline = await buildPipeline(settings, { storage, pools, embedder, logger });
+  const pipeline = await buildPipeline(settings, { storage, pools, embedder, catalogue, logger });
   opened.add(() => pipeline.ingest.close());
   const images = await PageImages.open({
     pool: pools.parse,
@@ -562,6 +618,49 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger)
   const housekeeping = new Housekeeping({ ...storage, images, clock, logger, snapshotMs });
   opened.add(() => housekeeping.close());
   return { data, storage, pools, pipeline, images, housekeeping };
+}
+
+/** Upper bounds of the seconds that requests to model services take. */
+const serviceSeconds = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100];
+
+async function openModels(
+  settings: Settings,
+  data: DataDirectory,
+  logger: Logger,
+  metrics: Metrics,
+): Promise<ModelCatalogue> {
+  const count = metrics.counter({
+    name: 'quarry_model_requests_total',
+    help: 'Requests to model services, by how they ended.',
+    labels: ['model', 'outcome'],
+  });
+  const time = metrics.histogram(
+    { name: 'quarry_model_request_seconds', help: 'Seconds they took.', labels: ['model'] },
+    serviceSeconds,
+  );
+  const catalogue = await openCatalogue({
+    settings,
+    folder: join(data.path, 'models'),
+    clock,
+    random: () => new DataView(Uint8Array.from(chance.bytes(4)).buffer).getUint32(0) / 2 ** 32,
+    logger,
+    observe: (model, outcome, seconds) => {
+      count({ model, outcome }, 1);
+      time({ model }, seconds);
+    },
+  });
+  metrics.gauges(
+    {
+      name: 'quarry_model_breaker',
+      help: 'Circuit breakers of model services: 0 closed, 1 half-open, 2 open.',
+      label: 'model',
+    },
+    () =>
+      Object.fromEntries(
+        catalogue.providers().map(({ model, state }) => [model, breakerStates.indexOf(state)]),
+      ),
+  );
+  return catalogue;
 }
 
 function doorSettings(settings: Settings) {

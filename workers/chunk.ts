@@ -60,7 +60,14 @@ function ofMany(made: readonly ChunkTaskResult[]) {
   return { results, moved: [block] };
 }
 
+/** For a model that does not run here. */
+const noVectors = {
+  dimensions: 0,
+  embed: async () => ({ vectors: new Float32Array(0), codes: new Uint8Array(0), tokens: 0 }),
+};
+
 async function prepare(task: ChunkTask): Promise<ChunkTaskResult> {
+  if (task.model === null) return prepareDocument(task, { ...noVectors, analyse: analyseChunks });
   const embedder = await open(task.model);
   return prepareDocument(task, {
     dimensions: embedder.dimensions,

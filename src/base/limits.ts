@@ -60,6 +60,7 @@ export const limits = {
   embedNumbersMax: 2_048 * 2_560,
   modelPieceTextsMax: 1_024,
   modelPieceUnitsMax: 1_000_000,
+  providerReplyBytesMax: 64 * 1_048_576,
   cohereSearchUnitDocuments: 100,
 
   // keys

@@ -4,8 +4,8 @@ import type { ChunkedDocument, ChunkingInput, CoarseChunk } from './chunk-docume
 export interface ChunkTask extends ChunkingInput {
   /** What the document says of its language (a tag such as "de-AT"), null when it says nothing. */
   readonly language: string | null;
-  /** Embedding model of the vectors. */
-  readonly model: string;
+  /** Embedding model of the vectors; null: they are made elsewhere, and the answer has none. */
+  readonly model: string | null;
   /** Shared memory: 1 when nobody wants the result any more. Null for a document that is cut before a worker could look. */
   readonly stop: Int32Array | null;
 }

@@ -3,7 +3,7 @@ import type { ChunkTask, ChunkTaskResult } from './chunk-task.ts';
 
 /** What is done with chunks once they are cut; handed in, because other rooms know how. */
 export interface ChunkMeans {
-  /** Components of a vector. */
+  /** Components of a vector; 0 when vectors are made elsewhere. */
   readonly dimensions: number;
   /** Terms of chunks as a TermBlock, and their languages; `analyseChunks`. */
   analyse(

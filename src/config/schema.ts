@@ -23,6 +23,8 @@ const megabyte = 1_000_000;
 const gigabyte = 1_000_000_000;
 const keyPattern = '^[\\x21-\\x7e]{16,256}$';
 const keyAllowed = '16 to 256 printable ASCII characters without spaces';
+const serviceUrl = '^https?://[^\\s?#@]+$';
+const serviceAllowed = 'an http:// or https:// address without user, query or fragment';
 const uuidText = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 
 const whole = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
@@ -137,10 +139,88 @@ export const settingsSchema = Type.Object({
   }),
 
   // models
-  reranker: optional(
-    Type.Union([Type.Literal('zerank-2'), Type.Literal('zerank-1'), Type.Literal('zerank-1-small')]),
-    { meaning: 'Reranker of queries that name none', defaultMeaning: 'none' },
-  ),
+  reranker: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Reranker of queries that name none',
+    allowed: 'zerank-2, zerank-1, zerank-1-small, or the name of a reranker of your own',
+    defaultMeaning: 'none',
+  }),
+  embeddingModel: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Embedding model of new collections; with embeddingUrl the name its service knows it by',
+    allowed: 'zembed-1, or the name of a model of your own',
+    defaultMeaning: 'zembed-1, which is built in',
+  }),
+  embeddingUrl: optional(Type.String({ pattern: serviceUrl }), {
+    meaning: 'Service that embeds instead of the built-in model, with the embeddings API of OpenAI',
+    allowed: serviceAllowed,
+    defaultMeaning: 'none',
+  }),
+  embeddingKey: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Key that is sent to embeddingUrl as a bearer token',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  embeddingDimensions: whole(0, 8_192, 0, {
+    meaning: 'How many of the first components of its vectors are used; 0 uses all',
+  }),
+  embeddingQueryPrefix: optional(Type.String({ minLength: 1 }), {
+    meaning: 'What is put before every query that is embedded',
+    defaultMeaning: 'nothing',
+  }),
+  embeddingDocumentPrefix: optional(Type.String({ minLength: 1 }), {
+    meaning: 'What is put before every text of a document that is embedded',
+    defaultMeaning: 'nothing',
+  }),
+  embeddingInputType: choice(['none', 'voyage', 'cohere', 'jina'], 'none', {
+    meaning: 'Whose field tells the service whether a text is a query or a document',
+  }),
+  embeddingEncoding: choice(['float', 'base64'], 'float', {
+    meaning: 'How vectors are asked for; base64 is a quarter of the size where the service knows it',
+  }),
+  rerankUrl: optional(Type.String({ pattern: serviceUrl }), {
+    meaning: 'Service that reranks, with the rerank API of Cohere, Jina or TEI',
+    allowed: serviceAllowed,
+    defaultMeaning: 'none',
+  }),
+  rerankModel: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Name of the reranker at rerankUrl, for its service and for queries',
+    defaultMeaning: 'none',
+  }),
+  rerankKey: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Key that is sent to rerankUrl as a bearer token',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  rerankDialect: choice(['cohere', 'tei'], 'cohere', {
+    meaning: 'Fields of its requests and replies: those of Cohere and Jina, or those of TEI',
+  }),
+  rerankScores: choice(['probability', 'logit'], 'probability', {
+    meaning: 'What its scores are: numbers from 0 to 1, or log-odds',
+  }),
+  modelAliases: optional(Type.String({ pattern: '^[^\\s,=]+=[^\\s,=]+(,[^\\s,=]+=[^\\s,=]+)*$' }), {
+    meaning: 'Further names of models, so that clients need not change',
+    allowed: 'pairs such as zembed-1=my-model,zerank-2=my-reranker',
+    defaultMeaning: 'none',
+  }),
+  withoutModel: choice(['degrade', 'refuse'], 'degrade', {
+    meaning: 'Queries whose model does not answer: do without it and say so, or are answered 503',
+  }),
+  providerSecondsMax: seconds(1, 600, 30, {
+    meaning: 'Longest time one request to a model service may take',
+  }),
+  providerQueryMsMax: whole(50, 50_000, 3_000, {
+    meaning: 'Longest time a query waits for a model service, all attempts together',
+    unit: 'milliseconds',
+  }),
+  providerRequestsMax: whole(1, 256, 4, {
+    meaning: 'Requests to one model service at the same time; of several, one is kept for queries',
+  }),
+  providerTextsMax: whole(1, 2_048, 32, { meaning: 'Texts in one request to a model service' }),
+  providerCharactersMax: whole(1_000, 10_000_000, 64_000, {
+    meaning: 'Characters in one request to a model service, unless a single text is longer',
+  }),
+  providerTextCharactersMax: whole(100, 1_000_000, 16_000, {
+    meaning: 'What of one text is sent to a model service; the rest of a longer one is left out',
+  }),
 
   // tiers
   freeBytesPerMinuteFast: perMinute(500_000, 'bytes/minute', 'Tier free: fast model calls'),

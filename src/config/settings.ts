@@ -164,6 +164,13 @@ function contradictions(settings: Settings): string[] {
       'QUARRY_ADMIN_KEY is the same as QUARRY_API_KEY (not shown); allowed is another one, because the administrator key opens no documents.',
     );
   }
+  for (const kind of ['embedding', 'rerank'] as const) {
+    if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
+      problems.push(
+        `${variableName(`${kind}Url`)} is set without ${variableName(`${kind}Model`)}; set it to the name the service knows the model by.`,
+      );
+    }
+  }
   for (const tier of ['free', 'starter', 'teams'] as const) {
     const fast = settings[`${tier}BytesPerMinuteFast`];
     const slow = settings[`${tier}BytesPerMinuteSlow`];

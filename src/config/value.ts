@@ -48,7 +48,7 @@ interface JsonShape {
 }
 
 function isAddress(name: SettingName): boolean {
-  return name === 'baseUrl' || name === 'url';
+  return name === 'baseUrl' || name === 'url' || name === 'embeddingUrl' || name === 'rerankUrl';
 }
 
 function fromText(schema: SettingSchema, text: string): unknown {

@@ -6,7 +6,7 @@ const chunksAtOnce = 64;
 
 /** Embeds chunks at both granularities. `onStep` is called now and then; what it throws ends the work. */
 export async function embedChunks(
-  embedder: Embedder,
+  embedder: Pick<Embedder, 'dimensions' | 'embed' | 'embedChunks'>,
   chunks: readonly EmbeddedChunk[],
   onStep: () => void,
 ): Promise<ChunkVectors> {
@@ -31,16 +31,21 @@ export async function embedChunks(
   return { vectors, codes, tokens };
 }
 
-async function embedGroup(embedder: Embedder, chunks: readonly EmbeddedChunk[]): Promise<ChunkVectors> {
+async function embedGroup(
+  embedder: Pick<Embedder, 'dimensions' | 'embed' | 'embedChunks'>,
+  chunks: readonly EmbeddedChunk[],
+): Promise<ChunkVectors> {
   if (embedder.embedChunks !== undefined) return embedder.embedChunks(chunks);
-  const coarse = await embedder.embed(
-    chunks.map(({ prefix, text }) => `${prefix}\n\n${text}`),
-    'document',
-  );
-  const precise = await embedder.embed(
-    chunks.flatMap(({ text, children }) => children.map(({ start, end }) => text.slice(start, end))),
-    'document',
-  );
+  const [coarse, precise] = await Promise.all([
+    embedder.embed(
+      chunks.map(({ prefix, text }) => `${prefix}\n\n${text}`),
+      'document',
+    ),
+    embedder.embed(
+      chunks.flatMap(({ text, children }) => children.map(({ start, end }) => text.slice(start, end))),
+      'document',
+    ),
+  ]);
   return {
     vectors: coarse.vectors,
     codes: quantise(precise.vectors, embedder.dimensions),

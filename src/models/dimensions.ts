@@ -15,3 +15,14 @@ export function toDimensions(vector: Float32Array, dimensions: number): Float32A
   }
   return changed.map((component) => component / length);
 }
+
+/** The first `dimensions` components, at most all, scaled to length 1; undefined when they have no finite length. */
+export function unitPrefix(vector: Float32Array, dimensions: number): Float32Array | undefined {
+  const prefix = vector.slice(0, dimensions);
+  let square = 0;
+  for (const component of prefix) square += component * component;
+  const length = Math.sqrt(square);
+  if (!(length > 0 && length < Number.POSITIVE_INFINITY)) return undefined;
+  for (let i = 0; i < prefix.length; i += 1) prefix[i]! /= length;
+  return prefix;
+}

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../base/app-error.ts';
 import { projectRoot } from '../base/root.ts';
@@ -12,8 +13,6 @@ export interface EmbeddingModel {
   readonly folder: string;
   /** Components of a vector as the model makes it. */
   readonly dimensions: number;
-  /** What a caller may ask for, longest first; above `dimensions` the vector is padded with zeros. */
-  readonly offered: readonly number[];
   /** Longest query, in UTF-16 units, that takes microseconds and may run in the thread that asks. */
   readonly inlineQueryUnitsMax: number;
 }
@@ -23,7 +22,6 @@ export const embeddingModels: readonly EmbeddingModel[] = [
     id: 'zembed-1',
     folder: join(projectRoot, 'models', 'zembed-1'),
     dimensions: 320,
-    offered: [2560, 1280, 640, 320, 160, 80, 40],
     inlineQueryUnitsMax: 256,
   },
 ];
@@ -44,6 +42,12 @@ export const rerankModels: readonly RerankModel[] = [
   { id: 'zerank-1-small', folder: rerankFolder },
 ];
 
+/** Changes whenever the same text may get another vector of this built-in model. */
+export async function builtInVersion(id: string): Promise<string> {
+  const config = await readFile(join(embeddingModel(id).folder, 'config.json'), 'utf8');
+  return (JSON.parse(config) as { readonly version: string }).version;
+}
+
 /** The model of collections and of callers who name none. */
 export const defaultEmbeddingModel = 'zembed-1';
 
@@ -60,17 +64,6 @@ function find<T extends { readonly id: string }>(models: readonly T[], kind: str
 /** The embedding model with this id; an unknown id is a 404 that lists the known ones. */
 export function embeddingModel(id: string): EmbeddingModel {
   return find(embeddingModels, 'embedding model', id);
-}
-
-/** Components of the vectors a caller gets: `asked`, or all that the model offers; a 400 when it is not offered. */
-export function offeredDimensions(model: EmbeddingModel, asked: number | null): number {
-  if (asked === null) return model.offered[0]!;
-  if (model.offered.includes(asked)) return asked;
-  const offered = model.offered.join(', ');
-  throw new AppError(
-    'bad_request',
-    `${model.id} has no vectors of ${asked} dimensions; it offers: ${offered}.`,
-  );
 }
 
 /** Loads an embedding model; an unknown id is a 404 that lists the known ones. */

@@ -2,6 +2,7 @@ import { present } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
+import type { ChunkVectors, EmbeddedChunk } from '../models/model.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
 import type { DocumentKind, ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
@@ -16,11 +17,21 @@ import type { Pool } from './pools.ts';
 
 export type StepFailure = ParseFailureData;
 
+/** How documents of a collection get their vectors. */
+export interface DocumentModel {
+  readonly id: string;
+  readonly dimensions: number;
+  /** Vectors of chunks and codes of their parts, as `models/chunk-vectors` makes them; null: chunk workers do it. */
+  readonly embedChunks:
+    | ((chunks: readonly EmbeddedChunk[], onStep: () => void) => Promise<ChunkVectors>)
+    | null;
+}
+
 export interface IngestStepsOptions {
   readonly pools: { readonly parse: Pick<Pool, 'run'> };
   readonly chunker: Pick<ChunkBatches, 'run'>;
-  /** Model whose vectors the index holds. */
-  readonly model: string;
+  /** The model whose vectors a collection holds. Throws `ModelUnavailable` while it cannot be had. */
+  readonly modelOf: (collectionId: string) => DocumentModel;
   readonly blobs: Blobs;
   /** Folder of the raw files. */
   readonly blobsFolder: string;
@@ -83,7 +94,9 @@ export class IngestSteps {
 
   /** Cuts the stored pages into chunks, analyses and embeds them at both granularities. */
   async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
-    const { chunker, contents, model } = this.#options;
+    const { chunker, contents, modelOf } = this.#options;
+    // Before anything is done that would have to be done again.
+    const model = modelOf(record.collectionId);
     const head = present(contents.parsedHead(record.documentId), 'a document is parsed before it is chunked');
     const pages = await this.#pages(record, head);
     const stop = this.isSmall(record)
@@ -100,15 +113,16 @@ export class IngestSteps {
       path: record.path,
       headings: head.headings,
       language: head.language,
-      model,
+      model: model.embedChunks === null ? model.id : null,
       stop,
     };
     try {
       signal.throwIfAborted();
-      const { result, ms } = await chunker.run(task, { signal, alone: record.attempts > 0 });
+      const { result: cut, ms } = await chunker.run(task, { signal, alone: record.attempts > 0 });
+      const result = model.embedChunks === null ? cut : await withVectors(cut, model, signal);
       signal.throwIfAborted();
       return {
-        ...contentOf(result, model),
+        ...contentOf(result, model.id),
         layout: layoutOf(result, head, record),
         timeTakenMs: ms,
       };
@@ -139,6 +153,28 @@ export class IngestSteps {
   unstage(record: DocumentRecord): void {
     this.#options.indexes.discard(record);
   }
+}
+
+/** The answer of a chunk worker with the vectors of a model that runs elsewhere. */
+async function withVectors(
+  result: ChunkTaskResult,
+  { dimensions, embedChunks }: DocumentModel,
+  signal: AbortSignal,
+): Promise<ChunkTaskResult> {
+  const { chunks, spans, tokens } = result;
+  const rows: EmbeddedChunk[] = [];
+  let span = 0;
+  for (const { text, prefix, blank, children: count } of chunks) {
+    const children = Array.from({ length: count }, (_, i) => ({
+      start: spans[span + i * spanNumbers]!,
+      end: spans[span + i * spanNumbers + 1]!,
+    }));
+    span += count * spanNumbers;
+    if (!blank) rows.push({ text, prefix, children });
+  }
+  const made = await present(embedChunks, 'the model runs elsewhere')(rows, () => signal.throwIfAborted());
+  const { vectors, codes, tokens: embedding } = made;
+  return { ...result, dimensions, vectors, codes, tokens: { ...tokens, embedding } };
 }
 
 /** What is stored of the answer of a chunk worker. */

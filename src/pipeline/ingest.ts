@@ -300,6 +300,9 @@ export class Ingest {
       if (isPassing(error)) {
         return { ...job, notBefore: clock.now() + error.options.retryAfterMs };
       }
+      // A model that does not take a text will not take it the next time either.
+      if (error instanceof AppError && error.code === 'bad_request')
+        return await this.#fail(job, 'indexing_failed', { code: 'unsupported', message: error.message });
       const attempts = job.attempts + 1;
       logger.error(
         { documentId: job.documentId, step: job.step, attempts, error: describe(error) },

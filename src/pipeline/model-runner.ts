@@ -1,10 +1,20 @@
+import type { CataloguedEmbedding, CataloguedReranker } from '../models/catalogue.ts';
 import type { InputType } from '../models/model.ts';
 import type { EmbedReply, RerankReply } from '../models/registry.ts';
 import type { Pool, TaskPriority } from './pools.ts';
 
 export interface ModelRunOptions {
   readonly priority: TaskPriority;
-  readonly model?: string;
+}
+
+export interface EmbedRunOptions extends ModelRunOptions {
+  readonly model: string;
+}
+
+/** Which models there are; `models/catalogue`. Both answer an unknown name with a 404. */
+export interface ModelDirectory {
+  embedding(name: string): CataloguedEmbedding;
+  reranker(name: string): CataloguedReranker;
 }
 
 export interface EmbedRun {
@@ -25,24 +35,32 @@ export interface RerankRun {
 /** Characters that one worker task holds at most: small enough that a query never waits long behind another's work. */
 const taskUnitsMax = 64_000;
 
-/** Runs the models in their pools: splits long lists, so that urgent work gets in between, and joins the answers. */
+/**
+ * Runs the models in their pools, or asks the services that run them: splits long lists, so that urgent work gets in
+ * between, and joins the answers.
+ */
 export class ModelRunner {
   readonly #embedPool: Pick<Pool, 'run'>;
   readonly #rerankPool: Pick<Pool, 'run'>;
-  readonly #embedModel: string;
+  readonly #models: ModelDirectory;
 
   constructor(
     pools: { readonly embed: Pick<Pool, 'run'>; readonly rerank: Pick<Pool, 'run'> },
-    embedModel: string,
+    models: ModelDirectory,
   ) {
     this.#embedPool = pools.embed;
     this.#rerankPool = pools.rerank;
-    this.#embedModel = embedModel;
+    this.#models = models;
   }
 
   /** Vectors for `texts`, in their order. No text, no run. */
-  async embed(texts: readonly string[], inputType: InputType, options: ModelRunOptions): Promise<EmbedRun> {
-    const model = options.model ?? this.#embedModel;
+  async embed(texts: readonly string[], inputType: InputType, options: EmbedRunOptions): Promise<EmbedRun> {
+    const { id: model, runs, dimensions } = this.#models.embedding(options.model);
+    if (runs !== 'workers') {
+      const started = performance.now();
+      const answer = await runs.embed(texts, inputType, { urgent: options.priority === 'query' });
+      return { ...answer, dimensions, inferenceMs: performance.now() - started };
+    }
     const parts = await Promise.all(
       slices(texts).map((part) =>
         this.#embedPool.run<EmbedReply>({ model, texts: part, inputType }, { priority: options.priority }),
@@ -59,11 +77,17 @@ export class ModelRunner {
 
   /** Relevance of each document to the query, in their order. */
   async rerank(
-    model: string,
+    name: string,
     query: string,
     documents: readonly string[],
     options: ModelRunOptions,
   ): Promise<RerankRun> {
+    const { id: model, runs } = this.#models.reranker(name);
+    if (runs !== 'workers') {
+      const started = performance.now();
+      const answer = await runs.score(query, documents, { urgent: options.priority === 'query' });
+      return { ...answer, inferenceMs: performance.now() - started };
+    }
     const parts = await Promise.all(
       slices(documents).map((part) =>
         this.#rerankPool.run<RerankReply>({ model, query, documents: part }, { priority: options.priority }),

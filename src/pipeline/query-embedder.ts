@@ -12,13 +12,17 @@ export interface QueryEmbedderOptions {
   readonly inline: Pick<Embedder, 'embed' | 'dimensions'>;
   /** Longest text that runs in this thread, in UTF-16 units. */
   readonly inlineUnitsMax: number;
-  /** The same model in its pool: the same vectors, bit for bit. */
-  readonly pooled: (texts: readonly string[]) => Promise<EmbeddedBatch>;
+  /** Id of that model. */
+  readonly inlineModel: string;
+  /** Any model, where it runs; the inline one gives the same vectors, bit for bit. */
+  readonly pooled: (texts: readonly string[], model: string) => Promise<EmbeddedBatch>;
   /** Memory for recent vectors. */
   readonly bytesMax: number;
 }
 
 export interface QueryText {
+  /** Id of the model of the collection. */
+  readonly model: string;
   readonly collectionId: string;
   readonly text: string;
   /** The query lets others ride with it, even if it has to wait for them. */
@@ -34,18 +38,20 @@ export interface QueryText {
 export class QueryEmbedder {
   readonly #inlineUnitsMax: number;
   readonly #pooled: QueryEmbedderOptions['pooled'];
+  readonly #inlineModel: string;
   readonly #inline: QueryBatcher;
-  readonly #shared: QueryBatcher;
+  /** By model. */
+  readonly #shared = new Map<string, QueryBatcher>();
   readonly #recent: BoundedCache<Float32Array>;
 
-  constructor({ inline, inlineUnitsMax, pooled, bytesMax }: QueryEmbedderOptions) {
+  constructor({ inline, inlineModel, inlineUnitsMax, pooled, bytesMax }: QueryEmbedderOptions) {
+    this.#inlineModel = inlineModel;
     this.#inlineUnitsMax = inlineUnitsMax;
     this.#pooled = pooled;
     this.#inline = new QueryBatcher(async (texts) => {
       const { vectors } = await inline.embed(texts, 'query');
       return { vectors, dimensions: inline.dimensions };
     }, forThisTurn);
-    this.#shared = new QueryBatcher(pooled, forMilliseconds(sharedWaitMs));
     this.#recent = new BoundedCache(bytesMax);
   }
 
@@ -56,19 +62,28 @@ export class QueryEmbedder {
 
   /** The vector of a query; nobody changes it. Rejects as the model or its pool do. */
   embed(query: QueryText): Float32Array | Promise<Float32Array> {
-    const key = `${query.collectionId} ${query.text}`;
+    const key = `${query.collectionId} ${query.model} ${query.text}`;
     return this.#recent.get(key) ?? this.#run(key, query);
   }
 
-  async #run(key: string, { text, shared }: QueryText): Promise<Float32Array> {
-    const vector = await this.#vectorOf(text, shared);
+  async #run(key: string, query: QueryText): Promise<Float32Array> {
+    const vector = await this.#vectorOf(query);
     this.#recent.set(key, vector, vector.byteLength + 2 * key.length + keptBytes);
     return vector;
   }
 
-  async #vectorOf(text: string, shared: boolean): Promise<Float32Array> {
-    if (text.length <= this.#inlineUnitsMax) return this.#inline.embed(text);
-    if (shared) return this.#shared.embed(text);
-    return (await this.#pooled([text])).vectors;
+  async #vectorOf({ text, shared, model }: QueryText): Promise<Float32Array> {
+    const isInline = model === this.#inlineModel && text.length <= this.#inlineUnitsMax;
+    if (isInline) return this.#inline.embed(text);
+    if (shared) return this.#sharedOf(model).embed(text);
+    return (await this.#pooled([text], model)).vectors;
+  }
+
+  #sharedOf(model: string): QueryBatcher {
+    const known = this.#shared.get(model);
+    if (known !== undefined) return known;
+    const batcher = new QueryBatcher((texts) => this.#pooled(texts, model), forMilliseconds(sharedWaitMs));
+    this.#shared.set(model, batcher);
+    return batcher;
   }
 }

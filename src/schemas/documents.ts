@@ -222,6 +222,12 @@ const documentSizes = {
   }),
   sha256: Type.String({ description: 'SHA-256 of the raw document, in lower-case hexadecimal.' }),
   error: Nullable(Type.String(), { description: 'Why parsing or indexing failed, else null.' }),
+  waiting_for: Type.Optional(
+    Type.String({
+      description:
+        'What keeps it from being indexed just now; absent when nothing does. It goes on by itself.',
+    }),
+  ),
 } as const;
 
 export const DocumentResponse = Component('DocumentResponse', 'A document.', {

@@ -116,6 +116,14 @@ export const QueryExplanation = Component('QueryExplanation', 'How a query ran.'
     rerank: Type.Number(),
     read: Type.Number(),
   }),
+  missing: Type.Array(
+    Type.Object({
+      part: OneOf(['vector', 'rerank']),
+      model: Type.String(),
+      reason: Type.String({ description: 'Why it does not answer.' }),
+    }),
+    { description: 'Models that did not answer and that the query did without.' },
+  ),
 });
 export type QueryExplanation = Static<typeof QueryExplanation>;
 
@@ -161,12 +169,18 @@ export const SnippetResponse = Component('SnippetResponse', 'A snippet that answ
 export type SnippetResponse = Static<typeof SnippetResponse>;
 
 const explanation = Type.Optional(QueryExplanation);
+const warnings = Type.Optional(
+  Type.Array(Type.String(), {
+    description: 'Sentences that say what the answer had to do without; absent when there is nothing to say.',
+  }),
+);
 const documentResults = Type.Array(DocumentRetrievalResponse, {
   description: 'Each document that a result comes from, once, best first.',
 });
 
 export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {
   results: Type.Array(DocumentRetrievalResponse),
+  warnings,
   explain: explanation,
 });
 export type TopDocumentsResponse = Static<typeof TopDocumentsResponse>;
@@ -174,6 +188,7 @@ export type TopDocumentsResponse = Static<typeof TopDocumentsResponse>;
 export const TopPagesResponse = Component('TopPagesResponse', 'The best pages, best first.', {
   results: Type.Array(PageRetrievalResponse),
   document_results: documentResults,
+  warnings,
   explain: explanation,
 });
 export type TopPagesResponse = Static<typeof TopPagesResponse>;
@@ -181,6 +196,7 @@ export type TopPagesResponse = Static<typeof TopPagesResponse>;
 export const TopSnippetsResponse = Component('TopSnippetsResponse', 'The best snippets, best first.', {
   results: Type.Array(SnippetResponse),
   document_results: documentResults,
+  warnings,
   explain: explanation,
 });
 export type TopSnippetsResponse = Static<typeof TopSnippetsResponse>;

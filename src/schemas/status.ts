@@ -17,6 +17,11 @@ export const StatusResponse = Component('StatusResponse', 'How many documents st
   num_indexing_documents: Count('Waiting for or in indexing.'),
   num_indexed_documents: Count('Indexed.'),
   num_failed_documents: Count('Failed in parsing or indexing.'),
+  waiting_for: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'What keeps documents from being indexed just now; absent when nothing does.',
+    }),
+  ),
   num_indexed_bytes: Count('UTF-8 bytes of the indexed text.'),
 });
 export type StatusResponse = Static<typeof StatusResponse>;

@@ -18,8 +18,8 @@ export interface Candidate {
 }
 
 export interface CandidateRequest {
-  /** Unit length, as wide as the index. */
-  readonly vector: Float32Array;
+  /** Unit length, as wide as the index; null: words alone decide. */
+  readonly vector: Float32Array | null;
   readonly analysed: AnalysedQuery;
   readonly filter: FilterNode | null;
   /** How many rows each side hands in. */
@@ -46,11 +46,11 @@ export class CandidateList {
   readonly #hits: IndexHits;
   readonly #fused: Float32Array;
 
-  constructor(hits: IndexHits) {
+  constructor(hits: IndexHits, hasVector = true) {
     this.length = hits.count;
     this.shards = hits.shards;
     this.#hits = hits;
-    this.#fused = fuse(hits.lexical, hits.similarity);
+    this.#fused = fuse(hits.lexical, hasVector ? hits.similarity : null);
   }
 
   /** The best `count` of all, or all, best first. Few of many cost little: only those are compared with each other. */
@@ -123,5 +123,5 @@ export async function findCandidates(
   const hits = await askIndex(caller, () =>
     index.search({ ...query, vectorCandidates: depth, lexicalCandidates: depth }),
   );
-  return new CandidateList(hits);
+  return new CandidateList(hits, vector !== null);
 }

@@ -31,14 +31,15 @@ const passageShare = 0.35;
  */
 export function scoreChildren(
   passages: readonly Passage[],
-  query: { readonly vector: Float32Array; readonly analysed: AnalysedQuery },
+  query: { readonly vector: Float32Array | null; readonly analysed: AnalysedQuery },
   { reader, similarities }: ChildSource,
 ): Child[] {
+  const { vector } = query;
   const codes = reader.codes(passages);
   const found = passages.flatMap((passage, p) => {
     const records = codes[p];
     if (records === undefined) return [];
-    const similarity = similarities(query.vector, records);
+    const similarity = vector === null ? null : similarities(vector, records);
     const language = passage.chunk.language as Language | null;
     return passage.chunk.children.flatMap(({ start, end }, index) => {
       const text = passage.chunk.text.slice(start, end);
@@ -47,7 +48,7 @@ export function scoreChildren(
         {
           passage,
           index,
-          similarity: similarity[index]!,
+          similarity: similarity?.[index] ?? 0,
           words: matchedWords(query.analysed, text, language),
         },
       ];
@@ -59,7 +60,7 @@ export function scoreChildren(
   );
   const fused = fuse(
     lexical,
-    Float32Array.from(found, ({ similarity }) => similarity),
+    vector === null ? null : Float32Array.from(found, ({ similarity }) => similarity),
   );
   return found.map(({ passage, index, similarity }, i) => ({
     passage,

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { ModelUnavailable } from '../base/model-unavailable.ts';
 import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
 import type { StoredChunk } from '../store/content.ts';
 import type { KeptVersion, VersionReader } from '../store/version-reader.ts';
@@ -35,6 +36,8 @@ export interface SearchOptions {
   /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
   readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
   readonly clock: Clock;
+  /** Whether a query does without a model that does not answer, and says so; otherwise it is refused. */
+  readonly doesWithout: boolean;
 }
 
 /** How a hit was found. */
@@ -85,15 +88,24 @@ interface ModelWork {
   readonly embedded: boolean;
   /** Texts that the reranker read. */
   readonly reranked: number;
+  /** What the answer had to do without, and why. */
+  readonly missing: readonly MissingModel[];
+}
+
+export interface MissingModel {
+  readonly part: 'vector' | 'rerank';
+  readonly model: string;
+  readonly reason: string;
 }
 
 /** Everything one query carries through the stages. */
 interface Run {
   readonly request: SearchRequest;
-  readonly vector: Float32Array;
+  /** Null when its model does not answer: words alone decide. */
+  readonly vector: Float32Array | null;
   readonly analysed: AnalysedQuery;
   readonly times: SearchTimes;
-  readonly models: { readonly embedded: true; reranked: number };
+  readonly models: { readonly embedded: boolean; reranked: number; readonly missing: MissingModel[] };
 }
 
 /** A passage or precise chunk in the final order. */
@@ -232,7 +244,7 @@ export class Search {
     const hits = reader
       .records(collectionId, [...numbers])
       .flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
-    return { hits, shards: [], times, models: { embedded: false, reranked: 0 } };
+    return { hits, shards: [], times, models: { embedded: false, reranked: 0, missing: [] } };
   }
 
   #found<H>({ times, models }: Run, hits: H[], shards: IndexHits['shards']): Found<H> {
@@ -244,10 +256,27 @@ export class Search {
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const started = clock.monotonic();
     const { collectionId } = request.collection;
-    const vector = await models.embed({ collectionId, text: request.query, shared: request.wide });
+    const missing: MissingModel[] = [];
+    const query = { collectionId, text: request.query, shared: request.wide };
+    const vector = await this.#orWithout(missing, 'vector', () => models.embed(query));
     times.embed = clock.monotonic() - started;
     const analysed = analyseQuery(request.query, request.collection.languages as readonly Language[]);
-    return { request, vector, analysed, times, models: { embedded: true, reranked: 0 } };
+    return { request, vector, analysed, times, models: { embedded: vector !== null, reranked: 0, missing } };
+  }
+
+  /** What a model makes, or null when it does not answer and the query may do without; then `missing` has why. */
+  async #orWithout<Made>(
+    missing: MissingModel[],
+    part: MissingModel['part'],
+    make: () => Made | Promise<Made>,
+  ): Promise<Made | null> {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof ModelUnavailable) || !this.#options.doesWithout) throw error;
+      missing.push({ part, model: error.model, reason: error.reason });
+      return null;
+    }
   }
 
   async #candidates(run: Run, depth: number): Promise<CandidateList> {
@@ -272,7 +301,8 @@ export class Search {
   async #candidatesFor(run: Run, wanted: number): Promise<CandidateList> {
     const depth = Math.max(depthMin, run.request.k);
     const firstDepth = Math.max(firstDepthMin, firstDepthPerResult * wanted);
-    if (run.request.wide || firstDepth > firstDepthShareMax * depth) return this.#candidates(run, depth);
+    if (run.vector === null || run.request.wide || firstDepth > firstDepthShareMax * depth)
+      return this.#candidates(run, depth);
     const look = this.#firstLookOf(this.#indexOf(run));
     if (!look.isWorthwhile()) return this.#candidates(run, depth);
     const found = await this.#candidates(run, firstDepth);
@@ -309,13 +339,16 @@ export class Search {
     fusedOf: (item: T) => number,
   ): Promise<Ranked<T>[]> {
     const plain = (item: T) => ({ item, score: fusedOf(item), fused: fusedOf(item), rerank: null });
-    if (request.reranker === null || items.length === 0) return items.map(plain);
+    const { reranker, query } = request;
+    if (reranker === null || items.length === 0) return items.map(plain);
     const { clock, models } = this.#options;
     const started = clock.monotonic();
     const pool = items.slice(0, Math.max(rerankDepth, Math.min(request.k, limits.topSnippetsMax)));
-    const scores = await models.rerank(request.reranker, request.query, pool.map(textOf));
-    const blended = blend(scores, Float32Array.from(pool, fusedOf));
+    const texts = pool.map(textOf);
+    const scores = await this.#orWithout(work.missing, 'rerank', () => models.rerank(reranker, query, texts));
     times.rerank += clock.monotonic() - started;
+    if (scores === null) return items.map(plain);
+    const blended = blend(scores, Float32Array.from(pool, fusedOf));
     work.reranked += pool.length;
     const ranked: Ranked<T>[] = pool
       .map((item, i) => ({ item, score: blended[i]!, fused: fusedOf(item), rerank: scores[i]! }))
@@ -418,7 +451,7 @@ export class Search {
   }
 
   #origin(
-    { request, analysed }: Run,
+    { request, analysed, vector }: Run,
     { fused, rerank }: Ranked<unknown>,
     { lexical, similarity }: { lexical: number; similarity: number },
     found: { readonly text: string; readonly language: string | null },
@@ -426,7 +459,7 @@ export class Search {
     const words = request.explain
       ? matchedWords(analysed, found.text, found.language as Language | null)
       : [];
-    return { lexical, similarity, fused, rerank, words };
+    return { lexical, similarity: vector === null ? null : similarity, fused, rerank, words };
   }
 
   /** Whether looking deeper could find further documents. */

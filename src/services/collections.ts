@@ -27,8 +27,8 @@ export interface CollectionServicesOptions {
   readonly lifecycle: CollectionLifecycle;
   readonly clock: Clock;
   readonly chance: Chance;
-  /** Width of the vectors a new collection gets. */
-  readonly dimensions: number;
+  /** The model that a new collection gets its vectors from. */
+  readonly model: { readonly id: string; readonly version: string; readonly dimensions: number };
 }
 
 /** Collections: create, delete, list. */
@@ -43,7 +43,7 @@ export class CollectionServices {
     call: Call<OrganisationPrincipal>,
     request: AddCollectionRequest,
   ): Promise<DefaultResponse> {
-    const { store, collections, lifecycle, clock, chance, dimensions } = this.#options;
+    const { store, collections, lifecycle, clock, chance, model } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
     checkCollectionName(name);
@@ -55,7 +55,8 @@ export class CollectionServices {
       organizationId,
       name,
       shards,
-      dimensions,
+      dimensions: model.dimensions,
+      model: { id: model.id, version: model.version },
       createdAt: clock.now(),
       languages: [],
     };

@@ -66,6 +66,8 @@ export interface DocumentServicesOptions {
   readonly ingest: Ingest;
   readonly addresses: Addresses;
   readonly admission: Admission;
+  /** Why documents of a collection wait for their vectors, as a sentence; null when nothing is in their way. */
+  readonly waitsFor: (collectionId: string) => string | null;
   /** Bytes of one file, however it arrives. */
   readonly fileBytesMax: number;
   /** Bytes of metadata that an organisation may give one document. */
@@ -381,7 +383,15 @@ export class DocumentServices {
       file_url: this.#options.addresses.file(call.baseUrl, record.documentId),
       sha256: record.rawHash,
       error: record.error?.message ?? null,
+      ...this.#obstacle(record),
     };
+  }
+
+  /** Only of a document that waits for something: every other one is described as ever. */
+  #obstacle({ status, collectionId }: DocumentRecord): { waiting_for?: string } {
+    if (status !== 'not_indexed' && status !== 'indexing') return {};
+    const reason = this.#options.waitsFor(collectionId);
+    return reason === null ? {} : { waiting_for: reason };
   }
 
   #page(documentId: string, pageIndex: number): string | null {

@@ -37,6 +37,7 @@ export interface QueryServicesOptions {
   readonly rerankModels: readonly string[];
   /** Reranker of queries that name none; null for no reranking. */
   readonly rerankerDefault: string | null;
+  /** The model of collections that remember none. */
   readonly embedModel: string;
 }
 
@@ -145,7 +146,12 @@ export class QueryServices {
       timeTakenMs,
     });
     const internal = { organizationId, explicitCall: false, bytes, tokens };
-    if (models.embedded) meter.recordEmbed({ ...internal, model: embedModel, timeTakenMs: times.embed });
+    if (models.embedded)
+      meter.recordEmbed({
+        ...internal,
+        model: search.collection.model?.id ?? embedModel,
+        timeTakenMs: times.embed,
+      });
     if (search.reranker === null || models.reranked === 0) return;
     meter.recordRerank({
       ...internal,

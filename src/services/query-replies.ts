@@ -67,10 +67,21 @@ function documentResults(hits: readonly DocumentHit[], showing: Showing): string
   return `],"document_results":[${[...shown.values()].join()}`;
 }
 
-function ending({ shards, times }: Found<DocumentHit>, { explain }: Showing): string {
-  const explanation: QueryExplanation = { shards, ms: { ...times } };
-  return explain ? `],"explain":${JSON.stringify(explanation)}}` : ']}';
+function ending({ shards, times, models }: Found<DocumentHit>, { explain }: Showing): string {
+  const missing = [...models.missing];
+  const explanation: QueryExplanation = { shards, ms: { ...times }, missing };
+  const warnings = missing.map(({ part, model, reason }) => warning[part](JSON.stringify(model), reason));
+  const warned = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
+  return explain ? `]${warned},"explain":${JSON.stringify(explanation)}}` : `]${warned}}`;
 }
+
+/** What somebody is told who asked for more than could be done. */
+const warning = {
+  vector: (model: string, reason: string) =>
+    `Only words were compared: the embedding model ${model} does not answer: ${reason}.`,
+  rerank: (model: string, reason: string) =>
+    `The results are not reranked: the model ${model} does not answer: ${reason}.`,
+};
 
 /** A document's fields without the closing brace. */
 function document({ version, score }: DocumentHit, { metadata, fileUrlJson }: Showing): string {

@@ -5,23 +5,32 @@ import type { CollectionCounts, Counts } from '../store/counts.ts';
 import type { Call } from './call.ts';
 import { findCollection } from './collections.ts';
 
+export interface StatusServicesOptions {
+  readonly collections: Collections;
+  readonly counts: Counts;
+  /** Why documents of a collection wait for their vectors, as a sentence; null when nothing is in their way. */
+  readonly waitsFor: (collectionId: string) => string | null;
+}
+
 /** How many documents stand where, from counts that every write keeps exact. */
 export class StatusServices {
-  readonly #collections: Collections;
-  readonly #counts: Counts;
+  readonly #options: StatusServicesOptions;
 
-  constructor(collections: Collections, counts: Counts) {
-    this.#collections = collections;
-    this.#counts = counts;
+  constructor(options: StatusServicesOptions) {
+    this.#options = options;
   }
 
   async getStatus(call: Call<OrganisationPrincipal>, request: StatusRequest): Promise<StatusResponse> {
+    const { collections, counts, waitsFor } = this.#options;
     const name = request.collection_name ?? null;
     const asked =
       name === null
-        ? await this.#collections.list(call.principal.organizationId)
-        : [findCollection(this.#collections, call.principal, name)];
-    return summarise(asked.map((collection) => this.#counts.get(collection.collectionId)));
+        ? await collections.list(call.principal.organizationId)
+        : [findCollection(collections, call.principal, name)];
+    const found = asked.map(({ collectionId }) => ({ collectionId, ...counts.get(collectionId) }));
+    const waiting = found.filter(({ documents }) => documents.not_indexed + documents.indexing > 0);
+    const reasons = new Set(waiting.flatMap(({ collectionId }) => waitsFor(collectionId) ?? []));
+    return { ...summarise(found), ...(reasons.size === 0 ? {} : { waiting_for: [...reasons] }) };
   }
 }
 

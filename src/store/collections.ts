@@ -11,6 +11,8 @@ export interface Collection {
   readonly shards: number;
   /** Dimensions of the vectors the engine holds for this collection. */
   readonly dimensions: number;
+  /** The model of its vectors; collections of the first builds remember none: theirs is the built-in one. */
+  readonly model?: { readonly id: string; readonly version: string };
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly languages: readonly string[];

@@ -129,9 +129,9 @@ const wrongValues: readonly (readonly [string, string, string])[] = [
     'QUARRY_PARSE_SECONDS_MAX is "0"; allowed is a whole number from 1 to 86400 (seconds).',
   ],
   [
-    'QUARRY_RERANKER',
-    'zerank-9',
-    'QUARRY_RERANKER is "zerank-9"; allowed is zerank-2, zerank-1 or zerank-1-small.',
+    'QUARRY_EMBEDDING_URL',
+    'http://me:secret@models.test/v1',
+    'QUARRY_EMBEDDING_URL is "http://me:secret@models.test/v1"; allowed is an http:// or https:// address without user, query or fragment.',
   ],
   [
     'QUARRY_EMBED_THREADS',

@@ -7,7 +7,7 @@ import { IngestSteps } from '../../src/pipeline/ingest-steps.ts';
 import { Contents } from '../../src/store/content.ts';
 import type { DocumentRecord } from '../../src/store/documents.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { chunkMeans, embed, letters } from '../simulate/process.ts';
+import { chunkMeans, embed, letters, lettersModel } from '../simulate/process.ts';
 
 /** Pages of words, one that is blank, and one in characters of two UTF-16 units. */
 const pages = [
@@ -43,7 +43,7 @@ async function steps(onEmbed: (texts: readonly string[]) => void) {
         ms: 1,
       }),
     },
-    model: 'letters',
+    modelOf: () => lettersModel,
     clock: { now: () => 0, monotonic: () => 0 },
   });
   return { made, record: { documentId, path: 'a.txt', textBytes: 8 } as DocumentRecord };

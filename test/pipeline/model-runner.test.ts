@@ -2,6 +2,7 @@ import t from 'tap';
 import type { EmbedTask, RerankTask } from '../../src/models/registry.ts';
 import { ModelRunner } from '../../src/pipeline/model-runner.ts';
 import type { RunOptions } from '../../src/pipeline/pools.ts';
+import { inWorkers } from './in-workers.ts';
 
 const taskUnitsMax = 64_000;
 
@@ -31,7 +32,7 @@ function setup() {
       return { ...answer(documents, options), scores } as Result;
     },
   };
-  return { runner: new ModelRunner({ embed, rerank }, 'letters'), tasks };
+  return { runner: new ModelRunner({ embed, rerank }, inWorkers), tasks };
 }
 
 const sizes = [0, 10, 63_990, 1, 200_000, 5, 40_000, 40_000, 3];
@@ -41,7 +42,7 @@ t.test(
   'a long list is split so that urgent work gets in between, and comes back whole and in order',
   async (t) => {
     const { runner, tasks } = setup();
-    const embedded = await runner.embed(texts, 'document', { priority: 'ingest' });
+    const embedded = await runner.embed(texts, 'document', { model: 'letters', priority: 'ingest' });
     t.same(
       [...embedded.vectors].filter((_, i) => i % 2 === 0),
       sizes,
@@ -58,7 +59,7 @@ t.test(
 
 t.test('no text needs no model', async (t) => {
   const { runner, tasks } = setup();
-  const nothing = await runner.embed([], 'query', { priority: 'query' });
+  const nothing = await runner.embed([], 'query', { model: 'letters', priority: 'query' });
   t.match(nothing, { dimensions: 0, tokens: 0 });
   t.equal(nothing.vectors.length, 0);
   t.same(tasks, []);

@@ -4,6 +4,7 @@ import { ModelRunner } from '../../src/pipeline/model-runner.ts';
 import { Pool } from '../../src/pipeline/pools.ts';
 import { QueryEmbedder } from '../../src/pipeline/query-embedder.ts';
 import { seeded } from '../store/seeded.ts';
+import { inWorkers } from './in-workers.ts';
 
 /** Vectors of one number: how long the text is. Each side notes what it ran. */
 function place(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
@@ -18,16 +19,17 @@ function place(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
         return { vectors: vectorsOf(texts), tokens: 1 };
       },
     },
-    pooled: async (texts) => {
-      runs.pooled.push([...texts]);
+    pooled: async (texts, model) => {
+      runs.pooled.push([...(model === 'small' ? [] : [model]), ...texts]);
       return { vectors: vectorsOf(texts), dimensions: 1 };
     },
+    inlineModel: 'small',
     inlineUnitsMax: 10,
     bytesMax: 100_000,
     ...fields,
   });
-  const embed = async (text: string, collectionId = 'mine', shared = false) =>
-    (await embedder.embed({ collectionId, text, shared }))[0];
+  const embed = async (text: string, collectionId = 'mine', shared = false, model = 'small') =>
+    (await embedder.embed({ model, collectionId, text, shared }))[0];
   return { runs, embedder, embed };
 }
 
@@ -43,6 +45,23 @@ t.test('long queries that let others ride with them share a run of the pool', as
   const texts = ['x'.repeat(11), 'y'.repeat(12)];
   t.same(await Promise.all(texts.map((text) => embed(text, 'mine', true))), [11, 12]);
   t.same(runs, { inline: [], pooled: [texts] });
+});
+
+t.test('another model runs in the pool, and its vectors are its own', async (t) => {
+  const { runs, embed } = place();
+  t.equal(await embed('a'), 1);
+  t.equal(await embed('a', 'mine', false, 'large'), 1);
+  t.same(
+    await Promise.all([embed('bb', 'mine', true, 'large'), embed('ccc', 'mine', true, 'large')]),
+    [2, 3],
+  );
+  t.same(runs, {
+    inline: [['a']],
+    pooled: [
+      ['large', 'a'],
+      ['large', 'bb', 'ccc'],
+    ],
+  });
 });
 
 t.test('a vector is kept for the collection that asked for it, and for no other', async (t) => {
@@ -92,13 +111,22 @@ t.test('a query has the same vector wherever it ran, alone or in company, bit fo
   );
   const pool = new Pool({ name: 'embed', threads: 1, queueTasksMax: 1_000 });
   t.teardown(() => pool.close());
-  const models = new ModelRunner({ embed: pool, rerank: pool }, 'zembed-1');
+  const models = new ModelRunner({ embed: pool, rerank: pool }, inWorkers);
   const model = await openEmbedder('zembed-1');
   t.teardown(() => model.close());
-  const pooled = (all: readonly string[]) => models.embed(all, 'query', { priority: 'query' });
-  const embedder = new QueryEmbedder({ inline: model, inlineUnitsMax: 1_000, pooled, bytesMax: 0 });
+  const pooled = (all: readonly string[]) =>
+    models.embed(all, 'query', { model: 'zembed-1', priority: 'query' });
+  const embedder = new QueryEmbedder({
+    inline: model,
+    inlineModel: 'zembed-1',
+    inlineUnitsMax: 1_000,
+    pooled,
+    bytesMax: 0,
+  });
   const inline = await Promise.all(
-    texts.map(async (text) => embedder.embed({ collectionId: 'mine', text, shared: false })),
+    texts.map(async (text) =>
+      embedder.embed({ model: 'zembed-1', collectionId: 'mine', text, shared: false }),
+    ),
   );
   for (const [i, text] of texts.entries()) {
     const { vectors } = await pooled([text]);

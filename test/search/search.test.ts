@@ -134,6 +134,7 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
     clock: { now: () => 0, monotonic: () => 0 },
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
+    doesWithout: true,
     models: {
       embed: async ({ text }) => embed([text]).vectors,
       rerank: async (_model, _query, texts) => {

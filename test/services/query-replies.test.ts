@@ -118,7 +118,7 @@ const ofPages = {
     pageIndex % 3 === 0 ? `http://quarry.test/"${pageIndex}"` : null,
 };
 
-const models = { embedded: true, reranked: 0 };
+const models = { embedded: true, reranked: 0, missing: [] };
 
 t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed})`, async (t) => {
   for (let round = 0; round < 400; round += 1) {
@@ -133,7 +133,7 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
       explain: chance.below(2) === 0,
       fileUrlJson: (token: string) => JSON.stringify(`http://quarry.test/${token}`),
     };
-    const expected = plain(hits, showing, { shards: found.shards, ms: times });
+    const expected = plain(hits, showing, { shards: found.shards, ms: times, missing: [] });
     const made = {
       documents: documentsReply(found, showing),
       snippets: snippetsReply(found, showing),

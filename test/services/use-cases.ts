@@ -39,11 +39,13 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
   const modelled: object[] = [];
   /** Refuses new documents while a test says so. */
   const admission = { check() {} };
+  /** What documents wait for while a test says so. */
+  const obstacle: { reason: string | null } = { reason: null };
   const collections = new CollectionServices({
     ...first,
     clock,
     chance: systemChance,
-    dimensions: 8,
+    model: { id: 'letters', version: '1', dimensions: 8 },
     lifecycle: {
       open: (collection) => first.indexes.open(collection),
       remove: ({ collectionId }) => {
@@ -59,6 +61,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     admission: { check: () => admission.check() },
     fileBytesMax: 1_000_000,
     metadataBytesMax: () => 65_535,
+    waitsFor: () => obstacle.reason,
   });
   const images = {
     get: async (_hash: string, page: number) => {
@@ -80,8 +83,20 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     embedModel: 'letters',
   });
   const files = new FileServices({ ...first, images, secret });
-  const status = new StatusServices(first.collections, first.counts);
-  return { first, collections, documents, queries, files, status, recorded, modelled, drawn, admission };
+  const status = new StatusServices({ ...first, waitsFor: () => obstacle.reason });
+  return {
+    obstacle,
+    first,
+    collections,
+    documents,
+    queries,
+    files,
+    status,
+    recorded,
+    modelled,
+    drawn,
+    admission,
+  };
 }
 export type UseCases = Awaited<ReturnType<typeof useCases>>;
 

@@ -106,7 +106,7 @@ export async function openProcess(options: ProcessOptions) {
     blobsFolder,
     pools: { parse: parsePool },
     chunker,
-    model: 'letters',
+    modelOf: () => lettersModel,
     parseLimits: {},
     hasPageImages: () => false,
     clock,
@@ -129,6 +129,7 @@ export async function openProcess(options: ProcessOptions) {
     clock,
     indexOf: (collectionId) => indexes.get(collectionId),
     similarities: dotWithCodes,
+    doesWithout: true,
     models: {
       embed: async ({ text }) => embed([text]).vectors,
       rerank: async (_model, _query, texts) => new Float32Array(texts.length),
@@ -217,6 +218,9 @@ async function outcomeOf(parse: ProcessOptions['parse'], task: ParseTask): Promi
     warnings: [],
   };
 }
+
+/** That model, run by whoever cuts the documents. */
+export const lettersModel = { id: 'letters', dimensions: 8, embedChunks: null };
 
 /** An embedding model that tells letters apart, and nothing else. */
 export const letters: Embedder = {

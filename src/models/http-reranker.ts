@@ -1,0 +1,114 @@
+import { inOrder } from './http-embedder.ts';
+import type { RerankScores } from './model.ts';
+import { ProviderTrouble } from './post-json.ts';
+import { type Provider, refusedText } from './provider.ts';
+
+/** cohere: `query`, `documents` -> `relevance_score` (Cohere, Jina, vLLM, ours); tei: `query`, `texts` -> `score`. */
+export const rerankDialects = ['cohere', 'tei'] as const;
+export type RerankDialect = (typeof rerankDialects)[number];
+
+export interface HttpRerankerOptions {
+  readonly provider: Provider;
+  readonly dialect: RerankDialect;
+  /** What its scores are: numbers from 0 to 1, or log-odds that become such. */
+  readonly scores: 'probability' | 'logit';
+  /** Texts of one request, and their UTF-16 units together. */
+  readonly batchTextsMax: number;
+  readonly batchUnitsMax: number;
+  /** What of one text is sent. */
+  readonly textUnitsMax: number;
+}
+
+/** How far outside 0..1 a score may lie by rounding. */
+const roundingMax = 0.001;
+
+/** Scores from an HTTP service that reranks. */
+export class HttpReranker {
+  readonly #options: HttpRerankerOptions;
+
+  constructor(options: HttpRerankerOptions) {
+    this.#options = options;
+  }
+
+  get provider(): Provider {
+    return this.#options.provider;
+  }
+
+  /** One score in 0..1 per document. Rejects as `HttpEmbedder.embed` does. */
+  async score(
+    query: string,
+    documents: readonly string[],
+    { urgent }: { readonly urgent: boolean },
+  ): Promise<RerankScores> {
+    const { provider } = this.#options;
+    const deadline = urgent ? provider.urgentDeadline() : null;
+    const work = Promise.all(
+      this.#batches(documents).map((batch) => this.#run(query.toWellFormed(), batch, deadline)),
+    );
+    const parts = await (urgent ? provider.inTime(work) : work);
+    const units = query.length + documents.reduce((sum, document) => sum + document.length, 0);
+    return { scores: Float32Array.from(parts.flat()), tokens: Math.ceil(units / 4) };
+  }
+
+  async #run(query: string, batch: readonly string[], deadline: number | null): Promise<number[]> {
+    const { provider } = this.#options;
+    await provider.slots.enter(deadline !== null);
+    try {
+      return await provider.ask(this.#body(query, batch), deadline, (reply) =>
+        this.#read(reply, batch.length),
+      );
+    } catch (error) {
+      throw error instanceof ProviderTrouble ? refusedText(provider.model, error) : error;
+    } finally {
+      provider.slots.leave();
+    }
+  }
+
+  #body(query: string, documents: readonly string[]): object {
+    const { dialect, provider, scores } = this.#options;
+    if (dialect === 'tei') return { query, texts: documents, raw_scores: scores === 'logit', truncate: true };
+    return { model: provider.model, query, documents, top_n: documents.length };
+  }
+
+  /** Checks a reply. Throws `ProviderTrouble` when it cannot be trusted. */
+  #read(reply: unknown, count: number): number[] {
+    const { dialect, scores } = this.#options;
+    const list = dialect === 'tei' ? reply : (reply as { results?: unknown } | null)?.results;
+    if (!Array.isArray(list)) throw new ProviderTrouble('failed', 'its reply has no list of scores');
+    if (list.length !== count)
+      throw new ProviderTrouble('failed', `it gave ${list.length} scores for ${count} texts`);
+    return inOrder(list).map((entry) => {
+      const given = entry as { score?: unknown; relevance_score?: unknown } | null;
+      const score = dialect === 'tei' ? given?.score : given?.relevance_score;
+      if (typeof score !== 'number' || !Number.isFinite(score))
+        throw new ProviderTrouble('failed', 'a score of it is no number');
+      if (scores === 'logit') return 1 / (1 + Math.exp(-score));
+      if (score < -roundingMax || score > 1 + roundingMax)
+        throw new ProviderTrouble(
+          'misconfigured',
+          `its score ${score} is not from 0 to 1; rerankScores says what it is`,
+        );
+      return Math.min(1, Math.max(0, score));
+    });
+  }
+
+  /** No document gives one empty batch less: nothing is asked. */
+  #batches(documents: readonly string[]): string[][] {
+    const { batchTextsMax, batchUnitsMax, textUnitsMax } = this.#options;
+    const batches: string[][] = [];
+    let units = Number.POSITIVE_INFINITY;
+    for (const document of documents) {
+      // Some services refuse an empty text.
+      const text = document.slice(0, textUnitsMax).toWellFormed().trim() || '-';
+      const last = batches.at(-1);
+      if (last === undefined || last.length >= batchTextsMax || units + text.length > batchUnitsMax) {
+        batches.push([text]);
+        units = text.length;
+      } else {
+        last.push(text);
+        units += text.length;
+      }
+    }
+    return batches;
+  }
+}

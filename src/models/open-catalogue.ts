@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { ModelUnavailable } from '../base/model-unavailable.ts';
+import { type CataloguedEmbedding, type CataloguedReranker, ModelCatalogue } from './catalogue.ts';
+import { HttpEmbedder, type InputTypeField } from './http-embedder.ts';
+import { HttpReranker, type RerankDialect } from './http-reranker.ts';
+import { Provider, type RequestOutcome } from './provider.ts';
+import { builtInVersion, defaultEmbeddingModel, embeddingModel, rerankModels } from './registry.ts';
+
+/** The settings that say which models there are; what each means, `config/schema` says. */
+export interface ModelSettings {
+  readonly embeddingModel: string | null;
+  readonly embeddingUrl: string | null;
+  readonly embeddingKey: string | null;
+  readonly embeddingDimensions: number;
+  readonly embeddingQueryPrefix: string | null;
+  readonly embeddingDocumentPrefix: string | null;
+  readonly embeddingInputType: InputTypeField;
+  readonly embeddingEncoding: 'float' | 'base64';
+  readonly rerankUrl: string | null;
+  readonly rerankModel: string | null;
+  readonly rerankKey: string | null;
+  readonly rerankDialect: RerankDialect;
+  readonly rerankScores: 'probability' | 'logit';
+  readonly modelAliases: string | null;
+  readonly reranker: string | null;
+  readonly providerSecondsMax: number;
+  readonly providerQueryMsMax: number;
+  readonly providerRequestsMax: number;
+  readonly providerTextsMax: number;
+  readonly providerCharactersMax: number;
+  readonly providerTextCharactersMax: number;
+}
+
+export interface CatalogueParts {
+  readonly settings: ModelSettings;
+  /** Where is remembered what services said about their models. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** Told of every request to a service. */
+  readonly observe: (model: string, outcome: RequestOutcome, seconds: number) => void;
+}
+
+/** The models that the settings name, beside the built-in ones. An AppError when they make no sense. */
+export async function openCatalogue(parts: CatalogueParts): Promise<ModelCatalogue> {
+  const { settings } = parts;
+  const builtIn: CataloguedEmbedding = {
+    id: defaultEmbeddingModel,
+    version: await builtInVersion(defaultEmbeddingModel),
+    dimensions: embeddingModel(defaultEmbeddingModel).dimensions,
+    runs: 'workers',
+  };
+  const embeddings = [builtIn];
+  const served = await servedEmbedding(parts);
+  if (served !== null) embeddings.push(served);
+  const wanted = settings.embeddingModel ?? defaultEmbeddingModel;
+  const first = embeddings.find(({ id }) => id === wanted);
+  if (first === undefined) throw unknownModel('embeddingModel', wanted, embeddings);
+  const rerankers: CataloguedReranker[] = rerankModels.map(({ id }) => ({ id, runs: 'workers' }));
+  const servedReranker = rerankerOf(parts);
+  if (servedReranker !== null) rerankers.push(servedReranker);
+  const catalogue = new ModelCatalogue({
+    embeddings: [first, ...embeddings.filter((model) => model !== first)],
+    rerankers,
+    aliases: aliasesOf(settings.modelAliases),
+    firstEmbedding: defaultEmbeddingModel,
+  });
+  if (settings.reranker !== null && !catalogue.rerankerNames.includes(settings.reranker))
+    throw unknownModel('reranker', settings.reranker, rerankers);
+  return catalogue;
+}
+
+function unknownModel(setting: string, id: string, known: readonly { readonly id: string }[]): AppError {
+  const ids = known.map((model) => model.id).join(', ');
+  return new AppError(
+    'invalid',
+    `The setting ${setting} is ${JSON.stringify(id)}, which is no model here; there are: ${ids}.`,
+  );
+}
+
+function aliasesOf(pairs: string | null): Record<string, string> {
+  return Object.fromEntries(
+    (pairs ?? '').split(',').flatMap((pair) => (pair === '' ? [] : [pair.split('=')])),
+  );
+}
+
+async function servedEmbedding(parts: CatalogueParts): Promise<CataloguedEmbedding | null> {
+  const { settings } = parts;
+  const { embeddingUrl, embeddingModel: model } = settings;
+  if (embeddingUrl === null || model === null) return null;
+  refuseBuiltInName(model, [defaultEmbeddingModel], 'embeddingModel');
+  const url = endpoint(embeddingUrl, 'embeddings');
+  const provider = providerOf(parts, { model, url, key: settings.embeddingKey });
+  const prefixes = {
+    query: settings.embeddingQueryPrefix ?? '',
+    document: settings.embeddingDocumentPrefix ?? '',
+  };
+  const inputTypeField = settings.embeddingInputType;
+  const memory = new WidthMemory(parts.folder, createHash('sha256').update(`${url} ${model}`).digest('hex'));
+  const width = await memory.read();
+  const embedder = new HttpEmbedder({
+    provider,
+    dimensions: settings.embeddingDimensions === 0 ? null : settings.embeddingDimensions,
+    width,
+    prefixes,
+    inputTypeField,
+    encoding: settings.embeddingEncoding,
+    batchTextsMax: settings.providerTextsMax,
+    batchUnitsMax: settings.providerCharactersMax,
+    textUnitsMax: settings.providerTextCharactersMax,
+  });
+  const dimensions = await dimensionsOf(embedder, model);
+  if (settings.embeddingDimensions === 0 && width !== dimensions) await memory.write(dimensions);
+  const version = createHash('sha256')
+    .update(JSON.stringify({ model, dimensions, prefixes, inputTypeField }))
+    .digest('hex')
+    .slice(0, 16);
+  return { id: model, version, dimensions, runs: embedder };
+}
+
+/** Collections are made for vectors of one length: it has to be known before the first. */
+async function dimensionsOf(embedder: HttpEmbedder, model: string): Promise<number> {
+  try {
+    return await embedder.dimensions();
+  } catch (error) {
+    if (!(error instanceof ModelUnavailable)) throw error;
+    throw new AppError(
+      'invalid',
+      `Nobody knows yet how many dimensions the vectors of ${JSON.stringify(model)} have, and its service at embeddingUrl cannot be asked: ${error.reason}. Start the service first, or set QUARRY_EMBEDDING_DIMENSIONS.`,
+      { cause: error },
+    );
+  }
+}
+
+function rerankerOf(parts: CatalogueParts): CataloguedReranker | null {
+  const { settings } = parts;
+  const { rerankUrl, rerankModel: model } = settings;
+  if (rerankUrl === null || model === null) return null;
+  refuseBuiltInName(
+    model,
+    rerankModels.map(({ id }) => id),
+    'rerankModel',
+  );
+  const provider = providerOf(parts, { model, url: endpoint(rerankUrl, 'rerank'), key: settings.rerankKey });
+  const runs = new HttpReranker({
+    provider,
+    dialect: settings.rerankDialect,
+    scores: settings.rerankScores,
+    batchTextsMax: settings.providerTextsMax,
+    batchUnitsMax: settings.providerCharactersMax,
+    textUnitsMax: settings.providerTextCharactersMax,
+  });
+  return { id: model, runs };
+}
+
+function refuseBuiltInName(model: string, builtIn: readonly string[], setting: string): void {
+  if (!builtIn.includes(model)) return;
+  throw new AppError(
+    'invalid',
+    `The setting ${setting} is ${JSON.stringify(model)}, which is the name of a built-in model; modelAliases lets clients call another model so.`,
+  );
+}
+
+function providerOf(
+  { settings, clock, random, logger, observe }: CatalogueParts,
+  { model, url, key }: { readonly model: string; readonly url: string; readonly key: string | null },
+): Provider {
+  return new Provider({
+    model,
+    url,
+    key,
+    patientMsMax: settings.providerSecondsMax * 1_000,
+    urgentMsMax: settings.providerQueryMsMax,
+    requestsMax: settings.providerRequestsMax,
+    clock,
+    random,
+    logger,
+    observe: (outcome, seconds) => observe(model, outcome, seconds),
+  });
+}
+
+/** The address of an operation, whether people gave it or the address above it. */
+function endpoint(url: string, operation: string): string {
+  return url.endsWith(`/${operation}`) ? url : `${url}/${operation}`;
+}
+
+/** How long the vectors of a service are, so that the server starts while the service is away. */
+class WidthMemory {
+  readonly #folder: string;
+  readonly #file: string;
+
+  constructor(folder: string, name: string) {
+    this.#folder = folder;
+    this.#file = join(folder, `${name}.json`);
+  }
+
+  async read(): Promise<number | null> {
+    try {
+      const { width } = JSON.parse(await readFile(this.#file, 'utf8')) as { readonly width: unknown };
+      return typeof width === 'number' && width > 0 ? width : null;
+    } catch (error) {
+      // Unknown or half written: the service is asked.
+      if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  async write(width: number): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    await writeFile(`${this.#file}.new`, JSON.stringify({ width }));
+    await rename(`${this.#file}.new`, this.#file);
+  }
+}

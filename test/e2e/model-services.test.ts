@@ -1,0 +1,230 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { ModelService, serviceDimensions } from '../models/model-service.ts';
+import { Api } from './api.ts';
+import { TestServer } from './server.ts';
+
+/** Models that a service serves over HTTP, as the person sees them who configured one line. */
+
+t.setTimeout(180_000);
+const key = 'sk-secret-of-the-service';
+const quick = { PROVIDER_SECONDS_MAX: '10', PROVIDER_QUERY_MS_MAX: '2000' };
+
+function variablesFor(service: ModelService) {
+  return {
+    ...{ EMBEDDING_URL: service.url, EMBEDDING_MODEL: 'letters', EMBEDDING_KEY: key },
+    ...{ RERANK_URL: service.url, RERANK_MODEL: 'words', RERANK_KEY: key },
+    MODEL_ALIASES: 'zembed-1=letters,zerank-2=words',
+    ...quick,
+  };
+}
+
+interface Explained {
+  readonly results: { readonly explain?: { vector: { similarity: number | null }; rerank: number | null } }[];
+  readonly warnings?: string[];
+  readonly explain?: { missing: { part: string; model: string; reason: string }[] };
+}
+
+async function ask(api: Api, body: object): Promise<Explained> {
+  const request = { collection_name: 'notes', query: 'salted herring', k: 3, explain: true, ...body };
+  return (await api.call('queries/top-snippets', request)) as unknown as Explained;
+}
+
+async function eventually<T>(what: string, read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  const deadline = performance.now() + 40_000;
+  for (;;) {
+    const value = await read();
+    if (holds(value)) return value;
+    if (performance.now() > deadline) throw new Error(`${what}: still ${JSON.stringify(value)}`);
+    await sleep(100);
+  }
+}
+
+const notes = {
+  'herring.txt': 'Salted herring keeps well in a cool cellar.',
+  'gull.txt': 'The gull sits on the harbour wall.',
+  'tide.txt': 'The tide turns twice a day.',
+};
+
+async function add(api: Api): Promise<void> {
+  await api.call('collections/add-collection', { collection_name: 'notes' });
+  for (const [path, text] of Object.entries(notes)) await api.add('notes', path, text);
+}
+
+await t.test(
+  'a service embeds and reranks documents and queries, under its own names and others',
+  async (t) => {
+    const service = await ModelService.start(t);
+    const server = await TestServer.start(t, variablesFor(service));
+    const api = new Api(server);
+    await add(api);
+    const { results, warnings, explain } = await ask(api, { reranker: 'words' });
+    t.equal(results.length, 3);
+    t.ok(results.every((result) => typeof result.explain?.vector.similarity === 'number'));
+    t.ok(results.every((result) => typeof result.explain?.rerank === 'number'));
+    t.same([warnings, explain?.missing], [undefined, []]);
+    t.ok(
+      service.asked.some(({ texts }) => texts.includes('salted herring')),
+      'the query was embedded there',
+    );
+    t.ok(
+      service.asked.some(({ texts }) => texts.some((text) => text.includes('harbour'))),
+      'and the documents',
+    );
+    t.ok(service.asked.some(({ path }) => path === '/v1/rerank'));
+    for (const [model, dimensions] of [
+      ['letters', serviceDimensions],
+      ['zembed-1', 2_560],
+    ] as const) {
+      const embedded = await api.call('embeddings', { model, input: 'gull' });
+      t.equal((embedded.data[0]!.embedding as number[]).length, dimensions, model);
+    }
+    const ranked = await api.call('rerank', {
+      model: 'zerank-2',
+      query: 'gull',
+      documents: ['a tide', 'a gull'],
+    });
+    t.match(ranked.results[0], { index: 1, relevance_score: 0.5 });
+    t.equal(await api.status('models/rerank', { model: 'words', query: 'q', documents: ['d'] }), 200);
+    const refused = await api.ask('models/embed', { model: 'nothing', input_type: 'query', input: 'x' });
+    t.match(refused, { status: 404, body: { detail: /zembed-1/ } });
+    const ready = await (await fetch(`${server.url}/readyz`)).json();
+    t.match(ready, {
+      components: {
+        models: { detail: 'new collections use letters' },
+        'embedding service letters': { ready: true, detail: 'circuit breaker closed' },
+        'reranker service words': { ready: true },
+      },
+    });
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    t.match(metrics, /quarry_model_requests_total\{model="letters",outcome="answered"\} [1-9]/);
+    t.match(metrics, /quarry_model_breaker\{model="letters"\} 0/);
+    t.notMatch(server.log + metrics + JSON.stringify(ready), /sk-secret/);
+  },
+);
+
+await t.test('while it is away documents wait visibly and queries say what they do without', async (t) => {
+  const service = await ModelService.start(t);
+  const server = await TestServer.start(t, variablesFor(service));
+  const api = new Api(server);
+  await add(api);
+  service.behave('error');
+  await api.call('documents/add-document', {
+    ...{ collection_name: 'notes', path: 'late.txt' },
+    content: { type: 'text', text: 'A barrel of herring came late.' },
+  });
+  const status = () => api.call('status/get-status', { collection_name: 'notes' }) as Promise<object>;
+  await eventually('the status says why', status, (reply) =>
+    /letters.*answered 500/.test(JSON.stringify(reply)),
+  );
+  const info = (await api.info('notes', 'late.txt')) as object;
+  t.match(info, {
+    index_status: /not_indexed|indexing/,
+    error: null,
+    waiting_for: /"letters" does not answer/,
+  });
+  t.notMatch(await api.info('notes', 'gull.txt'), { waiting_for: /./ });
+  const found = await ask(api, { query: 'the harbour wall' });
+  t.match(found.warnings, [/Only words were compared.*letters/]);
+  t.match(found.explain, { missing: [{ part: 'vector', model: 'letters' }] });
+  t.same(found.results.map((result) => result.explain?.vector.similarity).filter(Boolean), []);
+  for (const kind of ['top-documents', 'top-pages', 'top-snippets'] as const) {
+    const body = { collection_name: 'notes', query: 'the harbour wall', k: 1, reranker: 'words' };
+    const reply = (await api.call(`queries/${kind}`, body)) as { results: object[]; warnings?: string[] };
+    t.match(reply.results, [{ path: 'gull.txt' }], `${kind} finds by words`);
+    t.match(reply.warnings, [/Only words/, /not reranked.*words/], kind);
+  }
+  const precise = await ask(api, { precise_responses: true, query: 'harbour' });
+  t.match(precise.warnings, [/Only words/]);
+  t.equal(await api.status('embeddings', { model: 'letters', input: 'x' }), 503);
+  t.match(await (await fetch(`${server.url}/readyz`)).json(), {
+    status: 'ready',
+    components: { 'embedding service letters': { ready: false, detail: /circuit breaker/ } },
+  });
+  service.behave('well');
+  const indexed = await eventually(
+    'the document goes on by itself',
+    () => api.info('notes', 'late.txt'),
+    ({ index_status }) => index_status === 'indexed',
+  );
+  t.notMatch(indexed, { waiting_for: /./ });
+  const again = await ask(api, { query: 'barrel of herring' });
+  t.same([again.warnings, again.explain?.missing], [undefined, []]);
+});
+
+await t.test('a server may be told to refuse queries instead', async (t) => {
+  const service = await ModelService.start(t);
+  const server = await TestServer.start(t, { ...variablesFor(service), WITHOUT_MODEL: 'refuse' });
+  const api = new Api(server);
+  await add(api);
+  service.behave('closed');
+  const query = { collection_name: 'notes', query: 'herring and more', k: 1 };
+  const reply = await api.ask('queries/top-snippets', query);
+  t.match(reply, { status: 503, body: { detail: /"letters" does not answer/ } });
+  t.ok(reply.headers.has('retry-after'));
+});
+
+await t.test('a text that the service refuses fails its document with the reason', async (t) => {
+  const service = await ModelService.start(t);
+  const server = await TestServer.start(t, variablesFor(service));
+  const api = new Api(server);
+  await add(api);
+  service.behave('refuse-long');
+  const added = await api.add('notes', 'long.txt', 'All work and no play. '.repeat(80));
+  t.match(added, { index_status: 'indexing_failed', error: /does not take a text: it answered 413/ });
+});
+
+await t.test('a collection keeps to the model of its vectors, whatever is configured later', async (t) => {
+  const service = await ModelService.start(t);
+  const server = await TestServer.start(t);
+  const api = new Api(server);
+  await api.call('collections/add-collection', { collection_name: 'old' });
+  await api.add('old', 'a.txt', notes['herring.txt']);
+  await server.restart(variablesFor(service));
+  await add(api);
+  const asked = service.asked.length;
+  const old = await ask(api, { collection_name: 'old' });
+  t.same(old.warnings, undefined, 'the built-in model still serves the old collection');
+  await api.add('old', 'b.txt', notes['gull.txt']);
+  t.equal(service.asked.length, asked, 'and its new documents');
+  await server.restart({ EMBEDDING_QUERY_PREFIX: 'query: ' });
+  t.match((await ask(api, {})).warnings, [/letters.*another version/]);
+  await server.restart({
+    EMBEDDING_URL: '',
+    EMBEDDING_MODEL: '',
+    MODEL_ALIASES: '',
+    EMBEDDING_QUERY_PREFIX: '',
+  });
+  const without = await ask(api, {});
+  t.match(without.warnings, [/letters.*not configured here/]);
+  t.equal(without.results.length, 1, 'words still find');
+  await api.call('documents/add-document', {
+    ...{ collection_name: 'notes', path: 'late.txt' },
+    content: { type: 'text', text: 'late' },
+  });
+  await eventually(
+    'the document waits',
+    () => api.info('notes', 'late.txt') as Promise<object>,
+    (info) => JSON.stringify(info).includes('not configured here'),
+  );
+  // The service is away at the start: how long its vectors are is remembered.
+  const variables = variablesFor(service);
+  await service.stop();
+  await server.restart(variables);
+  t.match((await ask(api, {})).warnings, [/no connection/]);
+  t.same((await ask(api, { collection_name: 'old' })).warnings, undefined);
+});
+
+await t.test('settings that make no sense stop the start and say why', async (t) => {
+  const nobody = 'http://127.0.0.1:9/v1';
+  const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+    [{ EMBEDDING_URL: nobody }, /QUARRY_EMBEDDING_URL is set without QUARRY_EMBEDDING_MODEL/],
+    [{ RERANK_URL: 'ftp://x', RERANK_MODEL: 'x' }, /QUARRY_RERANK_URL is "ftp:\/\/x"; allowed is an http/],
+    [{ EMBEDDING_URL: nobody, EMBEDDING_MODEL: 'x' }, /Nobody knows yet how many dimensions.*no connection/],
+    [{ EMBEDDING_MODEL: 'x' }, /embeddingModel is "x", which is no model here; there are: zembed-1/],
+    [{ RERANKER: 'zerank-9' }, /reranker is "zerank-9", which is no model here/],
+    [{ MODEL_ALIASES: 'a=b' }, /modelAliases says that a stands for "b", which is no model here/],
+    [{ EMBEDDING_URL: nobody, EMBEDDING_MODEL: 'zembed-1' }, /the name of a built-in model/],
+  ];
+  for (const [variables, message] of wrong) await t.rejects(TestServer.start(t, variables), { message });
+});

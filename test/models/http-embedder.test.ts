@@ -1,0 +1,319 @@
+import { createServer } from 'node:net';
+import t, { type Test } from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { ModelUnavailable } from '../../src/base/model-unavailable.ts';
+import { HttpEmbedder, type HttpEmbedderOptions } from '../../src/models/http-embedder.ts';
+import { HttpReranker, type HttpRerankerOptions } from '../../src/models/http-reranker.ts';
+import { Provider, type ProviderOptions, type RequestOutcome } from '../../src/models/provider.ts';
+import { longText, type Manner, ModelService, serviceDimensions, vectorOf } from './model-service.ts';
+
+interface Place {
+  readonly service: ModelService;
+  readonly provider: Provider;
+  readonly embedder: HttpEmbedder;
+  readonly reranker: HttpReranker;
+  readonly outcomes: RequestOutcome[];
+  readonly logged: string[];
+}
+
+interface Fields {
+  readonly provider?: Partial<ProviderOptions>;
+  readonly embedder?: Partial<HttpEmbedderOptions>;
+  readonly reranker?: Partial<HttpRerankerOptions>;
+}
+
+const key = 'sk-secret-of-the-service';
+
+async function place(t: Test, fields: Fields = {}): Promise<Place> {
+  const service = await ModelService.start(t);
+  const outcomes: RequestOutcome[] = [];
+  const logged: string[] = [];
+  const note = (entry: object) => void logged.push(JSON.stringify(entry));
+  const of = (url: string) =>
+    new Provider({
+      ...{ model: 'theirs', url, key, patientMsMax: 400, urgentMsMax: 300, requestsMax: 3 },
+      clock: systemClock,
+      random: () => 0.1,
+      logger: { ...silentLogger, debug: note, info: note, warn: note, error: note },
+      observe: (outcome) => void outcomes.push(outcome),
+      ...fields.provider,
+    });
+  const provider = of(`${service.url}/embeddings`);
+  const batch = { batchTextsMax: 8, batchUnitsMax: 2_000, textUnitsMax: 1_000 };
+  const embedder = new HttpEmbedder({
+    ...{ provider, dimensions: null, width: null, inputTypeField: 'none', encoding: 'float' },
+    prefixes: { query: '', document: '' },
+    ...batch,
+    ...fields.embedder,
+  });
+  const reranker = new HttpReranker({
+    ...{ provider: of(`${service.url}/rerank`), dialect: 'cohere', scores: 'probability', ...batch },
+    ...fields.reranker,
+  });
+  return { service, provider, embedder, reranker, outcomes, logged };
+}
+
+/** What a ModelUnavailable looks like. */
+const away = { model: 'theirs', code: 'unavailable' };
+const patient = { urgent: false };
+const urgent = { urgent: true };
+
+function unit(vector: readonly number[]): number[] {
+  const length = Math.hypot(...vector);
+  return vector.map((component) => component / length);
+}
+
+function near(t: Test, actual: Float32Array, expected: readonly number[], what: string): void {
+  const most = Math.max(...expected.map((component, i) => Math.abs(component - actual[i]!)));
+  t.ok(actual.length === expected.length && most < 1e-5, `${what}: off by ${most}`);
+}
+
+const words = ['herring', 'salt', 'cellar', 'barrel', 'harbour', 'gull', 'net', 'boat', 'anchor', 'tide'];
+const texts = Array.from({ length: 60 }, (_, i) => `${words[i % 10]} ${words[(i * 7 + 3) % 10]} ${i}`);
+
+t.test(
+  'vectors come back in the order of the texts, of length one, in bounded requests side by side',
+  async (t) => {
+    const { service, embedder } = await place(t);
+    service.behave('slow');
+    const { vectors, tokens } = await embedder.embed(texts, 'document', patient);
+    near(
+      t,
+      vectors,
+      texts.flatMap((text) => unit(vectorOf(text))),
+      'all of them',
+    );
+    t.equal(tokens, 3 * texts.length, 'the tokens are those that the service counted');
+    t.ok(service.asked.every(({ texts: sent }) => sent.length <= 8));
+    t.ok(service.asked.length >= 8 && service.asked.length <= 9, `${service.asked.length} requests`);
+    t.equal(service.runningMost, 2, 'one of three places is kept for queries');
+    t.ok(service.asked.every(({ authorization }) => authorization === `Bearer ${key}`));
+    t.match(service.asked[0]?.body, { model: 'theirs', encoding_format: 'float' });
+  },
+);
+
+t.test('texts of several callers share requests', async (t) => {
+  const { service, embedder } = await place(t);
+  service.behave('slow');
+  const answers = await Promise.all(texts.map((text) => embedder.embed([text], 'document', patient)));
+  for (const [i, { vectors }] of answers.entries()) near(t, vectors, unit(vectorOf(texts[i]!)), texts[i]!);
+  t.ok(service.asked.length < 15, `${service.asked.length} requests for ${texts.length} callers`);
+});
+
+t.test('a query overtakes the documents that wait', async (t) => {
+  const { service, embedder } = await place(t);
+  service.behave('slow');
+  const documents = embedder.embed(texts, 'document', patient);
+  const started = performance.now();
+  await embedder.embed(['gull'], 'query', urgent);
+  t.ok(performance.now() - started < 300);
+  t.ok(service.asked.length <= 5, `${service.asked.length} requests went before its answer`);
+  await documents;
+});
+
+t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
+  const { service, embedder } = await place(t, {
+    embedder: {
+      prefixes: { query: 'query: ', document: 'passage: ' },
+      inputTypeField: 'jina',
+      encoding: 'base64',
+      dimensions: 5,
+    },
+  });
+  service.encoding = 'base64';
+  t.equal(await embedder.dimensions(), 5);
+  const { vectors } = await embedder.embed(['herring'], 'query', patient);
+  near(t, vectors, unit(vectorOf('query: herring').slice(0, 5)), 'the beginning of the vector');
+  await embedder.embed(['salt'], 'document', patient);
+  t.match(service.asked[0]?.body, {
+    input: ['query: herring'],
+    task: 'retrieval.query',
+    encoding_format: 'base64',
+  });
+  t.match(service.asked[1]?.body, { input: ['passage: salt'], task: 'retrieval.passage' });
+  for (const [field, sent] of [
+    ['voyage', { input_type: 'query' }],
+    ['cohere', { input_type: 'search_query' }],
+  ] as const) {
+    const other = await place(t, { embedder: { inputTypeField: field } });
+    await other.embedder.embed(['x'], 'query', patient);
+    t.match(other.service.asked[0]?.body, sent, field);
+  }
+});
+
+t.test('texts that a service would choke on: blank, cut, half a character, control characters', async (t) => {
+  const { service, embedder } = await place(t);
+  const odd = ['', ' \n\t', '\ud800 lone', 'a\u0000b\u0007', `${'long '.repeat(1_000_000)}`, 'ok'];
+  const { vectors } = await embedder.embed(odd, 'document', patient);
+  t.equal(vectors.length, odd.length * serviceDimensions);
+  t.ok(vectors.every(Number.isFinite));
+  const sent = service.asked.flatMap(({ texts: all }) => all);
+  t.same(
+    sent.filter((text) => text.trim() === ''),
+    [],
+    'blank texts are not sent',
+  );
+  t.ok(sent.every((text) => text.length <= 1_000 && text.isWellFormed()));
+  t.same((await embedder.embed([], 'query', urgent)).vectors.length, 0);
+  const many = Array.from({ length: 10_000 }, () => 'x');
+  t.equal((await embedder.embed(many, 'document', patient)).vectors.length, many.length * serviceDimensions);
+});
+
+const passing: readonly Manner[] = [
+  ...(['hang', 'error', 'too-few', 'same-index', 'short-vectors', 'nan', 'zero'] as const),
+  ...(['truncated', 'not-json', 'closed', 'huge', 'no-list'] as const),
+];
+
+for (const manner of passing) {
+  t.test(`what fails once is tried again: ${manner}`, async (t) => {
+    const { service, embedder, outcomes, provider } = await place(t);
+    await embedder.embed(['first'], 'document', patient);
+    service.behave(manner, 1);
+    const { vectors } = await embedder.embed(['herring', 'salt'], 'document', patient);
+    near(
+      t,
+      vectors,
+      ['herring', 'salt'].flatMap((text) => unit(vectorOf(text))),
+      manner,
+    );
+    t.same(outcomes, ['answered', 'failed', 'answered']);
+    t.equal(provider.health.trouble, null, 'and nothing is wrong any more');
+  });
+
+  t.test(`what keeps failing is said, and never believed: ${manner}`, async (t) => {
+    const { service, embedder } = await place(t, { provider: { patientMsMax: 60, urgentMsMax: 200 } });
+    await embedder.embed(['first'], 'document', { urgent: false });
+    service.behave(manner);
+    for (const how of [patient, urgent]) {
+      const error = await embedder
+        .embed(['herring', 'salt'], 'document', how)
+        .catch((reason: unknown) => reason);
+      t.ok(error instanceof ModelUnavailable, String(error));
+      t.ok((error as ModelUnavailable).options.retryAfterMs! >= 1_000);
+    }
+  });
+}
+
+t.test('replies in another order are put in order', async (t) => {
+  const { service, embedder } = await place(t);
+  service.behave('reversed');
+  const { vectors } = await embedder.embed(words, 'document', patient);
+  near(
+    t,
+    vectors,
+    words.flatMap((text) => unit(vectorOf(text))),
+    'in order',
+  );
+});
+
+t.test('a service that is busy is left alone as long as it asks for', async (t) => {
+  const { service, embedder, outcomes, provider } = await place(t);
+  service.behave('busy', 1);
+  const started = performance.now();
+  const waiting = embedder.embed(['herring'], 'document', patient);
+  while (outcomes.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const error = await embedder.embed(['gull'], 'query', urgent).catch((reason: unknown) => reason);
+  t.ok(error instanceof ModelUnavailable, 'a query that has not so much time is told at once');
+  await waiting;
+  t.ok(performance.now() - started >= 1_000);
+  t.same(outcomes, ['busy', 'answered']);
+  t.equal(provider.health.state, 'closed', 'being busy is no failure');
+});
+
+t.test(
+  'the breaker opens, lets one request through after a while, and closes when that is answered',
+  async (t) => {
+    let now = 0;
+    const clock = { now: () => 0, monotonic: () => now };
+    const { service, embedder, provider } = await place(t, { provider: { clock, urgentMsMax: 100_000 } });
+    service.behave('closed');
+    await t.rejects(embedder.embed(['a'], 'document', patient), away);
+    await t.rejects(embedder.embed(['a'], 'document', patient), away);
+    t.match(provider.health, { state: 'open', trouble: 'no connection' });
+    const asked = service.asked.length;
+    for (let i = 0; i < 20; i += 1) await t.rejects(embedder.embed(['a'], 'query', urgent), away);
+    t.throws(() => provider.check(), away);
+    t.equal(service.asked.length, asked, 'nothing is sent while it is open');
+    now += 60_000;
+    t.equal(provider.health.state, 'half-open');
+    provider.check();
+    service.behave('slow');
+    const probes = await Promise.allSettled([
+      embedder.embed(['a'], 'document', patient),
+      embedder.embed(['b'], 'query', urgent),
+    ]);
+    t.same(probes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'], 'one of two is the probe');
+    t.equal(service.asked.length, asked + 1);
+    t.match(provider.health, { state: 'closed', trouble: null });
+    await embedder.embed(['a'], 'document', patient);
+  },
+);
+
+t.test('a wrong key is said at once, and never shown', async (t) => {
+  const { service, embedder, outcomes, logged } = await place(t);
+  for (const manner of ['unauthorised', 'redirect'] as const) {
+    service.behave(manner);
+    const error = await embedder.embed(['a'], 'document', patient).catch((reason: unknown) => reason);
+    t.match(error, { message: manner === 'redirect' ? /./ : /answered 401/ });
+    t.notMatch(JSON.stringify(error) + String(error), /sk-secret/);
+  }
+  t.equal(outcomes.length, 1, 'trying again has no use');
+  t.ok(logged.length > 0);
+  t.notMatch(logged.join('\n'), /sk-secret/);
+});
+
+t.test('a text that is refused spoils its own call only', async (t) => {
+  const { service, embedder } = await place(t);
+  service.behave('refuse-long');
+  const calls = [...words, 'x'.repeat(longText + 1)].map((text) =>
+    embedder.embed([text], 'document', patient),
+  );
+  const answers = await Promise.allSettled(calls);
+  t.same(
+    answers.map(({ status }) => status),
+    [...words.map(() => 'fulfilled'), 'rejected'],
+  );
+  const { reason } = answers.at(-1) as PromiseRejectedResult;
+  t.ok(reason instanceof AppError && !(reason instanceof ModelUnavailable));
+  t.match(reason, { code: 'bad_request', message: /does not take a text: it answered 413/ });
+});
+
+t.test('nobody listens', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  const { embedder } = await place(t, { provider: { url: `http://127.0.0.1:${port}/v1/embeddings` } });
+  await t.rejects(embedder.embed(['a'], 'query', urgent), { message: /no connection/, status: 503 });
+});
+
+t.test('scores belong to their texts, in both dialects', async (t) => {
+  for (const dialect of ['cohere', 'tei'] as const) {
+    const { service } = await place(t);
+    const documents = [...texts.slice(0, 20), ''];
+    const url = dialect === 'tei' ? `${service.url}/tei/rerank` : `${service.url}/rerank`;
+    const made = await place(t, { reranker: { dialect }, provider: { url } });
+    const { scores } = await made.reranker.score('herring salt', documents, patient);
+    t.equal(scores.length, documents.length);
+    for (const [i, document] of documents.entries()) {
+      const count = ['herring', 'salt'].filter((word) => document.split(' ').includes(word)).length;
+      t.equal(scores[i], Math.fround(count / 3), `${dialect}: ${document}`);
+    }
+    t.ok(service.asked.every((request) => request.texts.length <= 8));
+    t.equal((await made.reranker.score('herring', [], urgent)).scores.length, 0);
+  }
+});
+
+t.test('scores that cannot be right are trouble', async (t) => {
+  for (const manner of ['too-few', 'same-index', 'nan', 'zero', 'no-list', 'truncated'] as const) {
+    const { service, reranker } = await place(t);
+    service.behave(manner);
+    await t.rejects(reranker.score('herring', words, urgent), away, manner);
+  }
+  const { service, reranker } = await place(t, { reranker: { scores: 'logit' } });
+  service.behave('zero');
+  const { scores } = await reranker.score('herring', ['a'], patient);
+  t.equal(scores[0], Math.fround(1 / (1 + Math.exp(-7.5))), 'log-odds are told by configuration');
+});
