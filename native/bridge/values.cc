@@ -53,8 +53,6 @@ struct PackedReply {
   uint32_t rows;
   uint32_t shards;
   uint32_t calibrated;
-  float similarityElsewhere;
-  float lexicalElsewhere;
   uint32_t unused;
 };
 struct PackedShard {
@@ -64,7 +62,7 @@ struct PackedShard {
   uint32_t candidates;
   float ms;
 };
-static_assert(sizeof(PackedReply) == 24 && sizeof(PackedShard) == 20);
+static_assert(sizeof(PackedReply) == 16 && sizeof(PackedShard) == 20);
 
 // Behind the columns, at a multiple of four bytes.
 size_t ShardsStart(const SearchHits& hits) {
@@ -180,8 +178,7 @@ size_t HitsBytes(const SearchHits& hits) {
 void PutHits(const SearchHits& hits, uint8_t* start) {
   const size_t count = hits.version.size();
   const PackedReply head{static_cast<uint32_t>(count), static_cast<uint32_t>(hits.shards.size()),
-                         hits.calibrated ? 1U : 0U,    hits.similarityElsewhere,
-                         hits.lexicalElsewhere,        0};
+                         hits.calibrated ? 1U : 0U, 0};
   std::memcpy(start, &head, sizeof head);
   uint8_t* to = start + sizeof head;
   // Widest elements first, so that every column is aligned.

@@ -111,14 +111,7 @@ float Codec::SimilarityMax(const CodeView& query, const uint8_t* codes) const {
 
 void Codec::Query(const float* vector, CodedQuery* query) const {
   query->values_.Grow(stride_);
-  query->lost_ = 0;
-  const float* const rotated = Rotated(vector);
-  const float most = kCodeMax * step_;
-  for (size_t i = 0; i < dimensions_; i++) {
-    const float beyond = std::max(0.0F, std::abs(rotated[i]) - most);
-    query->lost_ += beyond * (beyond + 2 * most);
-  }
-  EncodeRotated(rotated, query->values_.As<uint8_t>());
+  EncodeRotated(Rotated(vector), query->values_.As<uint8_t>());
   query->view_ = Centre(query->values_.As<uint8_t>(), query->values_.As<int8_t>());
 }
 

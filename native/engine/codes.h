@@ -48,15 +48,11 @@ class CodedQuery {
   CodedQuery& operator=(CodedQuery&&) = default;
 
   const CodeView& view() const { return view_; }
-  // How much larger the cosine with an all but equal row may be than codes say, because of what is cut off of both;
-  // mostly 0.
-  float lost() const { return lost_; }
 
  private:
   friend class Codec;
   AlignedBytes values_;
   CodeView view_;
-  float lost_ = 0;
 };
 
 // Turns unit vectors into unsigned bytes, 128 standing for zero, whose dot products are integers that order rows as

@@ -1,6 +1,7 @@
 #include "engine/row_counts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace quarry {
 
@@ -16,20 +17,35 @@ void RowCounts::Note(const Change& change) {
 
 void RowCounts::Restart(uint64_t epoch) {
   const std::lock_guard lock(mutex_);
-  entries_.clear();
+  recent_.clear();
+  former_.clear();
   changes_.clear();
   complete_ = epoch;
 }
 
+const RowCounts::Entry* RowCounts::Find(const Key& key) {
+  const auto recent = recent_.find(key);
+  if (recent != recent_.end()) return &recent->second;
+  const auto former = former_.find(key);
+  return former == former_.end() ? nullptr : Keep(key, former->second);
+}
+
+const RowCounts::Entry* RowCounts::Keep(const Key& key, Entry entry) {
+  if (recent_.size() == kEntriesMax && !recent_.contains(key)) {
+    former_ = std::move(recent_);
+    recent_.clear();
+  }
+  return &recent_.insert_or_assign(key, entry).first->second;
+}
+
 bool RowCounts::Recall(const Key& key, uint64_t epoch, Known* known) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(key);
-  if (found == entries_.end()) return false;
-  Entry& entry = found->second;
+  const Entry* const found = Find(key);
+  if (found == nullptr) return false;
+  const Entry entry = *found;
   const uint64_t from = std::min(entry.epoch, epoch);
   const uint64_t to = std::max(entry.epoch, epoch);
   if (from != to && from < complete_) return false;
-  entry.used = ++clock_;
   known->count = entry.count;
   known->since.clear();
   if (from == to) return true;
@@ -46,17 +62,8 @@ bool RowCounts::Recall(const Key& key, uint64_t epoch, Known* known) {
 
 void RowCounts::Remember(const Key& key, uint64_t epoch, uint64_t count) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(key);
-  if (found != entries_.end()) {
-    if (found->second.epoch < epoch) found->second = {epoch, count, ++clock_};
-    return;
-  }
-  if (entries_.size() == kEntriesMax) {
-    entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& left, const auto& right) {
-      return left.second.used < right.second.used;
-    }));
-  }
-  entries_.emplace(key, Entry{epoch, count, ++clock_});
+  const Entry* const known = Find(key);
+  if (known == nullptr || known->epoch < epoch) Keep(key, {epoch, count});
 }
 
 }  // namespace quarry

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
+
+#include "engine/mix.h"
 
 namespace quarry {
 
@@ -41,17 +43,28 @@ class RowCounts {
   struct Entry {
     uint64_t epoch;
     uint64_t count;
-    uint64_t used;  // by clock_
   };
-  static constexpr size_t kEntriesMax = 1024;
+  struct HashOfKey {
+    size_t operator()(const Key& key) const {
+      uint64_t hash = 0;
+      for (const uint64_t term : key) hash = Mix(hash ^ term);
+      return hash;
+    }
+  };
+  using Entries = std::unordered_map<Key, Entry, HashOfKey>;
+  static constexpr size_t kEntriesMax = 4096;  // in each of recent_ and former_
   // Beyond them counting again is not much slower.
   static constexpr size_t kChangesMax = 1024;
 
-  std::mutex mutex_;              // innermost
-  std::map<Key, Entry> entries_;  // guarded by mutex_
-  std::deque<Change> changes_;    // guarded by mutex_
-  uint64_t complete_ = 0;         // guarded by mutex_; changes_ has every change after this epoch
-  uint64_t clock_ = 0;            // guarded by mutex_
+  // Null when nothing is known.
+  const Entry* Find(const Key& key);
+  const Entry* Keep(const Key& key, Entry entry);
+
+  std::mutex mutex_;            // innermost
+  Entries recent_;              // guarded by mutex_
+  Entries former_;              // guarded by mutex_; forgotten when recent_ is full and takes its place
+  std::deque<Change> changes_;  // guarded by mutex_
+  uint64_t complete_ = 0;       // guarded by mutex_; changes_ has every change after this epoch
 };
 
 }  // namespace quarry

@@ -20,16 +20,6 @@ constexpr float kWordCost = 0.5F;
 constexpr float kPostingCost = 0.001F;
 constexpr float kScoreCost = 2;
 
-constexpr float kBelowCosines = -2;
-
-// The least score of the entries; `none` when there are fewer than `wanted` and so no others.
-float LeastOf(const std::vector<Scored>& entries, size_t wanted, float none) {
-  if (entries.size() < wanted || entries.empty()) return none;
-  return std::min_element(entries.begin(), entries.end(),
-                          [](const Scored& left, const Scored& right) { return left.score < right.score; })
-      ->score;
-}
-
 // Searches that ended, with the memory that they worked in.
 class Spares {
  public:
@@ -70,8 +60,6 @@ void SearchHits::Clear() {
   lexical.clear();
   shards.clear();
   calibrated = false;
-  similarityElsewhere = 0;
-  lexicalElsewhere = 0;
 }
 
 std::shared_ptr<CollectionSearch> CollectionSearch::New() {
@@ -303,10 +291,6 @@ void CollectionSearch::Merge() {
     best_.insert(best_.end(), parts_[i].best.begin(), parts_[i].best.end());
   }
   KeepBest(&best_, request_.lexicalCandidates);
-  if (HasVector()) {
-    hits_.similarityElsewhere = LeastOf(nearest_, request_.vectorCandidates, kBelowCosines) + query_.lost();
-  }
-  hits_.lexicalElsewhere = LeastOf(best_, request_.lexicalCandidates, 0);
   std::sort(seen_.begin(), seen_.end());
   const auto rest = std::remove_if(best_.begin(), best_.end(), [&](const Scored& entry) {
     return std::binary_search(seen_.begin(), seen_.end(), key(entry));

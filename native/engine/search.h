@@ -34,10 +34,6 @@ struct SearchHits {
   std::vector<float> lexical;     // BM25; 0 when no term matches
   std::vector<ShardReport> shards;
   bool calibrated = false;  // whether the efforts were measured on the collection
-  // What no row outside of the answer exceeds, as far as the search can see: the similarity up to the rounding of codes,
-  // with what they cut off of the query. With no such row at all, the similarity is below every cosine.
-  float similarityElsewhere = 0;
-  float lexicalElsewhere = 0;
 
   void Clear();
 };

@@ -36,8 +36,6 @@ class NearQuery {
   bool MayReach(float least, float similarity, const CodeArray& codes, uint32_t row) const {
     return similarity >= least - roundingError_ || codes.codec().SimilarityMax(coded_.view(), codes.Row(row)) >= least;
   }
-  // See CodedQuery.
-  float lost() const { return coded_.lost(); }
   // The cosine with a row of the shard.
   float Similarity(const Shard& shard, uint32_t row) const {
     return ActiveKernels().dot(exact(), shard.Vector(row), shard.stride());

@@ -3,4 +3,6 @@ export interface Caller {
   readonly gone: boolean;
   /** Aborted when `gone` becomes true. It is made when somebody asks for it, which is not cheap. */
   readonly signal: AbortSignal;
+  /** Calls `listener` once when `gone` becomes true, at once when it is: for work so short that a signal costs more. */
+  onGone(listener: () => void): void;
 }

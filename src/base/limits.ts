@@ -112,7 +112,7 @@ export const limits = {
   stemUnitsMax: 40,
   segmenterUnitsMax: 1_000,
   wordCacheEntriesMax: 65_536,
-  queryCacheEntriesMax: 8_192,
+  queryCacheEntriesMax: 65_536,
   analysedRowUnitsMax: 200_000,
   languageSampleRowsMax: 24,
   queryGroupsMax: 512,

@@ -49,17 +49,6 @@ export interface IndexQuery {
 
 export type IndexStatistics = NativeStatistics;
 
-/** Ends the search when its caller goes. */
-async function cancelledBy({ signal }: Caller, ticket: number, end: Promise<IndexHits>): Promise<IndexHits> {
-  const cancel = () => addon.searchCancel(ticket);
-  signal.addEventListener('abort', cancel, { once: true });
-  try {
-    return await end;
-  } finally {
-    signal.removeEventListener('abort', cancel);
-  }
-}
-
 function calling<T>(call: () => T): T {
   try {
     return call();
@@ -176,8 +165,9 @@ export class CollectionIndex {
     const bytes = filter === null ? null : encodeFilter(filter);
     const reply = calling(() => addon.collectionSearch(this.#handle, ticket, request, vector, bytes));
     if (reply !== undefined) return readReply(reply);
-    const end = searchEnd(ticket, this);
-    return await (caller === undefined ? end : cancelledBy(caller, ticket, end));
+    // Cancelling a search that has ended does nothing.
+    caller?.onGone(() => addon.searchCancel(ticket));
+    return await searchEnd(ticket, this);
   }
 
   /** Versions that match, at most `limit`, in any order. */

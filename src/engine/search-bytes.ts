@@ -27,13 +27,6 @@ export interface IndexHits {
   /** BM25 for every row; 0 when no term matches. */
   readonly lexical: Float32Array;
   readonly shards: ShardReport[];
-  /** Whether some shard followed a graph, which may miss near rows; otherwise all rows were compared. */
-  readonly walked: boolean;
-  /**
-   * What no other row of the collection exceeds, as far as the search can see; when there is no other row, the
-   * similarity is below every cosine.
-   */
-  readonly elsewhere: { readonly lexical: number; readonly similarity: number };
 }
 
 export interface PackedQuery {
@@ -90,7 +83,7 @@ export function packQuery(query: PackedQuery): Uint8Array {
   return request.write(query);
 }
 
-const replyHeadBytes = 24;
+const replyHeadBytes = 16;
 const shardWords = 5;
 
 /** Replies one behind the other, as the native library wrote them. */
@@ -122,17 +115,15 @@ export class SearchReply implements IndexHits {
   readonly similarity: Float32Array;
   readonly lexical: Float32Array;
   readonly shard: Uint16Array;
-  readonly elsewhere: IndexHits['elsewhere'];
   readonly #page: ReplyPage;
   readonly #start: number;
 
   constructor(page: ReplyPage, start: number) {
-    const { buffer, words, floats } = page;
+    const { buffer, words } = page;
     const count = words[start / 4]!;
     let at = start + replyHeadBytes;
     this.#page = page;
     this.#start = start;
-    this.elsewhere = { similarity: floats[start / 4 + 3]!, lexical: floats[start / 4 + 4]! };
     this.count = count;
     this.version = new Float64Array(buffer, at, count);
     at += 8 * count;
@@ -160,10 +151,6 @@ export class SearchReply implements IndexHits {
         ms: floats[at + 4]!,
       };
     });
-  }
-
-  get walked(): boolean {
-    return this.#shardPlaces().some((at) => this.#page.words[at + 2]! > 0);
   }
 
   /** Where the page has what it says of each shard, in words. */

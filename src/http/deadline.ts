@@ -11,6 +11,7 @@ export class Deadline implements Caller {
   #reject: (reason: Error) => void = () => {};
   #timer: NodeJS.Timeout | null = null;
   #isMet = false;
+  #listeners: (() => void)[] = [];
 
   get gone(): boolean {
     return this.#reason !== null;
@@ -25,6 +26,11 @@ export class Deadline implements Caller {
     this.#controller ??= new AbortController();
     if (this.#reason !== null) this.#controller.abort(this.#reason);
     return this.#controller.signal;
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#reason === null) this.#listeners.push(listener);
+    else listener();
   }
 
   /**
@@ -75,5 +81,6 @@ export class Deadline implements Caller {
     this.#stop();
     this.#reject(reason);
     this.#controller?.abort(reason);
+    for (const listener of this.#listeners.splice(0)) listener();
   }
 }

@@ -2,7 +2,7 @@ import type { Caller } from '../base/caller.ts';
 import type { CollectionIndex, FilterNode, IndexHits } from '../engine/collection-index.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
-import { fuse, fusedScore, largest } from './fuse.ts';
+import { fuse } from './fuse.ts';
 
 /** A coarse chunk that may answer the query, with what each side of the search thinks of it. */
 export interface Candidate {
@@ -30,12 +30,6 @@ export interface CandidateRequest {
   readonly caller: Caller;
 }
 
-/**
- * Rows are compared by 8-bit codes first, which misplace a cosine by less than this. What they cut off of the question
- * is added to the bound already; only a row that loses much more than the question does could be misplaced by more.
- */
-const codeErrorMax = 0.01;
-
 /** How much wider `latency_mode: high` looks. */
 const wideFactor = 3;
 
@@ -62,21 +56,6 @@ export class CandidateList {
     for (let i = 0; i < this.length; i += 1) if (fused[i]! >= least) candidates.push(this.#candidate(i));
     candidates.sort((a, b) => b.fused - a.fused || a.version - b.version || a.row - b.row);
     return candidates.length > count ? candidates.slice(0, count) : candidates;
-  }
-
-  /**
-   * Whether `best(count)` would be the same if every row of the collection was a candidate. Never where a graph was
-   * followed: it misses rows, and fewer the more are asked for. Where all rows were compared, scores of rows that are
-   * none lie below those of the candidates on both sides, so fused they reach a known score at most (the threshold
-   * algorithm of Fagin, Lotem and Naor, 2001).
-   */
-  holdsBest(count: number): boolean {
-    if (this.#hits.walked) return false;
-    const { lexical, similarity } = this.#hits.elsewhere;
-    if (similarity < -1) return true;
-    if (count > this.length) return false;
-    const most = Math.fround(fusedScore(lexical, similarity + codeErrorMax, largest(this.#hits.lexical)));
-    return nthLargest(this.#fused, count) > most;
   }
 
   /** How many versions the candidates belong to. */

@@ -10,24 +10,15 @@ export const vectorWeight = 0.8;
  * `lexical`: BM25 scores >= 0. `similarity`: cosines in -1..1, or null when the query has no vector.
  */
 export function fuse(lexical: Float32Array, similarity: Float32Array | null): Float32Array {
-  const best = largest(lexical);
+  let best = 0;
+  for (let i = 0; i < lexical.length; i += 1) best = Math.max(best, lexical[i]!);
   const fused = new Float32Array(lexical.length);
-  for (let i = 0; i < fused.length; i += 1)
-    fused[i] = fusedScore(lexical[i]!, similarity === null ? 0 : similarity[i]!, best);
+  for (let i = 0; i < fused.length; i += 1) {
+    const words = best > 0 ? lexical[i]! / best : 0;
+    const meaning = similarity === null ? 0 : Math.max(0, similarity[i]!);
+    fused[i] = (words + vectorWeight * meaning) / (1 + vectorWeight);
+  }
   return fused;
-}
-
-/** One score, where the largest lexical one of all candidates is `best`. */
-export function fusedScore(lexical: number, similarity: number, best: number): number {
-  const words = best > 0 ? lexical / best : 0;
-  return (words + vectorWeight * Math.max(0, similarity)) / (1 + vectorWeight);
-}
-
-/** The largest of these numbers that is above 0, else 0. */
-export function largest(numbers: Float32Array): number {
-  let most = 0;
-  for (let i = 0; i < numbers.length; i += 1) most = Math.max(most, numbers[i]!);
-  return most;
 }
 
 /** How steeply the blend becomes a score: an item one deviation above the others on both sides scores .82. */

@@ -20,10 +20,13 @@ export function readPassages(
   candidates: readonly Candidate[],
 ): Passage[] {
   const rows = reader.rows(collectionId, candidates);
-  return candidates.flatMap((candidate, i) => {
-    const row = rows[i];
-    return row === undefined ? [] : [{ candidate, ...row }];
-  });
+  const passages: Passage[] = [];
+  for (const [i, row] of rows.entries()) {
+    if (row === undefined) continue;
+    const { version, number, chunk } = row;
+    passages.push({ candidate: candidates[i]!, version, number, chunk });
+  }
+  return passages;
 }
 
 /** A passage as a model reads it: where it stands, then what it says. */

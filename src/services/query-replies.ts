@@ -28,43 +28,50 @@ export interface PageShowing extends Showing {
  */
 
 export function documentsReply(found: Found<DocumentHit>, showing: Showing): Rendered<TopDocumentsResponse> {
-  const results = found.hits.map((hit) => `${document(hit, showing)}${explained(hit, showing)}}`);
+  const results = found.hits.map(
+    (hit) => `${document(hit, numeral(hit.score), showing)}${explained(hit, showing)}}`,
+  );
   return new Rendered([`{"results":[${results.join()}${ending(found, showing)}`]);
 }
 
 export function pagesReply(found: Found<PageHit>, showing: PageShowing): Rendered<TopPagesResponse> {
-  const results = found.hits.map((hit) => {
+  const scores = found.hits.map(({ score }) => numeral(score));
+  const results = found.hits.map((hit, i) => {
     const place = `"path":${hit.version.pathJson},"page_index":${hit.pageIndex}`;
     const content = JSON.stringify(showing.content(hit));
     const image = JSON.stringify(showing.imageUrl(hit));
     const shown = `"content":${content},"image_url":${image}${explained(hit, showing)}`;
-    return `{${place},"score":${numeral(hit.score)},${shown}}`;
+    return `{${place},"score":${scores[i]!},${shown}}`;
   });
-  const documents = documentResults(found.hits, showing);
+  const documents = documentResults(found.hits, scores, showing);
   return new Rendered([`{"results":[${results.join()}${documents}${ending(found, showing)}`]);
 }
 
 export function snippetsReply(found: Found<SnippetHit>, showing: Showing): Rendered<TopSnippetsResponse> {
   const pieces: (string | Uint8Array)[] = [];
   let behind = '{"results":[';
+  const scores = found.hits.map(({ score }) => numeral(score));
   for (const [i, hit] of found.hits.entries()) {
     const span = `"start_index":${hit.start},"end_index":${hit.end},"page_span":[${hit.pageStart},${hit.pageEnd}]`;
     const before = `${i === 0 ? '' : ','}{"path":${hit.version.pathJson},${span},"content":`;
     pieces.push(behind + before, hit.textJson?.() ?? JSON.stringify(hit.text));
-    behind = `,"score":${numeral(hit.score)}${explained(hit, showing)}}`;
+    behind = `,"score":${scores[i]!}${explained(hit, showing)}}`;
   }
-  pieces.push(behind + documentResults(found.hits, showing) + ending(found, showing));
+  pieces.push(behind + documentResults(found.hits, scores, showing) + ending(found, showing));
   return new Rendered(pieces);
 }
 
-/** Each document that a hit comes from, once, with the score of its best hit. */
-function documentResults(hits: readonly DocumentHit[], showing: Showing): string {
-  const shown = new Map<number, string>();
-  for (const hit of hits) {
+/** Each document that a hit comes from, once, with the score of its best hit; `scores` are those of the hits. */
+function documentResults(hits: readonly DocumentHit[], scores: readonly string[], showing: Showing): string {
+  const shown = new Set<number>();
+  let results = '],"document_results":[';
+  for (const [i, hit] of hits.entries()) {
     const { version } = hit.version;
-    if (!shown.has(version)) shown.set(version, `${document(hit, showing)}}`);
+    if (shown.has(version)) continue;
+    results += `${shown.size === 0 ? '' : ','}${document(hit, scores[i]!, showing)}}`;
+    shown.add(version);
   }
-  return `],"document_results":[${[...shown.values()].join()}`;
+  return results;
 }
 
 function ending({ shards, times, models }: Found<DocumentHit>, { explain }: Showing): string {
@@ -84,10 +91,10 @@ const warning = {
 };
 
 /** A document's fields without the closing brace. */
-function document({ version, score }: DocumentHit, { metadata, fileUrlJson }: Showing): string {
+function document({ version }: DocumentHit, score: string, { metadata, fileUrlJson }: Showing): string {
   const shown = metadata ? JSON.stringify(version.metadata) : 'null';
   const url = fileUrlJson(version.fileToken());
-  return `{"path":${version.pathJson},"score":${numeral(score)},"metadata":${shown},"file_url":${url}`;
+  return `{"path":${version.pathJson},"score":${score},"metadata":${shown},"file_url":${url}`;
 }
 
 function explained({ origin }: DocumentHit, { explain }: Showing): string {

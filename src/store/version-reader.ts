@@ -170,19 +170,21 @@ export class VersionReader {
     const missing = [...new Set(versions.filter((_, i) => found[i] === undefined))];
     const read = new Map<number, Reading>();
     this.#versions.getMany(collectionId, missing).forEach((record, i) => {
-      if (record !== undefined) read.set(missing[i]!, this.#keep(record));
+      // Under the caller's own string, so that comparing it is comparing two pointers.
+      if (record !== undefined) read.set(missing[i]!, this.#keep(collectionId, record));
     });
     return found.map((reading, i) => reading ?? read.get(versions[i]!));
   }
 
   #readingOf(record: VersionRecord): Reading {
-    return this.#find(record.collectionId, record.version) ?? this.#keep(record);
+    const { collectionId } = record;
+    return this.#find(collectionId, record.version) ?? this.#keep(collectionId, record);
   }
 
-  #keep(record: VersionRecord): Reading {
+  #keep(collectionId: string, record: VersionRecord): Reading {
     const reading: Reading = {
-      collectionId: record.collectionId,
-      record: keptVersion(record, this.#fileToken),
+      collectionId,
+      record: keptVersion({ ...record, collectionId }, this.#fileToken),
       chunkOfRow: undefined,
       layout: undefined,
       chunks: new Map(),

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { CollectionIndex, type FilterNode, type IndexError } from '../../src/engine/collection-index.ts';
+import { callerWith } from '../base/caller.ts';
 import { cloud, hitsOf, makeDocument, openIndex, query, seededRandom, temporaryFolder } from './samples.ts';
 
 const folder = temporaryFolder();
@@ -222,12 +223,12 @@ t.test('a search ends early when its time is over or its signal is aborted', asy
   const before = new AbortController();
   before.abort();
   await t.rejects(
-    index.search(query({ ...anything, caller: { gone: true, signal: before.signal } })),
+    index.search(query({ ...anything, caller: callerWith(before.signal) })),
     hasCode('cancelled'),
   );
   const during = new AbortController();
   const searches = Array.from({ length: 300 }, () =>
-    index.search(query({ ...anything, caller: { gone: false, signal: during.signal } })).then(
+    index.search(query({ ...anything, caller: callerWith(during.signal) })).then(
       () => 'found',
       (error: IndexError) => error.code,
     ),

@@ -108,36 +108,6 @@ TEST("threads that share a search find what one thread finds, bit by bit") {
   }
 }
 
-TEST("a search says what no row outside of its answer exceeds") {
-  for (const uint32_t shards : {1U, 8U}) {
-    Fixture fixture(shards);
-    fixture.Fill(60, 20);
-    for (int round = 0; round < 40; round++) {
-      SearchRequest request = fixture.Ask(5 + round, 3 + round);
-      request.scanning = Scanning::kAlways;
-      SearchHits few;
-      REQUIRE(Search(fixture.collection->Now(), request, &few).ok());
-      request.vectorCandidates = request.lexicalCandidates = 60 * 20;
-      SearchHits all;
-      REQUIRE(Search(fixture.collection->Now(), request, &all).ok());
-      const std::set<Hit> answer = HitsOf(few);
-      float nearest = -1;
-      float best = 0;
-      for (const Hit& hit : HitsOf(all)) {
-        if (answer.count(hit) > 0) continue;
-        nearest = std::max(nearest, std::get<3>(hit));
-        best = std::max(best, std::get<4>(hit));
-      }
-      CHECK(nearest <= few.similarityElsewhere && few.similarityElsewhere < 1);
-      CHECK(best <= few.lexicalElsewhere && few.lexicalElsewhere > 0);
-      CHECK(HitsOf(all).size() == 60 * 20 && all.similarityElsewhere >= -1 && all.lexicalElsewhere > 0);
-      request.vectorCandidates = request.lexicalCandidates = 60 * 20 + 1;
-      REQUIRE(Search(fixture.collection->Now(), request, &all).ok());
-      CHECK(all.similarityElsewhere < -1 && all.lexicalElsewhere == 0);
-    }
-  }
-}
-
 TEST("a search that fails in one thread ends for all of them with its reason, and the next one is whole") {
   Fixture fixture(8);
   fixture.Fill(40, 20);

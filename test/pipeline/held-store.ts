@@ -6,6 +6,7 @@ import { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, Store, WriteOptions } from '../../src/store/store.ts';
+import { callerWith } from '../base/caller.ts';
 import { openProcess, type ProcessOptions } from '../simulate/process.ts';
 
 /** A store whose writes can be held back, refused or lost. */
@@ -162,7 +163,7 @@ export async function find(
     reranker: null,
     wide: false,
     deadlineMs: 20_000,
-    caller: { gone: false, signal: new AbortController().signal },
+    caller: callerWith(),
     explain: false,
   });
   return found.hits.filter((hit) => hit.text.includes(query)).map((hit) => hit.version.path);

@@ -2,6 +2,7 @@ import t from 'tap';
 import { dotWithCodes } from '../../src/models/codes.ts';
 import type { SearchRequest } from '../../src/search/query-request.ts';
 import { Search } from '../../src/search/search.ts';
+import { callerWith } from '../base/caller.ts';
 import { type Rooms, rooms, textDocument } from '../pipeline/held-store.ts';
 import { embed } from '../simulate/process.ts';
 
@@ -14,7 +15,7 @@ function request({ collections, papers }: Rooms, fields: Partial<SearchRequest>)
     reranker: null,
     wide: false,
     deadlineMs: 20_000,
-    caller: { gone: false, signal: new AbortController().signal },
+    caller: callerWith(),
     explain: false,
     ...fields,
   };

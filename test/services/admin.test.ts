@@ -11,13 +11,14 @@ import type { Call } from '../../src/services/call.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { FakeTime } from '../access/fake-time.ts';
 import { publishedTiers } from '../accounts/tiers.ts';
+import { callerWith } from '../base/caller.ts';
 
 const call: Call<Extract<Principal, { kind: 'administrator' }>> = {
   principal: { kind: 'administrator' },
   requestId: 'r',
   baseUrl: 'http://127.0.0.1',
   receivedAt: 0,
-  caller: { gone: false, signal: new AbortController().signal },
+  caller: callerWith(),
 };
 const organization_id = 'aaaaaaaa-1111-4111-8111-111111111111';
 

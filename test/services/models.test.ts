@@ -8,6 +8,7 @@ import type { Call } from '../../src/services/call.ts';
 import { type ModelFact, type ModelRuns, ModelService } from '../../src/services/models.ts';
 import { FakeTime } from '../access/fake-time.ts';
 import { publishedTiers } from '../accounts/tiers.ts';
+import { callerWith } from '../base/caller.ts';
 
 const offered = [2560, 1280, 640, 320, 160, 80, 40];
 const unlimited: OrganisationLimits = {
@@ -95,7 +96,7 @@ function build(organisation: OrganisationLimits = unlimited) {
     requestId: 'request-1',
     baseUrl: 'http://127.0.0.1',
     receivedAt: time.monotonic(),
-    caller: { gone: false, signal },
+    caller: callerWith(signal),
   });
   return { time, runs, facts, service, call };
 }

@@ -11,6 +11,7 @@ import type { DocumentFact } from '../../src/usage/facts.ts';
 import { UsageLedger } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
 import { FakeTime } from '../access/fake-time.ts';
+import { callerWith } from '../base/caller.ts';
 
 const mine = '11111111-1111-4111-8111-111111111111';
 const theirs = '22222222-2222-4222-8222-222222222222';
@@ -23,7 +24,7 @@ function callOf(organizationId: string): Call<OrganisationPrincipal> {
     requestId: 'r',
     baseUrl: 'http://127.0.0.1',
     receivedAt: 0,
-    caller: { gone: false, signal: new AbortController().signal },
+    caller: callerWith(),
   };
 }
 

@@ -9,6 +9,7 @@ import { DocumentServices } from '../../src/services/documents.ts';
 import { FileServices } from '../../src/services/files.ts';
 import { QueryServices } from '../../src/services/queries.ts';
 import { StatusServices } from '../../src/services/status.ts';
+import { callerWith } from '../base/caller.ts';
 import { organizationId, rooms } from '../pipeline/held-store.ts';
 import { secret } from '../simulate/process.ts';
 
@@ -26,7 +27,7 @@ export function callOf(organization = organizationId): Call<OrganisationPrincipa
     requestId: 'request',
     baseUrl: 'http://quarry.test',
     receivedAt: performance.now(),
-    caller: { gone: false, signal: new AbortController().signal },
+    caller: callerWith(),
   };
 }
 

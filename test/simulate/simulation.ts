@@ -9,6 +9,7 @@ import type { Collection } from '../../src/store/collections.ts';
 import type { DocumentRecord } from '../../src/store/documents.ts';
 import { hash, tables, text, uuid } from '../../src/store/keys.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
+import { callerWith } from '../base/caller.ts';
 import { markerOf } from '../crash/documents.ts';
 import type { Seeded } from '../store/seeded.ts';
 import { FlakyStore } from './flaky-store.ts';
@@ -237,7 +238,7 @@ export class Simulation {
       reranker: null,
       wide: false,
       deadlineMs: 60_000,
-      caller: { gone: false, signal: new AbortController().signal },
+      caller: callerWith(),
       explain: false,
     });
     return found.hits.filter((hit) => hit.text.includes(query)).map((hit) => hit.version.path);
