@@ -188,8 +188,8 @@ function documentModel(
   { id, dimensions, runs }: CataloguedEmbedding,
   models: ModelRunner,
 ): ReturnType<ConstructorParameters<typeof IngestSteps>[0]['modelOf']> {
-  if (runs === 'workers') return { id, dimensions, embedChunks: null };
-  runs.provider.check();
+  if (runs === 'built-in') return { id, dimensions, embedChunks: null };
+  if ('provider' in runs) runs.provider.check();
   const embedder: Pick<Embedder, 'dimensions' | 'embed'> = {
     dimensions,
     embed: (texts, inputType) => models.embed(texts, inputType, { model: id, priority: 'ingest' }),
@@ -295,7 +295,7 @@ function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): 
 function modelTrouble(storage: Storage, catalogue: ModelCatalogue, collectionId: string): string | null {
   try {
     const { id, runs } = modelOf(storage, catalogue, collectionId);
-    const trouble = runs === 'workers' ? null : runs.provider.health.trouble;
+    const trouble = runs !== 'built-in' && 'provider' in runs ? runs.provider.health.trouble : null;
     return trouble === null ? null : new ModelUnavailable(id, trouble, { retryAfterMs: 0 }).message;
   } catch (error) {
     if (error instanceof ModelUnavailable) return error.message;
@@ -474,11 +474,17 @@ function readiness(isLoaded: boolean, data: DataDirectory, catalogue: ModelCatal
       store: { ready: true, detail: `${data.store.statistics().pendingWrites} writes on their way` },
       disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
       collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
-      models: { ready: true, detail: `new collections use ${catalogue.embeddingDefault.id}` },
+      models: { ready: true, detail: modelsDetail(catalogue) },
       ...Object.fromEntries(services),
       ...Object.fromEntries(tools),
     },
   };
+}
+
+function modelsDetail(catalogue: ModelCatalogue): string {
+  const added = catalogue.added();
+  const others = added.length === 0 ? '' : `; added: ${added.join(', ')}`;
+  return `new collections use ${catalogue.embeddingDefault.id}${others}`;
 }
 
 /** Things that were opened and how to close them, last opened first. */
@@ -640,7 +646,7 @@ async function openModels(
   );
   const catalogue = await openCatalogue({
     settings,
-    folder: join(data.path, 'models'),
+    data: data.path,
     clock,
     random: () => new DataView(Uint8Array.from(chance.bytes(4)).buffer).getUint32(0) / 2 ** 32,
     logger,

@@ -34,7 +34,8 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'schemas', 'access', 'services'],
   // The routes of the account side reach further than the corridor.
   'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
-  cli: ['base', 'schemas', 'config', 'eval', 'main'],
+  // Added models lie in the data directory, and their commands need no server.
+  cli: ['base', 'schemas', 'config', 'eval', 'main', 'models/added-models'],
   web: ['type:base', 'type:schemas', 'type:config'],
   main: ['config', 'app'],
   app: ['*'],

@@ -5,7 +5,7 @@ import { inOneBlock } from '../src/chunking/one-block.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { openOnce } from '../src/models/open-once.ts';
-import { openEmbedder } from '../src/models/registry.ts';
+import { modelKey, openEmbedder } from '../src/models/registry.ts';
 import { analyseChunks } from '../src/text/terms.ts';
 
 /** Niceness of a thread that is never as urgent as one that answers somebody. */
@@ -26,7 +26,7 @@ function beLessUrgent(): void {
 beLessUrgent();
 
 /** Models stay open for the life of the worker. */
-const open = openOnce(openEmbedder);
+const open = openOnce(openEmbedder, modelKey);
 
 /** Answers a `ChunkOutcome` for each document of a batch; the large parts of the results moved without a copy. */
 export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {

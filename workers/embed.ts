@@ -1,9 +1,9 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { openOnce } from '../src/models/open-once.ts';
-import { type EmbedReply, type EmbedTask, openEmbedder } from '../src/models/registry.ts';
+import { type EmbedReply, type EmbedTask, modelKey, openEmbedder } from '../src/models/registry.ts';
 
 /** Models stay open for the life of the worker. */
-const open = openOnce(openEmbedder);
+const open = openOnce(openEmbedder, modelKey);
 
 /** Embeds the texts of one task; the caller gets an `EmbedReply` whose vectors moved without a copy. */
 export default async function embed(task: EmbedTask): Promise<unknown> {

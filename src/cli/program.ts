@@ -10,6 +10,7 @@ import { exitCodeMeanings } from './exit-codes.ts';
 import { ingestCommand } from './ingest.ts';
 import { keyCommands } from './keys.ts';
 import { configCommand, serveCommand, versionCommand } from './local-commands.ts';
+import { modelCommands } from './models.ts';
 import { searchCommand } from './search.ts';
 import { statusCommand } from './status.ts';
 
@@ -29,6 +30,7 @@ const commands: readonly CommandSpec[] = [
   ...collectionCommands,
   ...documentCommands,
   ...keyCommands,
+  ...modelCommands,
   configCommand,
   versionCommand,
 ];
@@ -37,6 +39,7 @@ const groups: Readonly<Record<string, string>> = {
   collections: 'list, add and delete collections',
   documents: 'list, show, delete, change and retry documents',
   keys: 'list, issue and revoke API keys, with the admin key',
+  models: 'list, add, remove and try models of your own',
 };
 
 const clientSettings: readonly SettingName[] = ['url', 'apiKey', 'adminKey', 'organization'];

@@ -204,6 +204,20 @@ export const settingsSchema = Type.Object({
   withoutModel: choice(['degrade', 'refuse'], 'degrade', {
     meaning: 'Queries whose model does not answer: do without it and say so, or are answered 503',
   }),
+  modelThreads: whole(1, 256, 1, {
+    meaning:
+      'Threads of one run of an added model, beside the threads of the pools that run several at a time',
+    unit: 'threads',
+  }),
+  modelBatchTokens: whole(128, 1_000_000, 2_048, {
+    meaning: 'Tokens that an added model reads in one run, padding included, unless a single text is longer',
+  }),
+  modelExecutionProviders: Type.String({
+    pattern: '^[a-z]+(,[a-z]+)*$',
+    default: 'cpu',
+    meaning: 'Execution providers of onnxruntime for added models, the preferred one first',
+    allowed: 'names with commas between, such as cuda,cpu or coreml,cpu',
+  }),
   providerSecondsMax: seconds(1, 600, 30, {
     meaning: 'Longest time one request to a model service may take',
   }),

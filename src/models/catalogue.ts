@@ -2,7 +2,8 @@ import { AppError } from '../base/app-error.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
 import type { HttpEmbedder } from './http-embedder.ts';
 import type { HttpReranker } from './http-reranker.ts';
-import type { ProviderHealth } from './provider.ts';
+import type { LocalEmbedding, LocalReranker, PlacedModel } from './local-model.ts';
+import type { Provider, ProviderHealth } from './provider.ts';
 
 /** What a collection remembers of the model of its vectors. */
 export interface ModelMark {
@@ -15,14 +16,14 @@ export interface ModelMark {
 export interface CataloguedEmbedding extends ModelMark {
   /** Components of a vector as the model makes it. */
   readonly dimensions: number;
-  /** What runs it: the workers hold the built-in one, a service is asked over HTTP. */
-  readonly runs: 'workers' | HttpEmbedder;
+  /** What runs it: every worker knows the built-in one and is handed an added one, a service is asked over HTTP. */
+  readonly runs: 'built-in' | PlacedModel<LocalEmbedding> | HttpEmbedder;
 }
 
 /** A reranking model of this server. */
 export interface CataloguedReranker {
   readonly id: string;
-  readonly runs: 'workers' | HttpReranker;
+  readonly runs: 'built-in' | PlacedModel<LocalReranker> | HttpReranker;
 }
 
 export interface CatalogueOptions {
@@ -111,12 +112,20 @@ export class ModelCatalogue {
     const { embeddings, rerankers } = this.#options;
     return [
       ...embeddings.flatMap(({ runs }) =>
-        runs === 'workers' ? [] : [{ ...runs.provider.health, kind: 'embedding' as const }],
+        isServed(runs) ? [{ ...runs.provider.health, kind: 'embedding' as const }] : [],
       ),
       ...rerankers.flatMap(({ runs }) =>
-        runs === 'workers' ? [] : [{ ...runs.provider.health, kind: 'reranker' as const }],
+        isServed(runs) ? [{ ...runs.provider.health, kind: 'reranker' as const }] : [],
       ),
     ];
+  }
+
+  /** Names of the models that `quarry models add` added. */
+  added(): string[] {
+    const { embeddings, rerankers } = this.#options;
+    return [...embeddings, ...rerankers].flatMap(({ id, runs }) =>
+      runs === 'built-in' || isServed(runs) ? [] : [id],
+    );
   }
 
   #names(models: readonly { readonly id: string }[]): string[] {
@@ -137,4 +146,10 @@ export class ModelCatalogue {
       `There is no ${kind} ${JSON.stringify(name)}; the available ones are: ${this.#names(models).join(', ')}.`,
     );
   }
+}
+
+function isServed<Served extends { readonly provider: Provider }>(
+  runs: 'built-in' | PlacedModel | Served,
+): runs is Served {
+  return runs !== 'built-in' && 'provider' in runs;
 }

@@ -3,11 +3,30 @@ import { assert } from '../base/assert.ts';
 
 /** The elements of a graph's input, row-major. */
 export interface OnnxInput {
-  readonly data: Float32Array | Int32Array;
+  readonly data: Float32Array | Int32Array | BigInt64Array;
   readonly shape: readonly number[];
 }
 
-/** One loaded ONNX graph on the CPU, one thread. The only door to onnxruntime; `run` blocks the calling thread. */
+export interface OnnxOutput {
+  readonly data: Float32Array;
+  readonly shape: readonly number[];
+}
+
+/** An input or output of a graph; a size that varies is -1, or a name. */
+export interface OnnxPort {
+  readonly name: string;
+  readonly type: string;
+  readonly shape: readonly (number | string)[];
+}
+
+export interface OnnxSessionOptions {
+  /** Threads of one run; 1 where many sessions run side by side. */
+  readonly threads?: number;
+  /** As onnxruntime names them, the preferred one first. */
+  readonly executionProviders?: readonly string[];
+}
+
+/** One loaded ONNX graph. The only door to onnxruntime; `run` blocks the calling thread. */
 export class OnnxSession {
   readonly #session: InferenceSession;
   #closed = false;
@@ -17,12 +36,12 @@ export class OnnxSession {
   }
 
   /** Loads the graph at `path`; files it refers to lie beside it. */
-  static async open(path: string): Promise<OnnxSession> {
+  static async open(path: string, options: OnnxSessionOptions = {}): Promise<OnnxSession> {
     const session = await InferenceSession.create(path, {
-      executionProviders: ['cpu'],
+      executionProviders: [...(options.executionProviders ?? ['cpu'])],
       executionMode: 'sequential',
       graphOptimizationLevel: 'all',
-      intraOpNumThreads: 1,
+      intraOpNumThreads: options.threads ?? 1,
       interOpNumThreads: 1,
       enableMemPattern: false,
       logSeverityLevel: 3,
@@ -30,18 +49,29 @@ export class OnnxSession {
     return new OnnxSession(session);
   }
 
+  get inputs(): readonly OnnxPort[] {
+    return ports(this.#session.inputMetadata);
+  }
+
+  get outputs(): readonly OnnxPort[] {
+    return ports(this.#session.outputMetadata);
+  }
+
   /** Runs the graph and returns the elements of its float output `output`. */
   async run(inputs: Readonly<Record<string, OnnxInput>>, output: string): Promise<Float32Array> {
+    return (await this.runShaped(inputs, output)).data;
+  }
+
+  /** The same with its shape; half floats become floats. Rejects when the output is no tensor of floats. */
+  async runShaped(inputs: Readonly<Record<string, OnnxInput>>, output: string): Promise<OnnxOutput> {
     assert(!this.#closed, 'a closed model is not run');
-    const feeds: Record<string, Tensor> = {};
-    for (const [name, { data, shape }] of Object.entries(inputs)) {
-      feeds[name] =
-        data instanceof Float32Array ? new Tensor('float32', data, shape) : new Tensor('int32', data, shape);
-    }
+    const feeds = Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, tensorOf(input)]));
     const results = await this.#session.run(feeds, [output]);
-    const data = results[output]?.data;
-    assert(data instanceof Float32Array, `the model answers "${output}" with floats`);
-    return data;
+    const tensor = results[output];
+    if (tensor?.type === 'float32') return { data: tensor.data as Float32Array, shape: tensor.dims };
+    if (tensor?.type === 'float16')
+      return { data: halfFloats(tensor.data as Uint16Array), shape: tensor.dims };
+    throw new Error(`the output "${output}" is of the type ${tensor?.type ?? 'unknown'}, not float`);
   }
 
   async close(): Promise<void> {
@@ -49,4 +79,33 @@ export class OnnxSession {
     this.#closed = true;
     await this.#session.release();
   }
+}
+
+function ports(metadata: InferenceSession['inputMetadata']): OnnxPort[] {
+  return metadata.map((port) =>
+    port.isTensor
+      ? { name: port.name, type: port.type, shape: port.shape }
+      : { name: port.name, type: 'no tensor', shape: [] },
+  );
+}
+
+function tensorOf({ data, shape }: OnnxInput): Tensor {
+  if (data instanceof Float32Array) return new Tensor('float32', data, shape);
+  return data instanceof Int32Array ? new Tensor('int32', data, shape) : new Tensor('int64', data, shape);
+}
+
+/** IEEE 754 half precision: 1 sign bit, 5 of the exponent, 10 of the fraction. */
+function halfFloats(
+  halves: ArrayLike<number> & { readonly buffer: ArrayBufferLike; readonly byteOffset: number },
+): Float32Array {
+  // Where JavaScript has half floats of its own, they arrive as such; their bits are read either way.
+  const bits = new Uint16Array(halves.buffer, halves.byteOffset, halves.length);
+  return Float32Array.from(bits, (half) => {
+    const sign = half & 0x8000 ? -1 : 1;
+    const exponent = (half >> 10) & 0x1f;
+    const fraction = half & 0x3ff;
+    if (exponent === 0) return sign * fraction * 2 ** -24;
+    if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+    return sign * (1 + fraction / 1_024) * 2 ** (exponent - 15);
+  });
 }

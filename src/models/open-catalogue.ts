@@ -5,9 +5,11 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
+import { listModels, modelsFolder } from './added-models.ts';
 import { type CataloguedEmbedding, type CataloguedReranker, ModelCatalogue } from './catalogue.ts';
 import { HttpEmbedder, type InputTypeField } from './http-embedder.ts';
 import { HttpReranker, type RerankDialect } from './http-reranker.ts';
+import type { PlacedModel } from './local-model.ts';
 import { Provider, type RequestOutcome } from './provider.ts';
 import { builtInVersion, defaultEmbeddingModel, embeddingModel, rerankModels } from './registry.ts';
 
@@ -28,6 +30,9 @@ export interface ModelSettings {
   readonly rerankScores: 'probability' | 'logit';
   readonly modelAliases: string | null;
   readonly reranker: string | null;
+  readonly modelThreads: number;
+  readonly modelBatchTokens: number;
+  readonly modelExecutionProviders: string;
   readonly providerSecondsMax: number;
   readonly providerQueryMsMax: number;
   readonly providerRequestsMax: number;
@@ -38,8 +43,8 @@ export interface ModelSettings {
 
 export interface CatalogueParts {
   readonly settings: ModelSettings;
-  /** Where is remembered what services said about their models. */
-  readonly folder: string;
+  /** The data directory. */
+  readonly data: string;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -54,17 +59,23 @@ export async function openCatalogue(parts: CatalogueParts): Promise<ModelCatalog
     id: defaultEmbeddingModel,
     version: await builtInVersion(defaultEmbeddingModel),
     dimensions: embeddingModel(defaultEmbeddingModel).dimensions,
-    runs: 'workers',
+    runs: 'built-in',
   };
   const embeddings = [builtIn];
+  const rerankers: CataloguedReranker[] = rerankModels.map(({ id }) => ({ id, runs: 'built-in' }));
+  for (const placed of await placedModels(parts)) {
+    const { model } = placed;
+    const { id, version } = model;
+    if (model.kind === 'reranker') rerankers.push({ id, runs: { ...placed, model } });
+    else embeddings.push({ id, version, dimensions: model.dimensions, runs: { ...placed, model } });
+  }
   const served = await servedEmbedding(parts);
-  if (served !== null) embeddings.push(served);
+  if (served !== null) embeddings.unshift(served);
+  const servedReranker = rerankerOf(parts);
+  if (servedReranker !== null) rerankers.unshift(servedReranker);
   const wanted = settings.embeddingModel ?? defaultEmbeddingModel;
   const first = embeddings.find(({ id }) => id === wanted);
   if (first === undefined) throw unknownModel('embeddingModel', wanted, embeddings);
-  const rerankers: CataloguedReranker[] = rerankModels.map(({ id }) => ({ id, runs: 'workers' }));
-  const servedReranker = rerankerOf(parts);
-  if (servedReranker !== null) rerankers.push(servedReranker);
   const catalogue = new ModelCatalogue({
     embeddings: [first, ...embeddings.filter((model) => model !== first)],
     rerankers,
@@ -74,6 +85,20 @@ export async function openCatalogue(parts: CatalogueParts): Promise<ModelCatalog
   if (settings.reranker !== null && !catalogue.rerankerNames.includes(settings.reranker))
     throw unknownModel('reranker', settings.reranker, rerankers);
   return catalogue;
+}
+
+/** The models that were added to the data directory, as workers are handed them. */
+async function placedModels({ data, settings }: CatalogueParts): Promise<PlacedModel[]> {
+  const run = {
+    threads: settings.modelThreads,
+    batchTokens: settings.modelBatchTokens,
+    executionProviders: settings.modelExecutionProviders.split(','),
+  };
+  return (await listModels(data)).map((model) => ({
+    model,
+    folder: join(modelsFolder(data), model.id),
+    run,
+  }));
 }
 
 function unknownModel(setting: string, id: string, known: readonly { readonly id: string }[]): AppError {
@@ -102,7 +127,10 @@ async function servedEmbedding(parts: CatalogueParts): Promise<CataloguedEmbeddi
     document: settings.embeddingDocumentPrefix ?? '',
   };
   const inputTypeField = settings.embeddingInputType;
-  const memory = new WidthMemory(parts.folder, createHash('sha256').update(`${url} ${model}`).digest('hex'));
+  const memory = new WidthMemory(
+    modelsFolder(parts.data),
+    createHash('sha256').update(`${url} ${model}`).digest('hex'),
+  );
   const width = await memory.read();
   const embedder = new HttpEmbedder({
     provider,

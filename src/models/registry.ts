@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { AppError } from '../base/app-error.ts';
 import { projectRoot } from '../base/root.ts';
 import { FeatureReranker } from './feature-reranker.ts';
+import type { LocalEmbedding, LocalReranker, PlacedModel } from './local-model.ts';
 import type { Embedder, InputType, Reranker } from './model.ts';
+import { OnnxEmbedder } from './onnx-embedder.ts';
+import { OnnxReranker } from './onnx-reranker.ts';
 import { StaticEmbedder } from './static-embedder.ts';
 
 /** An embedding model that callers can name. */
@@ -67,8 +70,10 @@ export function embeddingModel(id: string): EmbeddingModel {
 }
 
 /** Loads an embedding model; an unknown id is a 404 that lists the known ones. */
-export async function openEmbedder(id: string): Promise<Embedder> {
-  return StaticEmbedder.open(id, embeddingModel(id).folder);
+export async function openEmbedder(model: EmbedTask['model']): Promise<Embedder> {
+  return typeof model === 'string'
+    ? StaticEmbedder.open(model, embeddingModel(model).folder)
+    : OnnxEmbedder.open(model);
 }
 
 /** The reranking model with this id; an unknown id is a 404 that lists the known ones. */
@@ -77,13 +82,21 @@ export function rerankModel(id: string): RerankModel {
 }
 
 /** Loads a reranking model; an unknown id is a 404 that lists the known ones. */
-export async function openReranker(id: string): Promise<Reranker> {
-  return FeatureReranker.open(id, rerankModel(id).folder);
+export async function openReranker(model: RerankTask['model']): Promise<Reranker> {
+  return typeof model === 'string'
+    ? FeatureReranker.open(model, rerankModel(model).folder)
+    : OnnxReranker.open(model);
+}
+
+/** What tells one model from all others of a process. */
+export function modelKey(model: EmbedTask['model'] | RerankTask['model']): string {
+  return typeof model === 'string' ? model : `${model.model.id} ${model.model.version}`;
 }
 
 /** What the embedding worker is asked. */
 export interface EmbedTask {
-  readonly model: string;
+  /** Id of a built-in model, or an added model with all that is to be known of it. */
+  readonly model: string | PlacedModel<LocalEmbedding>;
   readonly texts: readonly string[];
   readonly inputType: InputType;
 }
@@ -98,7 +111,8 @@ export interface EmbedReply {
 
 /** What the reranking worker is asked. */
 export interface RerankTask {
-  readonly model: string;
+  /** As in `EmbedTask`. */
+  readonly model: string | PlacedModel<LocalReranker>;
   readonly query: string;
   readonly documents: readonly string[];
 }

@@ -1,6 +1,7 @@
 import type { CataloguedEmbedding, CataloguedReranker } from '../models/catalogue.ts';
+import type { PlacedModel } from '../models/local-model.ts';
 import type { InputType } from '../models/model.ts';
-import type { EmbedReply, RerankReply } from '../models/registry.ts';
+import type { EmbedReply, EmbedTask, RerankReply, RerankTask } from '../models/registry.ts';
 import type { Pool, TaskPriority } from './pools.ts';
 
 export interface ModelRunOptions {
@@ -34,6 +35,8 @@ export interface RerankRun {
 
 /** Characters that one worker task holds at most: small enough that a query never waits long behind another's work. */
 const taskUnitsMax = 64_000;
+/** Characters of a token, about. */
+const unitsPerToken = 4;
 
 /**
  * Runs the models in their pools, or asks the services that run them: splits long lists, so that urgent work gets in
@@ -55,16 +58,17 @@ export class ModelRunner {
 
   /** Vectors for `texts`, in their order. No text, no run. */
   async embed(texts: readonly string[], inputType: InputType, options: EmbedRunOptions): Promise<EmbedRun> {
-    const { id: model, runs, dimensions } = this.#models.embedding(options.model);
-    if (runs !== 'workers') {
+    const { id, runs, dimensions } = this.#models.embedding(options.model);
+    if (runs !== 'built-in' && 'provider' in runs) {
       const started = performance.now();
       const answer = await runs.embed(texts, inputType, { urgent: options.priority === 'query' });
       return { ...answer, dimensions, inferenceMs: performance.now() - started };
     }
     const parts = await Promise.all(
-      slices(texts).map((part) =>
-        this.#embedPool.run<EmbedReply>({ model, texts: part, inputType }, { priority: options.priority }),
-      ),
+      slices(texts, unitsMaxOf(runs)).map((part) => {
+        const task: EmbedTask = { model: runs === 'built-in' ? id : runs, texts: part, inputType };
+        return this.#embedPool.run<EmbedReply>(task, { priority: options.priority });
+      }),
     );
     const vectors = join(parts.map((part) => part.vectors));
     return {
@@ -82,16 +86,17 @@ export class ModelRunner {
     documents: readonly string[],
     options: ModelRunOptions,
   ): Promise<RerankRun> {
-    const { id: model, runs } = this.#models.reranker(name);
-    if (runs !== 'workers') {
+    const { id, runs } = this.#models.reranker(name);
+    if (runs !== 'built-in' && 'provider' in runs) {
       const started = performance.now();
       const answer = await runs.score(query, documents, { urgent: options.priority === 'query' });
       return { ...answer, inferenceMs: performance.now() - started };
     }
     const parts = await Promise.all(
-      slices(documents).map((part) =>
-        this.#rerankPool.run<RerankReply>({ model, query, documents: part }, { priority: options.priority }),
-      ),
+      slices(documents, unitsMaxOf(runs)).map((part) => {
+        const task: RerankTask = { model: runs === 'built-in' ? id : runs, query, documents: part };
+        return this.#rerankPool.run<RerankReply>(task, { priority: options.priority });
+      }),
     );
     return {
       scores: join(parts.map((part) => part.scores)),
@@ -101,12 +106,17 @@ export class ModelRunner {
   }
 }
 
-/** Consecutive runs of texts, each at most `taskUnitsMax` characters long or a single text. */
-function slices(texts: readonly string[]): string[][] {
+/** An added model takes milliseconds where the built-in ones take microseconds. */
+function unitsMaxOf(runs: 'built-in' | PlacedModel): number {
+  return runs === 'built-in' ? taskUnitsMax : Math.min(taskUnitsMax, unitsPerToken * runs.run.batchTokens);
+}
+
+/** Consecutive runs of texts, each at most `unitsMax` characters long or a single text. */
+function slices(texts: readonly string[], unitsMax: number): string[][] {
   const runs: string[][] = [];
   let units = Number.POSITIVE_INFINITY;
   for (const text of texts) {
-    if (units + text.length > taskUnitsMax) {
+    if (units + text.length > unitsMax) {
       runs.push([]);
       units = 0;
     }

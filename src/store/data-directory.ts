@@ -43,6 +43,7 @@ export interface DataDirectoryOptions {
  *   store/         RocksDB, whose own lock keeps a second server out
  *   blobs/         raw bytes by hash
  *   index/         snapshots of the engine; can be rebuilt from the store
+ *   models/        models that `quarry models add` added
  *   cache/         what can be made again, such as page images
  */
 export class DataDirectory {
@@ -152,7 +153,8 @@ async function readFormat(path: string, current: number): Promise<number> {
 
 /** What a crash during creation or the file system itself leaves in a new folder. */
 function ownOrHarmless(name: string): boolean {
-  return name === 'format.json.new' || name === 'lost+found' || name.startsWith('.');
+  // Models may be added before the first start.
+  return name === 'models' || name === 'format.json.new' || name === 'lost+found' || name.startsWith('.');
 }
 
 function formatText(format: number): string {

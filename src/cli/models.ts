@@ -1,0 +1,189 @@
+import { basename, resolve } from 'node:path';
+import type { Settings } from '../config/schema.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { jsonOption, yesOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { printable, table } from './layout.ts';
+import { wholeOption } from './option-values.ts';
+
+/** Models of one's own, in the data directory; these commands need no server. */
+
+const restart = 'A running server sees it after a restart.';
+
+export const modelCommands: readonly CommandSpec[] = [
+  {
+    usage: 'models list',
+    settings: 'server',
+    summary: 'list the models that were added',
+    options: [jsonOption],
+    examples: ['quarry models list'],
+    run: list,
+  },
+  {
+    usage: 'models add <folder>',
+    settings: 'server',
+    summary: 'try out an ONNX model from a Hugging Face folder and add it to the data directory',
+    options: [
+      { flags: '--name <name>', meaning: 'its name for callers; the name of the folder unless given' },
+      {
+        flags: '--kind <kind>',
+        meaning: 'what it is, where the folder leaves doubt',
+        choices: ['embedding', 'reranker'],
+      },
+      { flags: '--graph <file>', meaning: 'the graph, for example onnx/model_int8.onnx' },
+      { flags: '--pooling <how>', meaning: 'how token vectors become one', choices: ['mean', 'cls', 'last'] },
+      { flags: '--dimensions <count>', meaning: 'use only the first so many components (Matryoshka models)' },
+      { flags: '--tokens <count>', meaning: 'longest input in tokens; longer texts are cut' },
+      { flags: '--query-prompt <text>', meaning: 'what is put before queries' },
+      { flags: '--document-prompt <text>', meaning: 'what is put before texts of documents' },
+      {
+        flags: '--template <text>',
+        meaning: 'for rerankers that answer yes or no: the text around {query} and {document}',
+      },
+      jsonOption,
+    ],
+    examples: [
+      'quarry models add ~/models/bge-small-en-v1.5',
+      'quarry models add ~/models/nomic --graph onnx/model_int8.onnx --dimensions 256',
+    ],
+    run: add,
+  },
+  {
+    usage: 'models remove <name>',
+    settings: 'server',
+    summary: 'remove an added model; collections made with it answer by words alone',
+    options: [yesOption, jsonOption],
+    examples: ['quarry models remove bge-small-en-v1.5 --yes'],
+    run: remove,
+  },
+  {
+    usage: 'models test <name> [texts...]',
+    settings: 'server',
+    summary: 'run an added model: how near each text is to a query, and how long it takes',
+    options: [
+      { flags: '--query <text>', meaning: 'the query', default: 'How long do refunds take?' },
+      jsonOption,
+    ],
+    examples: [
+      'quarry models test bge-small-en-v1.5 --query "salted fish" "herring in a barrel" "the tide turns"',
+    ],
+    run: test,
+  },
+];
+
+const testTexts = ['Refunds are paid within 14 days of the return.', 'The gull sits on the harbour wall.'];
+
+async function list(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { listModels } = await import('../models/added-models.ts');
+  const models = await listModels(context.loaded.settings.data);
+  if (options.json === true) context.terminal.out(JSON.stringify({ models }));
+  else if (models.length === 0)
+    context.terminal.note('No model was added; the built-in ones need nothing.\n');
+  else {
+    const rows = models.map((model) => [
+      printable(model.id),
+      model.kind,
+      model.kind === 'embedding' ? String(model.dimensions) : '',
+      model.kind === 'embedding' ? model.pooling : model.head,
+      String(model.tokensMax),
+      model.version,
+    ]);
+    table(['name', 'kind', '>dimensions', 'reads', '>tokens', 'version'], rows).forEach(context.terminal.out);
+  }
+  return exitCodes.done;
+}
+
+async function add(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { addModel } = await import('../models/added-models.ts');
+  const folder = resolve(words[0]!);
+  const text = (name: string) => options[name] as string | undefined;
+  const number = (name: string, maximum: number) =>
+    options[name] === undefined ? undefined : wholeOption(options, name, { minimum: 1, maximum });
+  const model = await addModel(context.loaded.settings.data, folder, {
+    id: text('name') ?? basename(folder),
+    kind: text('kind') as 'embedding' | 'reranker' | undefined,
+    graph: text('graph'),
+    pooling: text('pooling') as 'mean' | 'cls' | 'last' | undefined,
+    dimensions: number('dimensions', 8_192),
+    tokensMax: number('tokens', 131_072),
+    queryPrompt: text('queryPrompt'),
+    documentPrompt: text('documentPrompt'),
+    template: text('template'),
+  });
+  if (options.json === true) {
+    context.terminal.out(JSON.stringify(model));
+    return exitCodes.done;
+  }
+  const what =
+    model.kind === 'embedding'
+      ? `${model.dimensions} dimensions, pooling ${model.pooling}`
+      : `scores by ${model.head}`;
+  const use = model.kind === 'embedding' ? 'QUARRY_EMBEDDING_MODEL' : 'QUARRY_RERANKER';
+  context.terminal.out(
+    `Added the ${model.kind} model ${printable(model.id)}: ${what}, ${model.tokensMax} tokens.`,
+  );
+  context.terminal.out(`${restart} ${use}=${printable(model.id)} makes it the usual one.`);
+  return exitCodes.done;
+}
+
+async function remove(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { addedModel, removeModel } = await import('../models/added-models.ts');
+  const { data } = context.loaded.settings;
+  const { id } = await addedModel(data, words[0]!);
+  if (options.yes !== true) {
+    const sure = await context.terminal.confirm(`Remove the model ${printable(id)}?`);
+    if (sure !== true) {
+      context.terminal.note(
+        sure === null ? 'quarry: nobody to ask; --yes removes it\n' : 'Nothing was removed.\n',
+      );
+      return sure === null ? exitCodes.usage : exitCodes.failed;
+    }
+  }
+  await removeModel(data, id);
+  context.terminal.out(
+    options.json === true ? JSON.stringify({ removed: id }) : `Removed ${printable(id)}. ${restart}`,
+  );
+  return exitCodes.done;
+}
+
+async function test(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { tryModel } = await import('../models/added-models.ts');
+  const [id = '', ...given] = words;
+  const documents = given.length === 0 ? testTexts : given;
+  const { settings } = context.loaded;
+  const found = await tryModel(settings.data, id, {
+    query: String(options.query),
+    documents,
+    run: runOf(settings),
+  });
+  const scores = [...found.scores];
+  if (options.json === true) {
+    context.terminal.out(JSON.stringify({ scores, tokens: found.tokens, ms: found.ms }));
+    return exitCodes.done;
+  }
+  const rows = documents.map((text, i) => [scores[i]!.toFixed(4), printable(text)]);
+  table(['>score', 'text'], rows).forEach(context.terminal.out);
+  context.terminal.out(`${found.tokens} tokens in ${found.ms.toFixed(1)} ms`);
+  return exitCodes.done;
+}
+
+function runOf({ modelThreads, modelBatchTokens, modelExecutionProviders }: Settings) {
+  const executionProviders = modelExecutionProviders.split(',');
+  return { threads: modelThreads, batchTokens: modelBatchTokens, executionProviders };
+}

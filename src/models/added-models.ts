@@ -1,0 +1,129 @@
+import { constants, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AppError } from '../base/app-error.ts';
+import type { LocalModel, LocalRun } from './local-model.ts';
+import { examineFolder, filesOf, type ModelWishes } from './model-folder.ts';
+import { OnnxEmbedder } from './onnx-embedder.ts';
+import { OnnxReranker } from './onnx-reranker.ts';
+import { defaultEmbeddingModel, rerankModels } from './registry.ts';
+
+/** Folder of added models in a data directory; each has a folder of its name with a `quarry.json`. */
+export function modelsFolder(data: string): string {
+  return join(data, 'models');
+}
+
+const manifest = 'quarry.json';
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+/** Every added model, by name. An AppError names the file of one that cannot be read. */
+export async function listModels(data: string): Promise<LocalModel[]> {
+  let names: string[];
+  try {
+    names = (await readdir(modelsFolder(data), { withFileTypes: true }))
+      .filter((entry) => entry.isDirectory() && namePattern.test(entry.name))
+      .map(({ name }) => name)
+      .sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  return Promise.all(names.map((name) => readManifest(data, name)));
+}
+
+/** Examines a folder and copies what the model needs of it. An AppError says what is wrong with it. */
+export async function addModel(data: string, folder: string, wishes: ModelWishes): Promise<LocalModel> {
+  const { id } = wishes;
+  if (!namePattern.test(id))
+    throw new AppError(
+      'bad_request',
+      `${JSON.stringify(id)} is no name for a model: letters, digits and . _ - are allowed (--name).`,
+    );
+  if (id === defaultEmbeddingModel || rerankModels.some((model) => model.id === id))
+    throw new AppError(
+      'conflict',
+      `${id} is a built-in model; QUARRY_MODEL_ALIASES lets clients call another one so.`,
+    );
+  const known = await listModels(data);
+  if (known.some((model) => model.id === id))
+    throw new AppError(
+      'conflict',
+      `There is a model ${id} already; \`quarry models remove ${id}\` removes it.`,
+    );
+  const model = await examineFolder(folder, wishes);
+  const target = join(modelsFolder(data), id);
+  // A dot in front: nobody takes it for a model until it is whole.
+  const staging = join(modelsFolder(data), `.adding-${id}`);
+  await rm(staging, { recursive: true, force: true });
+  for (const file of await filesOf(folder, model.graph)) {
+    await mkdir(dirname(join(staging, file)), { recursive: true });
+    await copyFile(join(folder, file), join(staging, file), constants.COPYFILE_FICLONE);
+  }
+  await writeFile(join(staging, manifest), `${JSON.stringify(model, null, 2)}\n`);
+  await rename(staging, target);
+  return model;
+}
+
+/** Collections made with it answer by words alone from the next start on. */
+export async function removeModel(data: string, id: string): Promise<void> {
+  const model = await addedModel(data, id);
+  await rm(join(modelsFolder(data), model.id), { recursive: true });
+}
+
+/** The added model of this name; 404 with the names there are. */
+export async function addedModel(data: string, id: string): Promise<LocalModel> {
+  const models = await listModels(data);
+  const model = models.find((candidate) => candidate.id === id);
+  if (model !== undefined) return model;
+  const ids = models.map((candidate) => candidate.id).join(', ') || 'none';
+  throw new AppError('not_found', `No model ${JSON.stringify(id)} was added; there are: ${ids}.`);
+}
+
+/** What a model makes of texts, for people: how near each is to the first, or how well it answers it. */
+export async function tryModel(
+  data: string,
+  id: string,
+  {
+    query,
+    documents,
+    run,
+  }: { readonly query: string; readonly documents: readonly string[]; readonly run: LocalRun },
+): Promise<{ readonly scores: Float32Array; readonly tokens: number; readonly ms: number }> {
+  const model = await addedModel(data, id);
+  const folder = join(modelsFolder(data), id);
+  if (model.kind === 'reranker') {
+    const reranker = await OnnxReranker.open({ model, folder, run });
+    try {
+      const started = performance.now();
+      return { ...(await reranker.score(query, documents)), ms: performance.now() - started };
+    } finally {
+      await reranker.close();
+    }
+  }
+  const embedder = await OnnxEmbedder.open({ model, folder, run });
+  try {
+    const started = performance.now();
+    const asked = await embedder.embed([query], 'query');
+    const read = await embedder.embed(documents, 'document');
+    const ms = performance.now() - started;
+    const scores = Float32Array.from(documents, (_, row) =>
+      asked.vectors.reduce(
+        (sum, component, i) => sum + component * read.vectors[row * model.dimensions + i]!,
+        0,
+      ),
+    );
+    return { scores, tokens: asked.tokens + read.tokens, ms };
+  } finally {
+    await embedder.close();
+  }
+}
+
+async function readManifest(data: string, name: string): Promise<LocalModel> {
+  const path = join(modelsFolder(data), name, manifest);
+  try {
+    const model = JSON.parse(await readFile(path, 'utf8')) as LocalModel;
+    if (model.format === 1 && model.id === name) return model;
+  } catch (cause) {
+    throw new AppError('invalid', `${path} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+  throw new AppError('invalid', `${path} is no description of the model ${name} that this version knows.`);
+}

@@ -1,0 +1,178 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Tokenizer } from '@huggingface/tokenizers';
+import { AppError } from '../base/app-error.ts';
+import { AssertionFailure } from '../base/assert.ts';
+import { BertTokenizer, type BertTokenizerJson } from '../text/bert-tokenizer.ts';
+
+/** Token ids of one input of a graph. */
+export interface TokenInput {
+  readonly ids: readonly number[];
+  /** 0 for the first text, 1 for the second, of the same length. */
+  readonly types: readonly number[];
+}
+
+/** Characters of a text that are looked at for each token that fits: what is behind them is cut off unread. */
+const unitsPerToken = 32;
+
+interface Specials {
+  readonly before: TokenInput;
+  readonly between: TokenInput;
+  readonly after: TokenInput;
+  readonly secondType: number;
+}
+
+/** Texts to tokens as a `tokenizer.json` says, with special tokens around them that survive every cut. */
+export class TextTokenizer {
+  readonly #tokenizer: Tokenizer;
+  /** The same for kinds of tokenizers that the native library knows, many times as fast. */
+  readonly #fast: BertTokenizer | null;
+  readonly #single: Specials;
+  readonly #pair: Specials;
+  readonly #tokensMax: number;
+
+  private constructor(tokenizer: Tokenizer, fast: BertTokenizer | null, tokensMax: number) {
+    this.#tokenizer = tokenizer;
+    this.#fast = fast;
+    this.#tokensMax = tokensMax;
+    this.#single = specialsOf(tokenizer, false);
+    this.#pair = specialsOf(tokenizer, true);
+  }
+
+  /** An AppError that names the file when one is missing or broken. `tokensMax`: see `LocalModel`. */
+  static async open(folder: string, tokensMax: number): Promise<TextTokenizer> {
+    const json = await readJson(folder, 'tokenizer.json');
+    if (json === null) throw new AppError('not_found', `${join(folder, 'tokenizer.json')} is missing.`);
+    const config = (await readJson(folder, 'tokenizer_config.json')) ?? {};
+    try {
+      const tokenizer = new Tokenizer(json as never, config as never);
+      const made = new TextTokenizer(tokenizer, fastTokenizer(json as BertTokenizerJson), tokensMax);
+      made.one('a word');
+      return made;
+    } catch (cause) {
+      const said = (cause as Error).message;
+      throw new AppError('invalid', `${join(folder, 'tokenizer.json')} cannot be used: ${said}`, { cause });
+    }
+  }
+
+  /** Tokens of a text without special ones, at most `max`. */
+  bare(text: string, max: number): readonly number[] {
+    const seen = text.slice(0, max * unitsPerToken).toWellFormed();
+    const ids =
+      this.#fast === null
+        ? this.#tokenizer.encode(seen, { add_special_tokens: false }).ids
+        : Array.from(this.#fast.encodeAll([seen]).ids);
+    return ids.slice(0, Math.max(0, max));
+  }
+
+  /** The first token of a word that is a token; undefined when it is several. */
+  idOf(word: string): number | undefined {
+    const { ids } = this.#tokenizer.encode(word, { add_special_tokens: false });
+    return ids.length === 1 ? ids[0] : undefined;
+  }
+
+  /** A few words, far from each other, that the vocabulary knows as one token each. */
+  knownWords(): string[] {
+    const words = [...this.#tokenizer.get_vocab(false).keys()].flatMap(
+      (token) => /^[▁Ġ]?(\p{Letter}{2,})$/u.exec(token)?.[1] ?? [],
+    );
+    return [0.2, 0.4, 0.6, 0.8].flatMap((share) => words[Math.floor(share * words.length)] ?? []);
+  }
+
+  /** One text; of a long one the beginning. */
+  one(text: string): TokenInput {
+    const { before, after } = this.#single;
+    const room = this.#tokensMax - before.ids.length - after.ids.length;
+    const ids = this.bare(text, room);
+    return joined([before, { ids, types: ids.map(() => 0) }, after]);
+  }
+
+  /** Query and document; of a long query the first half of the room, of a long document what is left. */
+  two(query: string, document: string): TokenInput {
+    const { before, between, after, secondType } = this.#pair;
+    const room = this.#tokensMax - before.ids.length - between.ids.length - after.ids.length;
+    const asked = this.bare(query, Math.floor(room / 2));
+    const ids = this.bare(document, room - asked.length);
+    return joined([
+      before,
+      { ids: asked, types: asked.map(() => 0) },
+      between,
+      { ids, types: ids.map(() => secondType) },
+      after,
+    ]);
+  }
+
+  /** A text with a long part in its middle, of which the beginning is kept. */
+  around(before: string, middle: string, after: string): TokenInput {
+    const first = this.bare(before, Math.floor(this.#tokensMax / 2));
+    const last = this.bare(after, Math.floor(this.#tokensMax / 4));
+    const { before: opening } = this.#single;
+    const room = this.#tokensMax - opening.ids.length - first.length - last.length;
+    const ids = [...first, ...this.bare(middle, room), ...last];
+    return joined([opening, { ids, types: ids.map(() => 0) }]);
+  }
+}
+
+async function readJson(folder: string, name: string): Promise<object | null> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, name), 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new AppError('invalid', `${join(folder, name)} cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+  try {
+    return JSON.parse(text) as object;
+  } catch (cause) {
+    throw new AppError('invalid', `${join(folder, name)} is not JSON: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+/** Null for kinds that the native library does not know. */
+function fastTokenizer(json: BertTokenizerJson): BertTokenizer | null {
+  try {
+    return new BertTokenizer(json);
+  } catch (error) {
+    if (error instanceof AssertionFailure || error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
+/** What a tokenizer puts around its texts, read off two probes. */
+function specialsOf(tokenizer: Tokenizer, pair: boolean): Specials {
+  const bare = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids;
+  const [first, second] = [bare('first'), bare('second')];
+  const whole = tokenizer.encode('first', {
+    ...(pair ? { text_pair: 'second' } : {}),
+    return_token_type_ids: true,
+  });
+  const types = whole.token_type_ids ?? whole.ids.map(() => 0);
+  const start = positionOf(whole.ids, first, 0);
+  const secondStart = pair ? positionOf(whole.ids, second, start + first.length) : start + first.length;
+  const end = pair ? secondStart + second.length : secondStart;
+  const part = (from: number, to: number) => ({
+    ids: whole.ids.slice(from, to),
+    types: types.slice(from, to),
+  });
+  return {
+    before: part(0, start),
+    between: pair ? part(start + first.length, secondStart) : { ids: [], types: [] },
+    after: part(end, whole.ids.length),
+    secondType: types[secondStart] ?? 0,
+  };
+}
+
+function positionOf(ids: readonly number[], part: readonly number[], from: number): number {
+  for (let at = from; at + part.length <= ids.length; at += 1) {
+    if (part.every((id, i) => ids[at + i] === id)) return at;
+  }
+  throw new Error('its special tokens do not stand around the text');
+}
+
+function joined(parts: readonly TokenInput[]): TokenInput {
+  return { ids: parts.flatMap(({ ids }) => ids), types: parts.flatMap(({ types }) => types) };
+}

@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { AppError } from '../base/app-error.ts';
+import type { LocalRun } from './local-model.ts';
+import { type OnnxInput, type OnnxOutput, type OnnxPort, OnnxSession } from './onnx-session.ts';
+import type { TokenInput } from './text-tokenizer.ts';
+
+/** Inputs in one run, the longest last, and where each stood. */
+export interface TokenBatch {
+  readonly inputs: readonly TokenInput[];
+  readonly positions: readonly number[];
+}
+
+/** What a run answers: rows of the output, and how many tokens each input has. */
+export interface BatchAnswer extends OnnxOutput {
+  readonly lengths: readonly number[];
+  readonly positions: readonly number[];
+}
+
+type Fill = (inputs: readonly TokenInput[], width: number) => bigint[];
+
+/** What a graph may ask of each token; padding is 0 in all of them, and stands behind the text. */
+const fills: Readonly<Record<string, Fill>> = {
+  input_ids: (inputs, width) => padded(inputs, width, ({ ids }, i) => ids[i]!),
+  attention_mask: (inputs, width) => padded(inputs, width, () => 1),
+  token_type_ids: (inputs, width) => padded(inputs, width, ({ types }, i) => types[i]!),
+  position_ids: (inputs, width) => padded(inputs, width, (_, i) => i),
+};
+
+function padded(
+  inputs: readonly TokenInput[],
+  width: number,
+  value: (input: TokenInput, i: number) => number,
+): bigint[] {
+  return inputs.flatMap((input) =>
+    Array.from({ length: width }, (_, i) => (i < input.ids.length ? BigInt(value(input, i)) : 0n)),
+  );
+}
+
+/** A graph over tokens, such as those that transformers are exported to. */
+export class TokenGraph {
+  readonly #session: OnnxSession;
+  readonly #batchTokens: number;
+
+  private constructor(session: OnnxSession, batchTokens: number) {
+    this.#session = session;
+    this.#batchTokens = batchTokens;
+  }
+
+  /** An AppError that names the file when it cannot be loaded or asks for what nobody has. */
+  static async open(folder: string, graph: string, run: LocalRun): Promise<TokenGraph> {
+    const path = join(folder, graph);
+    let session: OnnxSession;
+    try {
+      session = await OnnxSession.open(path, run);
+    } catch (cause) {
+      throw new AppError('invalid', `${path} cannot be loaded: ${(cause as Error).message}`, { cause });
+    }
+    const unknown = session.inputs.find(
+      ({ name, type }) => fills[name] === undefined || !/^int(32|64)$/.test(type),
+    );
+    if (unknown === undefined) return new TokenGraph(session, run.batchTokens);
+    await session.close();
+    throw new AppError(
+      'invalid',
+      `${path} has the input "${unknown.name}" (${unknown.type}); known are ${Object.keys(fills).join(', ')} of integers.`,
+    );
+  }
+
+  get outputs(): readonly OnnxPort[] {
+    return this.#session.outputs;
+  }
+
+  /**
+   * Inputs of similar length together, so many that they have at most the allowed tokens, padding included. Inputs
+   * without tokens are left out.
+   */
+  *batches(inputs: readonly TokenInput[]): Generator<TokenBatch> {
+    const order = [...inputs.keys()].filter((i) => inputs[i]!.ids.length > 0);
+    order.sort((a, b) => inputs[a]!.ids.length - inputs[b]!.ids.length);
+    let positions: number[] = [];
+    for (const position of order) {
+      const width = inputs[position]!.ids.length;
+      if (positions.length > 0 && (positions.length + 1) * width > this.#batchTokens) {
+        yield { positions, inputs: positions.map((i) => inputs[i]!) };
+        positions = [];
+      }
+      positions.push(position);
+    }
+    if (positions.length > 0) yield { positions, inputs: positions.map((i) => inputs[i]!) };
+  }
+
+  async run({ inputs, positions }: TokenBatch, output: string): Promise<BatchAnswer> {
+    const lengths = inputs.map(({ ids }) => ids.length);
+    const width = Math.max(1, ...lengths);
+    const feeds: Record<string, OnnxInput> = {};
+    for (const { name, type } of this.#session.inputs) {
+      const values = fills[name]!(inputs, width);
+      const data = type === 'int64' ? BigInt64Array.from(values) : Int32Array.from(values, Number);
+      feeds[name] = { data, shape: [inputs.length, width] };
+    }
+    return { ...(await this.#session.runShaped(feeds, output)), lengths, positions };
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+}

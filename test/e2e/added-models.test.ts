@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { quarry } from '../cli/quarry.ts';
+import { folderOf, tokenVectors, weighedTokens, width, words } from '../models/hugging-face-folder.ts';
+import { Api } from './api.ts';
+import { TestServer } from './server.ts';
+
+/** Models from files: added with the command line, used by a server. */
+
+t.setTimeout(120_000);
+
+function place(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-added-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'data');
+}
+
+const weights = words.map((word) => (word === 'gull' ? 3 : -1));
+
+t.test('add, list, test and remove, for people and for programs', async (t) => {
+  const data = place(t);
+  const variables = { QUARRY_DATA: data };
+  const run = (...given: string[]) => quarry(['models', ...given], { variables });
+  t.match(await run('list'), { code: 0, err: /No model was added/ });
+  const folder = folderOf(t, {}, 'letters');
+  t.match(await run('add', folder), {
+    code: 0,
+    out: /Added the embedding model letters: 6 dimensions, pooling mean, 32 tokens/,
+  });
+  t.match(await run('add', folder), { code: 1, err: /a model letters already/ });
+  t.match(await run('add', folderOf(t, { 'model.onnx': 'no graph' })), {
+    code: 2,
+    err: /model\.onnx cannot be loaded/,
+  });
+  t.match(await run('add', join(data, 'nowhere')), { code: 1, err: /config\.json is missing/ });
+  t.match(await run('add', folder, '--name', 'cut', '--dimensions', 'x'), {
+    code: 2,
+    err: /--dimensions is "x"/,
+  });
+  const judge = await run(
+    'add',
+    folderOf(t, { 'model.onnx': weighedTokens(weights) }),
+    '--name',
+    'judge',
+    '--json',
+  );
+  t.match(JSON.parse(judge.out), { id: 'judge', kind: 'reranker', head: 'one-logit' });
+  t.match((await run('list')).out, /letters +embedding +6 +mean +32 [^\n]+/);
+  t.match(JSON.parse((await run('list', '--json')).out), { models: [{ id: 'judge' }, { id: 'letters' }] });
+  const tried = await run('test', 'letters', '--query', 'gull', 'gull', 'salt herring');
+  t.match(tried, {
+    code: 0,
+    out: /^ +score +text\n1\.0000 +gull\n0\.\d{4} +salt herring\n\d+ tokens in [\d.]+ ms/m,
+  });
+  t.match(await run('test', 'judge', '--json'), { code: 0, out: /"scores":\[/ });
+  t.match(await run('remove', 'letters'), { code: 2, err: /--yes/ });
+  t.match(await run('remove', 'letters', '--yes'), { code: 0, out: /Removed letters/ });
+  t.match(await run('remove', 'letters', '--yes'), {
+    code: 1,
+    err: /No model "letters" was added; there are: judge/,
+  });
+});
+
+t.test('a server embeds and reranks with added models, also under names that clients know', async (t) => {
+  const data = place(t);
+  const variables = { QUARRY_DATA: data };
+  const letters = folderOf(t, { 'model.onnx': null, 'onnx/model.onnx': tokenVectors() }, 'letters');
+  await quarry(['models', 'add', letters], { variables });
+  await quarry(['models', 'add', folderOf(t, { 'model.onnx': weighedTokens(weights) }, 'judge')], {
+    variables,
+  });
+  const server = await TestServer.start(t, {
+    ...{ DATA: data, EMBEDDING_MODEL: 'letters', RERANKER: 'judge' },
+    MODEL_ALIASES: 'zerank-2=judge,zembed-1=letters',
+  });
+  const api = new Api(server);
+  await api.call('collections/add-collection', { collection_name: 'notes' });
+  const notes = { 'a.txt': 'salt herring barrel', 'b.txt': 'tide gull', 'c.txt': 'yes no' };
+  for (const [path, text] of Object.entries(notes)) {
+    t.match(await api.add('notes', path, text), { index_status: 'indexed' });
+  }
+  for (const precise of [false, true]) {
+    const body = {
+      collection_name: 'notes',
+      query: 'salt tide',
+      k: 3,
+      explain: true,
+      precise_responses: precise,
+    };
+    const found = (await api.call('queries/top-snippets', body)) as {
+      results: { path: string; explain?: { vector: { similarity: number | null }; rerank: number } }[];
+    };
+    t.match(found.results[0], { path: 'b.txt' }, 'the reranker likes gulls');
+    t.ok(found.results.every(({ explain }) => typeof explain?.vector.similarity === 'number'));
+  }
+  for (const [model, length] of [
+    ['letters', width],
+    ['zembed-1', 2_560],
+  ] as const) {
+    const { data: vectors } = await api.call('embeddings', { model, input: ['gull', 'x'.repeat(5_000)] });
+    t.same(
+      vectors.map(({ embedding }) => embedding.length),
+      [length, length],
+    );
+  }
+  const ranked = await api.call('models/rerank', {
+    model: 'judge',
+    query: 'q',
+    documents: ['salt', 'gull', ''],
+  });
+  t.equal(ranked.results[0]?.index, 1);
+  t.match(await (await fetch(`${server.url}/readyz`)).json(), {
+    components: { models: { detail: 'new collections use letters; added: letters, judge' } },
+  });
+  await quarry(['models', 'remove', 'letters', '--yes'], { variables });
+  await server.restart({ EMBEDDING_MODEL: '', MODEL_ALIASES: '' });
+  const without = { collection_name: 'notes', query: 'salt', k: 1, reranker: null };
+  const reply = (await api.call('queries/top-snippets', without)) as {
+    results: object[];
+    warnings?: string[];
+  };
+  t.match(reply, { results: [{ path: 'a.txt' }], warnings: [/Only words.*letters.*not configured here/] });
+  await quarry(['models', 'add', letters], { variables });
+  await server.restart({ EMBEDDING_MODEL: 'letters' });
+  const again = (await api.call('queries/top-snippets', without)) as { warnings?: string[] };
+  t.equal(again.warnings, undefined, 'the same files are the same version');
+});

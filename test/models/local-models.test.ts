@@ -1,0 +1,455 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { addModel, listModels, modelsFolder, removeModel, tryModel } from '../../src/models/added-models.ts';
+import type { LocalEmbedding, LocalReranker, LocalRun } from '../../src/models/local-model.ts';
+import type { ModelWishes } from '../../src/models/model-folder.ts';
+import { OnnxEmbedder } from '../../src/models/onnx-embedder.ts';
+import { OnnxReranker } from '../../src/models/onnx-reranker.ts';
+import {
+  bertTokenizer,
+  clsId,
+  component,
+  floats,
+  folderOf,
+  graphOf,
+  idsOf,
+  nextTokens,
+  quantisedVectors,
+  sepId,
+  tokenVectors,
+  unigramTokenizer,
+  weighedTokens,
+  width,
+  words,
+} from './hugging-face-folder.ts';
+
+const run: LocalRun = { threads: 1, batchTokens: 64, executionProviders: ['cpu'] };
+
+function dataFolder(t: Test): string {
+  const data = mkdtempSync(join(tmpdir(), 'quarry-models-'));
+  t.teardown(() => rmSync(data, { recursive: true, force: true }));
+  return data;
+}
+
+const noWishes: ModelWishes = {
+  ...{ id: 'small', kind: undefined, graph: undefined, pooling: undefined, dimensions: undefined },
+  ...{ tokensMax: undefined, queryPrompt: undefined, documentPrompt: undefined, template: undefined },
+};
+
+type Files = Parameters<typeof folderOf>[1];
+
+async function embedder(t: Test, files: Files = {}, wishes: Partial<ModelWishes> = {}, how = run) {
+  const data = dataFolder(t);
+  const model = (await addModel(data, folderOf(t, files), { ...noWishes, ...wishes })) as LocalEmbedding;
+  t.equal(model.kind, 'embedding');
+  const opened = await OnnxEmbedder.open({ model, folder: join(modelsFolder(data), model.id), run: how });
+  t.teardown(() => opened.close());
+  return { model, opened };
+}
+
+async function reranker(t: Test, files: Files, wishes: Partial<ModelWishes> = {}) {
+  const data = dataFolder(t);
+  const model = (await addModel(data, folderOf(t, files), { ...noWishes, ...wishes })) as LocalReranker;
+  t.equal(model.kind, 'reranker');
+  const opened = await OnnxReranker.open({ model, folder: join(modelsFolder(data), model.id), run });
+  t.teardown(() => opened.close());
+  return { model, opened };
+}
+
+type Reference = (ids: readonly number[], i: number) => number;
+const references: Readonly<Record<'mean' | 'cls' | 'last', Reference>> = {
+  mean: (ids, i) => ids.reduce((sum, id) => sum + component(id, i), 0) / ids.length,
+  cls: (ids, i) => component(ids[0]!, i),
+  last: (ids, i) => component(ids.at(-1)!, i),
+};
+
+/** The vector of these tokens, computed plainly. */
+function expected(ids: readonly number[], pooling: keyof typeof references, dimensions = width): number[] {
+  const vector = Array.from({ length: dimensions }, (_, i) => references[pooling](ids, i));
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
+}
+
+function near(t: Test, actual: Float32Array, wanted: readonly number[], what: string, most = 1e-5): void {
+  const off = Math.max(...wanted.map((value, i) => Math.abs(value - actual[i]!)));
+  t.ok(actual.length === wanted.length && off < most, `${what}: ${actual.length} numbers, off by ${off}`);
+}
+
+const texts = [
+  'herring',
+  'salt herring barrel',
+  '',
+  'tide',
+  'gull tide gull tide gull tide gull',
+  'yes no salt',
+];
+
+const noted = (fields: object) => ({
+  '1_Pooling/config.json': { word_embedding_dimension: width, ...fields },
+});
+const tokenizers = { bert: bertTokenizer, unigram: unigramTokenizer };
+
+/** A tokenizer that puts nothing around its texts: what stands first or last then tells texts apart. */
+const bare = { ...bertTokenizer, post_processor: null };
+const bareIds = (text: string) => idsOf(text).slice(1, -1);
+
+for (const [kind, tokenizer] of Object.entries(tokenizers)) {
+  t.test(
+    `the mean of the vectors of tokens, with a tokenizer of the kind ${kind}, alone and in company`,
+    async (t) => {
+      for (const files of [{}, noted({ pooling_mode_mean_tokens: true })]) {
+        const { opened, model } = await embedder(t, { ...files, 'tokenizer.json': tokenizer });
+        t.match(model, { pooling: 'mean', dimensions: width, tokensMax: 32, output: 'last_hidden_state' });
+        const { vectors, tokens } = await opened.embed(texts, 'document');
+        near(
+          t,
+          vectors,
+          texts.flatMap((text) => expected(idsOf(text), 'mean')),
+          'all of them',
+        );
+        t.equal(
+          tokens,
+          texts.reduce((sum, text) => sum + idsOf(text).length, 0),
+        );
+        for (const text of texts) {
+          const alone = await opened.embed([text], 'document');
+          near(t, alone.vectors, expected(idsOf(text), 'mean'), `alone: ${text}`);
+        }
+      }
+    },
+  );
+}
+
+for (const [pooling, files] of [
+  ['cls', noted({ pooling_mode_cls_token: true, pooling_mode_mean_tokens: false })],
+  ['last', noted({ pooling_mode_lasttoken: true, pooling_mode_mean_tokens: false })],
+] as const) {
+  t.test(`the vector of one token: ${pooling}`, async (t) => {
+    for (const [made, wishes] of [
+      [files, {}],
+      [{}, { pooling }],
+    ] as const) {
+      const { opened, model } = await embedder(t, { ...made, 'tokenizer.json': bare }, wishes);
+      t.equal(model.pooling, pooling);
+      const said = texts.filter((text) => text !== '');
+      const { vectors } = await opened.embed(said, 'query');
+      near(
+        t,
+        vectors,
+        said.flatMap((text) => expected(bareIds(text), pooling)),
+        pooling,
+      );
+      const { vectors: nothing } = await opened.embed([''], 'query');
+      t.same([...nothing], [1, 0, 0, 0, 0, 0], 'a text without tokens has a direction too');
+    }
+  });
+}
+
+t.test('prompts, fewer dimensions, 32-bit inputs', async (t) => {
+  const prompts = { 'config_sentence_transformers.json': { prompts: { query: 'yes ', passage: 'no ' } } };
+  const { opened } = await embedder(
+    t,
+    { ...prompts, 'model.onnx': tokenVectors('last_hidden_state', 'int32') },
+    { dimensions: 4 },
+  );
+  const [query, document] = [await opened.embed(['salt'], 'query'), await opened.embed(['salt'], 'document')];
+  near(t, query.vectors, expected(idsOf('yes salt'), 'mean', 4), 'a query');
+  near(t, document.vectors, expected(idsOf('no salt'), 'mean', 4), 'a document');
+  const own = await embedder(t, prompts, { queryPrompt: 'gull ', documentPrompt: '' });
+  near(
+    t,
+    (await own.opened.embed(['salt'], 'query')).vectors,
+    expected(idsOf('gull salt'), 'mean'),
+    'a prompt of ours',
+  );
+});
+
+t.test('a quantised variant is chosen by name; one graph in onnx/ needs no name', async (t) => {
+  const files = {
+    'model.onnx': null,
+    'onnx/model.onnx': tokenVectors(),
+    'onnx/model_int8.onnx': quantisedVectors(),
+  };
+  const exact = await embedder(t, files);
+  const coarse = await embedder(t, files, { graph: 'onnx/model_int8.onnx' });
+  t.match([exact.model.graph, coarse.model.graph], ['onnx/model.onnx', 'onnx/model_int8.onnx']);
+  t.not(exact.model.version, coarse.model.version, 'they are two versions');
+  const { vectors } = await coarse.opened.embed(['salt herring'], 'query');
+  near(t, vectors, expected(idsOf('salt herring'), 'mean'), 'about the same', 0.02);
+  const only = await embedder(t, { 'model.onnx': null, 'onnx/model_quantized.onnx': quantisedVectors() });
+  t.equal(only.model.graph, 'onnx/model_quantized.onnx');
+});
+
+t.test('a graph that pools by itself is believed', async (t) => {
+  const graph = graphOf({
+    constants: [
+      floats(
+        'table',
+        [words.length, 2],
+        words.flatMap((_, id) => [id, 1]),
+      ),
+    ],
+    nodes: [
+      { operator: 'Gather', inputs: ['table', 'input_ids'], outputs: ['rows'] },
+      {
+        operator: 'ReduceMax',
+        inputs: ['rows'],
+        outputs: ['sentence_embedding'],
+        attributes: { axes: [1], keepdims: 0 },
+      },
+    ],
+    outputs: [{ name: 'sentence_embedding', type: 'float', shape: ['texts', 2] }],
+  });
+  const { opened, model } = await embedder(t, { 'model.onnx': graph });
+  t.match(model, { pooling: 'none', dimensions: 2 });
+  const most = words.indexOf('tide');
+  const length = Math.hypot(most, 1);
+  near(
+    t,
+    (await opened.embed(['gull tide'], 'query')).vectors,
+    [most / length, 1 / length],
+    'its own pooling',
+  );
+});
+
+t.test('long texts are cut, and their special tokens stay', async (t) => {
+  const { opened, model } = await embedder(t, { 'sentence_bert_config.json': { max_seq_length: 8 } });
+  t.equal(model.tokensMax, 8);
+  const text = 'salt '.repeat(1_000_000);
+  const { vectors, tokens } = await opened.embed([text, 'tide'], 'document');
+  const salt = words.indexOf('salt');
+  near(
+    t,
+    vectors.slice(0, width),
+    expected([clsId, salt, salt, salt, salt, salt, salt, sepId], 'mean'),
+    'the beginning',
+  );
+  t.equal(tokens, 8 + 3);
+  const odd = ['\ud800', 'a\u0000\u0007b', ' \n\t', '漢字', '😀'.repeat(5_000)];
+  const { vectors: all } = await opened.embed(odd, 'query');
+  t.ok(all.length === odd.length * width && all.every(Number.isFinite));
+  const many = Array.from({ length: 3_000 }, (_, i) => (i % 2 === 0 ? 'x' : 'gull'));
+  t.equal((await opened.embed(many, 'query')).vectors.length, many.length * width);
+});
+
+const weights = words.map((_, id) => (id < 4 ? 0.01 * id : Math.cos(id)));
+const sigmoid = (odds: number) => 1 / (1 + Math.exp(-odds));
+const answers = ['herring', 'salt salt', '', 'tide gull tide gull yes no'];
+
+for (const classes of [1, 2] as const) {
+  t.test(`a cross-encoder with ${classes === 1 ? 'one logit' : 'two classes'}`, async (t) => {
+    const { opened, model } = await reranker(t, { 'model.onnx': weighedTokens(weights, classes) });
+    t.equal(model.head, classes === 1 ? 'one-logit' : 'two-classes');
+    const { scores } = await opened.score('barrel gull', answers);
+    // Token type 1 are the document and the separator behind it.
+    const wanted = answers.map((text) => {
+      const ids = idsOf(text).slice(1);
+      return sigmoid(ids.reduce((sum, id) => sum + weights[id]!, 0));
+    });
+    near(t, scores, wanted, 'scores');
+    const long = await opened.score('gull '.repeat(5_000), ['herring '.repeat(100_000)]);
+    // 32 tokens: three special ones, 14 of the query, 15 of the document.
+    near(t, long.scores, [sigmoid(15 * weights[words.indexOf('herring')]! + weights[sepId]!)], 'cut to fit');
+    t.equal(long.tokens, 32);
+  });
+}
+
+t.test('a language model that answers yes or no', async (t) => {
+  const [yes, no] = [words.indexOf('yes'), words.indexOf('no')];
+  const graph = nextTokens((id, next) => (next === yes ? id / 5 : next === no ? 0.3 : 50));
+  const tokenizer = { ...bertTokenizer, post_processor: null };
+  const template = '{query} tide {document}';
+  const { opened, model } = await reranker(
+    t,
+    { 'model.onnx': graph, 'tokenizer.json': tokenizer },
+    { template },
+  );
+  t.match(model, { head: 'yes-no', question: { yes, no, template } });
+  const { scores } = await opened.score('$& salt', ['herring', 'tide gull', 'barrel barrel barrel']);
+  const last = ['herring', 'gull', 'barrel'].map((word) => sigmoid(words.indexOf(word) / 5 - 0.3));
+  near(t, scores, last, 'the odds behind the last token');
+});
+
+const nan = words.flatMap(() => Array.from({ length: width }, () => Number.NaN));
+const shapeless = (
+  name: string,
+  shape: readonly (number | string)[],
+  nodes: Parameters<typeof graphOf>[0]['nodes'],
+  values = nan,
+) =>
+  graphOf({
+    constants: [floats('table', [words.length, width], values)],
+    nodes,
+    outputs: [{ name, type: 'float', shape }],
+  });
+const gather = (output: string) => ({
+  operator: 'Gather',
+  inputs: ['table', 'input_ids'],
+  outputs: [output],
+});
+const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])[] = [
+  ['no config.json', { 'config.json': null }, /config\.json is missing/],
+  ['a broken config.json', { 'config.json': '{"a":' }, /config\.json is not JSON/],
+  ['a config.json that is a list', { 'config.json': '[]' }, /config\.json is no JSON object/],
+  ['no tokenizer.json', { 'tokenizer.json': null }, /tokenizer\.json is missing/],
+  ['a broken tokenizer.json', { 'tokenizer.json': '{"model"' }, /tokenizer\.json is not JSON/],
+  ['a tokenizer.json about nothing', { 'tokenizer.json': {} }, /tokenizer\.json cannot be used/],
+  ['no graph', { 'model.onnx': null }, /holds no graph: neither model\.onnx nor onnx\/model\.onnx/],
+  ['an empty graph', { 'model.onnx': '' }, /model\.onnx cannot be loaded/],
+  [
+    'a graph that is none',
+    { 'model.onnx': 'version https://git-lfs.github.com/spec/v1' },
+    /model\.onnx cannot be loaded/,
+  ],
+  ['half a graph', { 'model.onnx': tokenVectors().subarray(0, 200) }, /model\.onnx cannot be loaded/],
+  [
+    'a graph that is not there',
+    {},
+    /onnx\/other\.onnx is missing; --graph names one of: model\.onnx/,
+    { graph: 'onnx/other.onnx' },
+  ],
+  [
+    'several graphs',
+    { 'model.onnx': null, 'a.onnx': tokenVectors(), 'b.onnx': tokenVectors() },
+    /several graphs; --graph names one of: a\.onnx, b\.onnx/,
+  ],
+  [
+    'a graph that gives NaN',
+    {
+      'model.onnx': shapeless('last_hidden_state', ['texts', 'tokens', width], [gather('last_hidden_state')]),
+    },
+    /zero, NaN or infinite/,
+  ],
+  [
+    'a graph that gives zeros',
+    {
+      'model.onnx': shapeless(
+        'last_hidden_state',
+        ['texts', 'tokens', width],
+        [gather('last_hidden_state')],
+        nan.map(() => 0),
+      ),
+    },
+    /zero, NaN or infinite/,
+  ],
+  [
+    'a graph that gives the same for all',
+    {
+      'model.onnx': shapeless(
+        'last_hidden_state',
+        ['texts', 'tokens', width],
+        [gather('last_hidden_state')],
+        nan.map(() => 1),
+      ),
+    },
+    /different texts the same vector/,
+  ],
+  [
+    'vectors of the wrong shape',
+    {
+      'model.onnx': shapeless(
+        'last_hidden_state',
+        ['texts', width],
+        [
+          gather('rows'),
+          {
+            operator: 'ReduceMean',
+            inputs: ['rows'],
+            outputs: ['last_hidden_state'],
+            attributes: { axes: [1], keepdims: 0 },
+          },
+        ],
+        nan.map((_, i) => i),
+      ),
+    },
+    /has the shape \[1, 6\]|has the shape \[\d+, 6\] where \[texts, tokens, dimensions\] is needed/,
+  ],
+  [
+    'scores of three classes',
+    {
+      'model.onnx': shapeless(
+        'logits',
+        ['texts', width],
+        [
+          gather('rows'),
+          {
+            operator: 'ReduceMean',
+            inputs: ['rows'],
+            outputs: ['logits'],
+            attributes: { axes: [1], keepdims: 0 },
+          },
+        ],
+        nan.map((_, i) => i),
+      ),
+    },
+    /"logits" has the shape \[1, 6\]: no scores, no two classes, no tokens/,
+  ],
+  ['a score that is NaN', { 'model.onnx': weighedTokens(words.map(() => Number.NaN)) }, /NaN/],
+  [
+    'an input that nobody has',
+    {
+      'model.onnx': graphOf({
+        inputs: ['input_ids', 'pixel_values'],
+        constants: [floats('table', [words.length, width], nan)],
+        nodes: [gather('x')],
+        outputs: [{ name: 'x', type: 'float', shape: ['a', 'b', width] }],
+      }),
+    },
+    /the input "pixel_values" \(int64\); known are input_ids/,
+  ],
+  ['too many dimensions', {}, /has 6 dimensions; 7 are too many/, { dimensions: 7 }],
+  [
+    'a strange pooling',
+    noted({ pooling_mode_mean_tokens: false, pooling_mode_max_tokens: true }),
+    /1_Pooling\/config\.json asks for a pooling/,
+  ],
+  [
+    'a template without document',
+    { 'model.onnx': nextTokens(() => 1) },
+    /template has to hold/,
+    { template: '{query}' },
+  ],
+  ['the name of a built-in model', {}, /zembed-1 is a built-in model/, { id: 'zembed-1' }],
+  ['a name that is a path', {}, /is no name for a model/, { id: '../x' }],
+];
+
+for (const [what, files, message, wishes] of broken) {
+  t.test(`refused with the reason: ${what}`, async (t) => {
+    const data = dataFolder(t);
+    await t.rejects(addModel(data, folderOf(t, files), { ...noWishes, ...wishes }), {
+      name: 'AppError',
+      message,
+    });
+    t.same(await listModels(data), [], 'nothing was added');
+  });
+}
+
+t.test(
+  'models are listed, tried and removed; the folder they came from is not needed any more',
+  async (t) => {
+    const data = dataFolder(t);
+    t.same(await listModels(data), []);
+    const folder = folderOf(t, { 'model.onnx_data': 'weights' });
+    const model = await addModel(data, folder, noWishes);
+    await t.rejects(addModel(data, folder, noWishes), { code: 'conflict', message: /a model small already/ });
+    t.ok(
+      existsSync(join(modelsFolder(data), 'small', 'model.onnx_data')),
+      'weights in files of their own come along',
+    );
+    rmSync(folder, { recursive: true });
+    t.same(await listModels(data), [model]);
+    const tried = await tryModel(data, 'small', { query: 'herring', documents: ['herring', 'tide'], run });
+    t.ok(Math.abs(tried.scores[0]! - 1) < 1e-5 && tried.scores[1]! < 0.999);
+    await t.rejects(tryModel(data, 'other', { query: '', documents: [], run }), {
+      message: /there are: small/,
+    });
+    await addModel(data, folderOf(t, { 'model.onnx': weighedTokens(weights) }), { ...noWishes, id: 'judge' });
+    t.equal((await tryModel(data, 'judge', { query: 'a', documents: ['salt'], run })).scores.length, 1);
+    await removeModel(data, 'small');
+    t.match(await listModels(data), [{ id: 'judge' }]);
+    writeFileSync(join(modelsFolder(data), 'judge', 'quarry.json'), '{');
+    await t.rejects(listModels(data), { message: /judge\/quarry\.json cannot be read/ });
+  },
+);
