@@ -40,7 +40,10 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   main: ['config', 'app'],
   app: ['*'],
   workers: ['base', 'schemas', 'parsing', 'chunking', 'text', 'models'],
-  bench: ['base', 'schemas', 'engine', 'eval', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
+  bench: [
+    ...['base', 'schemas', 'engine', 'eval', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
+    'models/train/onnx',
+  ],
   // The training recipes of the built-in models, which live beside what they made.
   recipes: ['base', 'schemas', 'eval', 'text', 'models', 'chunking'],
   test: ['*'],

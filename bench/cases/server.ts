@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { loadColumns, loadFigures, loadMethod, loadNotes, loadRow } from '../harness/search-findings.ts';
 import {
@@ -56,10 +57,12 @@ function findingsOf(measurement: SearchMeasurement, { options }: BenchContext, c
       ...loadMethod(measurement, options),
       `Closed loop: ${client}. Open loop: a worker thread of the bench.`,
     ],
-    tables: [promises(configurations), loadTable(configurations)],
+    tables: [promises(configurations, measurement.modelMs), loadTable(configurations)],
     charts: chartsOf(configurations),
     notes: [
-      'The built-in model is a static one: embedding a question costs microseconds. With a model that takes milliseconds, throughput is what the model allows.',
+      measurement.modelMs === null
+        ? 'The built-in model is a static one: embedding a question costs microseconds. With a model that takes milliseconds (--model-ms), throughput is what the model allows.'
+        : `Questions were embedded by a model that takes ${measurement.modelMs.toFixed(2)} ms of one core, on a thread for each core.`,
       ...loadNotes(measurement),
     ],
     figures: configurations.flatMap(loadFigures),
@@ -85,11 +88,14 @@ function loadTable(configurations: readonly MeasuredConfiguration[]): Table {
 }
 
 /** What the server is meant to reach in the closed loop. */
-function promises(configurations: readonly MeasuredConfiguration[]): Table {
+function promises(configurations: readonly MeasuredConfiguration[], modelMs: number | null): Table {
   const wanted = { uws: { least: 11_000, cpuMost: 120 }, node: { least: 8_000, cpuMost: 160 } } as const;
   const rows = configurations.flatMap(({ configuration: { http, ratePerSecond }, rounds, joined }): Row[] => {
     if (ratePerSecond !== null || http === 'auto') return [];
-    const { least, cpuMost } = wanted[http];
+    const { least: leastBuiltIn, cpuMost } = wanted[http];
+    // With a slow model: 95 % of what the cores could embed, with .1 ms for everything else.
+    const least =
+      modelMs === null ? leastBuiltIn : Math.floor((950 * availableParallelism()) / (modelMs + 0.1));
     const rate = spreadOf(rounds.map(({ queriesPerSecond }) => queriesPerSecond))?.median ?? 0;
     const cpu = joined.serverCpuUs;
     return [

@@ -28,6 +28,8 @@ export interface BenchOptions {
   readonly warmUpSeconds: number;
   readonly rounds: number;
   readonly http: HttpKind;
+  /** Milliseconds that an embedding model of the bench's own takes for a query; null: the built-in model. */
+  readonly modelMs: number | null;
   /** Judged collections in BEIR layout; null: generated ones. */
   readonly judged: string | null;
   /** The canary does so many times its usual work. */
@@ -102,6 +104,13 @@ const flags = {
   'warm-up': real({ least: 0, most: 600 }, 1, 'seconds of load before each measurement'),
   rounds: whole(1, 100, 3, 'rounds; each measures every configuration once, in another order'),
   http: oneOf(httpKinds, 'auto', 'HTTP server'),
+  'model-ms': {
+    placeholder: 'n',
+    preset: null,
+    meaning: 'embed with a model that takes so many milliseconds of one core (default: the built-in model)',
+    read: (words: string | null, flag: string) =>
+      words === null ? null : readNumber(words, flag, { least: 0.1, most: 100 }),
+  },
   judged: text('folder', 'judged collections in BEIR layout, for the case "relevance"'),
   handicap: real({ least: 1, most: 100 }, 1, 'the canary does so many times its usual work'),
   compare: text('file', 'JSON of an earlier run: marks what got worse beyond noise, and then exits with 4'),
@@ -163,6 +172,7 @@ function readOptions(values: Values, size: Size): BenchOptions {
     warmUpSeconds: value('warm-up'),
     rounds: value('rounds'),
     http: value('http'),
+    modelMs: value('model-ms'),
     judged: value('judged'),
     handicap: value('handicap'),
     compare: value('compare'),

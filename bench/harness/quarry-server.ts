@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { addModel } from '../../src/models/added-models.ts';
 import { Api } from './api.ts';
 import { type Child, startChild } from './child.ts';
+import { slowModel } from './slow-model.ts';
 
 export const httpKinds = ['auto', 'uws', 'node'] as const;
 export type HttpKind = (typeof httpKinds)[number];
@@ -27,6 +29,8 @@ export interface QuarryOptions {
   readonly http: HttpKind;
   /** A data directory that outlives the server, with the API key of its first organisation. */
   readonly data?: { readonly folder: string; readonly key: string };
+  /** Folder of a model that embeds instead of the built-in one, on a thread for each core. */
+  readonly modelFolder?: string | null;
 }
 
 const commandLine = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
@@ -43,9 +47,10 @@ export async function startQuarry(options: QuarryOptions): Promise<QuarryServer>
   };
   let child: Child;
   try {
+    const ownModel = await addOwnModel(data, options.modelFolder ?? null);
     child = await startChild({
       words: [commandLine, 'serve'],
-      variables: serverVariables({ data, key, http: options.http }),
+      variables: { ...serverVariables({ data, key, http: options.http }), ...ownModel },
       ready: /Quarry is ready at (http:\/\/127\.0\.0\.1:(\d+)) /,
       readyMsMax: 120_000,
       stopMsMax: 60_000,
@@ -77,6 +82,15 @@ export async function startQuarry(options: QuarryOptions): Promise<QuarryServer>
     await stop();
     throw error;
   }
+}
+
+/** Adds the model and answers the variables with which a server embeds with it. */
+async function addOwnModel(data: string, folder: string | null): Promise<Record<string, string>> {
+  if (folder === null) return {};
+  const unsaid = { kind: undefined, graph: undefined, pooling: undefined, dimensions: undefined };
+  const prompts = { tokensMax: undefined, queryPrompt: undefined, documentPrompt: undefined };
+  await addModel(data, folder, { id: slowModel, ...unsaid, ...prompts, template: undefined });
+  return { QUARRY_EMBEDDING_MODEL: slowModel, QUARRY_EMBED_THREADS: String(availableParallelism()) };
 }
 
 /** The variables of this process without its own settings of Quarry: a bench measures defaults, not a shell. */

@@ -10,6 +10,7 @@ import type { LoadOutcome, LoadTarget } from './load-run.ts';
 import { type HttpKind, type QuarryServer, startQuarry } from './quarry-server.ts';
 import { compareAnswers, questionTarget, searchBody, searchOperation } from './questions.ts';
 import { interleaved } from './rounds.ts';
+import { makeSlowModel } from './slow-model.ts';
 import { runWrk, type WrkOutcome, wrkVersion } from './wrk.ts';
 
 /** One way to put load on one collection. */
@@ -59,6 +60,8 @@ export interface SearchMeasurement {
   readonly replyBytes: number;
   /** What answered, by the kind that was asked for. */
   readonly answeredBy: Readonly<Record<string, 'uws' | 'node'>>;
+  /** Milliseconds that the bench's own model takes, measured before; null with the built-in one. */
+  readonly modelMs: number | null;
 }
 
 const ceilingName = 'trivial server';
@@ -81,11 +84,13 @@ export async function measureSearches(
   context: BenchContext,
 ): Promise<SearchMeasurement> {
   const servers = new Map<HttpKind, QuarryServer>();
+  const { modelMs } = context.options;
+  const model = modelMs === null ? null : await makeSlowModel(modelMs);
   try {
     for (const { http } of configurations) {
       if (servers.has(http)) continue;
       context.progress.note(`starting a server (${http}) with an empty data directory`);
-      servers.set(http, await startQuarry({ http }));
+      servers.set(http, await startQuarry({ http, modelFolder: model?.folder ?? null }));
     }
     const prepared = await prepare(servers, configurations, context);
     const trivial = await startTrivialServer(prepared.replyBytes);
@@ -99,7 +104,7 @@ export async function measureSearches(
       );
       const { filled, agreement, replyBytes } = prepared;
       const answeredBy = Object.fromEntries([...servers].map(([kind, { http }]) => [kind, http]));
-      return { ...measured, filled, agreement, replyBytes, answeredBy };
+      return { ...measured, filled, agreement, replyBytes, answeredBy, modelMs: model?.ms ?? null };
     } finally {
       await trivial.stop();
     }

@@ -1,0 +1,124 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bytesOf, encodeModel, type NodeDescription } from '../../models/train/onnx.ts';
+import { OnnxSession } from '../../src/models/onnx-session.ts';
+import { cacheFolder } from '../vectors/vector-set.ts';
+import { chanceOf } from './chance.ts';
+
+/** Name under which a server knows the model. */
+export const slowModel = 'slow';
+
+const width = 64;
+/** Rows and columns of the matrix that is multiplied to pass the time. */
+const side = 192;
+const stepsMost = 2_000;
+const trialRuns = 40;
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+const pieces = [
+  '[PAD]',
+  '[UNK]',
+  ...letters,
+  ...letters.map((letter) => `##${letter}`),
+  'th',
+  'er',
+  'in',
+  'an',
+];
+
+/** Any text in letters; nothing stands around it. */
+const tokenizer = {
+  version: '1.0',
+  added_tokens: [],
+  normalizer: { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, lowercase: true },
+  pre_tokenizer: { type: 'BertPreTokenizer' },
+  post_processor: null,
+  decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
+  model: {
+    ...{
+      type: 'WordPiece',
+      unk_token: '[UNK]',
+      continuing_subword_prefix: '##',
+      max_input_chars_per_word: 100,
+    },
+    vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
+  },
+};
+
+/** Vectors of letters, and `steps` products of matrices that change them by nothing but time. */
+function graphOf(steps: number): Uint8Array {
+  const chance = chanceOf(1);
+  const floats = (count: number, most: number) =>
+    bytesOf(Float32Array.from({ length: count }, () => most * (chance() - 0.5)));
+  const products = Array.from(
+    { length: steps },
+    (_, i): NodeDescription => ({ operator: 'MatMul', inputs: [`p${i}`, 'matrix'], outputs: [`p${i + 1}`] }),
+  );
+  return encodeModel({
+    name: 'slow',
+    documentation: 'a model that takes as long as it is told',
+    constants: [
+      { name: 'table', type: 'float', shape: [pieces.length, width], data: floats(pieces.length * width, 2) },
+      { name: 'matrix', type: 'float', shape: [side, side], data: floats(side * side, Math.sqrt(12 / side)) },
+      { name: 'nothing', type: 'float', shape: [], data: bytesOf(Float32Array.of(1e-30)) },
+    ],
+    inputs: ['input_ids', 'attention_mask'].map((name) => ({
+      name,
+      type: 'int64',
+      shape: ['texts', 'tokens'],
+    })),
+    outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', width] }],
+    nodes: [
+      { operator: 'Gather', inputs: ['table', 'input_ids'], outputs: ['rows'] },
+      // What depends on the input cannot be computed when the model is loaded.
+      { operator: 'Cast', inputs: ['attention_mask'], outputs: ['mask'], attributes: { to: 1 } },
+      { operator: 'ReduceMax', inputs: ['mask'], outputs: ['one'], attributes: { keepdims: 0 } },
+      { operator: 'Mul', inputs: ['matrix', 'one'], outputs: ['p0'] },
+      ...products,
+      { operator: 'ReduceMean', inputs: [`p${steps}`], outputs: ['mean'], attributes: { keepdims: 0 } },
+      { operator: 'Mul', inputs: ['mean', 'nothing'], outputs: ['zero'] },
+      { operator: 'Add', inputs: ['rows', 'zero'], outputs: ['last_hidden_state'] },
+    ],
+  });
+}
+
+/** Median milliseconds of a run on one thread. */
+async function timeOf(path: string): Promise<number> {
+  const session = await OnnxSession.open(path);
+  try {
+    const ids = { data: BigInt64Array.from({ length: 8 }, (_, i) => BigInt(i + 2)), shape: [1, 8] };
+    const times: number[] = [];
+    for (let i = 0; i < trialRuns; i += 1) {
+      const started = performance.now();
+      await session.run({ input_ids: ids, attention_mask: ids }, 'last_hidden_state');
+      times.push(performance.now() - started);
+    }
+    return times.sort((a, b) => a - b)[trialRuns >> 1]!;
+  } finally {
+    await session.close();
+  }
+}
+
+/**
+ * Folder of a model whose run takes about `ms` milliseconds on one thread of this machine, whatever it is given; made
+ * anew each time, because a machine is not always equally fast. Answers also what it takes.
+ */
+export async function makeSlowModel(ms: number): Promise<{ readonly folder: string; readonly ms: number }> {
+  const folder = join(cacheFolder, 'slow-model');
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, 'config.json'),
+    JSON.stringify({ model_type: 'slow', max_position_embeddings: 512 }),
+  );
+  await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(tokenizer));
+  const path = join(folder, 'model.onnx');
+  let steps = 8;
+  let taken = 0;
+  for (let round = 0; round < 4; round += 1) {
+    await writeFile(path, graphOf(steps));
+    taken = await timeOf(path);
+    if (Math.abs(taken - ms) < 0.03 * ms) break;
+    steps = Math.min(stepsMost, Math.max(1, Math.round((steps * ms) / taken)));
+  }
+  return { folder, ms: taken };
+}
