@@ -90,13 +90,21 @@ void Codec::Encode(const float* vector, uint8_t* codes) const { EncodeRotated(Ro
 
 void Codec::EncodeRotated(const float* rotated, uint8_t* codes) const {
   const float perStep = 1 / step_;
-  for (size_t i = 0; i < dimensions_; i++) codes[i] = ToCode(rotated[i] * perStep);
-  std::memset(codes + dimensions_, kMiddle, stride_ - dimensions_);
+  // Bytes may lie anywhere, members of this too: what the loop needs of them is read before.
+  const size_t dimensions = dimensions_;
+  for (size_t i = 0; i < dimensions; i++) codes[i] = ToCode(rotated[i] * perStep);
+  std::memset(codes + dimensions, kMiddle, stride_ - dimensions);
 }
 
 CodeView Codec::Centre(const uint8_t* codes, int8_t* values) const {
-  for (size_t i = 0; i < stride_; i++) values[i] = static_cast<int8_t>(codes[i] ^ kMiddle);
-  return {values, dotCodes_(middle_.As<uint8_t>(), values, stride_)};
+  std::memcpy(values, codes, stride_);
+  return Signed(values);
+}
+
+CodeView Codec::Signed(int8_t* values) const {
+  const size_t stride = stride_;
+  for (size_t i = 0; i < stride; i++) values[i] = static_cast<int8_t>(values[i] ^ kMiddle);
+  return {values, dotCodes_(middle_.As<uint8_t>(), values, stride)};
 }
 
 float Codec::SimilarityMax(const CodeView& query, const uint8_t* codes) const {
@@ -112,7 +120,7 @@ float Codec::SimilarityMax(const CodeView& query, const uint8_t* codes) const {
 void Codec::Query(const float* vector, CodedQuery* query) const {
   query->values_.Grow(stride_);
   EncodeRotated(Rotated(vector), query->values_.As<uint8_t>());
-  query->view_ = Centre(query->values_.As<uint8_t>(), query->values_.As<int8_t>());
+  query->view_ = Signed(query->values_.As<int8_t>());
 }
 
 }  // namespace quarry

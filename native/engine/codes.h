@@ -94,7 +94,7 @@ class Codec {
   // By how much rounding makes that differ, at most, but for one time in many millions. It moves each coordinate of two
   // vectors of length 1 evenly by up to half a step: their product errs with a deviation of step x sqrt(2 / 12). Where
   // coordinates are cut off, the cosine may be larger by far more.
-  float RoundingError() const { return 8 * 0.4083F * step_; }
+  float RoundingError() const { return 5.5F * 0.4083F * step_; }
   // What the cosine with a row does not exceed, but for that one time, whatever was cut off.
   float SimilarityMax(const CodeView& query, const uint8_t* codes) const;
 
@@ -103,6 +103,8 @@ class Codec {
   // The rotated vector, in working memory of the thread.
   const float* Rotated(const float* vector) const;
   void EncodeRotated(const float* rotated, uint8_t* codes) const;
+  // Turns the codes that lie there into signed ones.
+  CodeView Signed(int8_t* values) const;
 
   const uint32_t dimensions_;
   const size_t stride_;

@@ -220,10 +220,11 @@ void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted
                     nearer);
   proposed->resize(compared);
   for (const NearRow& near : *proposed) shardOf(near).PrefetchFacts(near.row);
+  constexpr size_t kAhead = 2;  // vectors on their way from memory
   size_t done = 0;
   const auto compareUntil = [&](size_t end) {
     for (; done < end; done++) {
-      if (done + 1 < end) shardOf((*proposed)[done + 1]).PrefetchVector((*proposed)[done + 1].row);
+      if (done + kAhead < end) shardOf((*proposed)[done + kAhead]).PrefetchVector((*proposed)[done + kAhead].row);
       NearRow& near = (*proposed)[done];
       shardOf(near).PrefetchDocument(near.row);
       near.similarity = query.Similarity(shardOf(near), near.row);
