@@ -138,7 +138,9 @@ void Graph::SearchLevel(const CodeView& query, uint32_t self, Near start, uint32
   pool.Add(start, true);
   while (NextRows(scratch, [&](uint32_t row) { CollectUnseen(row, level, scratch); })) {
     codes_.Compare(query, scratch->unseen.rows(), [&](Near near) {
-      if (pool.Wants(near.score)) pool.Add(near, true);
+      if (!pool.Wants(near.score)) return;
+      pool.Add(near, true);
+      if (level == 0) PrefetchLinks(near.row);
     });
   }
   pool.CopyAccepted(&scratch->candidates);
