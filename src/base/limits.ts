@@ -129,7 +129,6 @@ export const limits = {
   storeReopenMs: 1_000,
   storeReopenBytes: 8 * 1_048_576,
   storeCacheBytes: 96 * 1_048_576,
-  storeMemtableBytes: 128 * 1_048_576,
   rememberedRecordsMax: 4_096,
 } as const;
 

@@ -1,6 +1,6 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
+import { type Chance, timedUuid } from '../base/ids.ts';
 import { putBlobReference } from '../store/blob-references.ts';
 import type { Collection, Collections } from '../store/collections.ts';
 import type { Contents } from '../store/content.ts';
@@ -217,16 +217,18 @@ export class DocumentWriter {
     existing: DocumentRecord | undefined,
   ): DocumentRecord {
     const { sequence, chance, clock } = this.#options;
+    const now = clock.now();
     return {
       collectionId: collection.collectionId,
       path: input.path,
-      documentId: chance.uuid(),
+      // What is stored lately lies together: the store never has to merge it into what is old.
+      documentId: timedUuid(now, chance.uuid()),
       version: sequence.next(),
       live: existing?.live ?? null,
       liveDocumentId: existing?.liveDocumentId ?? null,
       status: input.contentKind === 'auto' ? 'not_parsed' : 'not_indexed',
       error: null,
-      createdAt: clock.now(),
+      createdAt: now,
       size: input.size,
       numPages: input.pages?.length ?? null,
       contentKind: input.contentKind,

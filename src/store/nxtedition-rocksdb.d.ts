@@ -6,10 +6,8 @@ declare module '@nxtedition/rocksdb' {
     /** Bytes of the block cache. */
     cacheSize?: number;
     walCompression?: boolean;
-    /** `level`: the two youngest levels are not compressed, and two full tables in memory become one file. */
-    compaction?: 'level';
-    /** Bytes: a table in memory has a quarter of them; there are two, and up to six while the disk is behind. */
-    memtableMemoryBudget?: number;
+    /** Default true: tables are compressed with ZSTD. */
+    compression?: boolean;
   }
 
   interface IteratorOptions {

@@ -37,9 +37,9 @@ export async function openRocks(options: RocksOptions): Promise<RocksDatabase> {
     keyEncoding: 'buffer',
     valueEncoding: 'buffer',
     cacheSize: options.cacheBytes,
-    // Only what has become old is compressed: the pages of a document live for a moment, its vectors hardly shrink.
-    compaction: 'level',
-    memtableMemoryBudget: limits.storeMemtableBytes,
+    // The pages of a document live for a moment, and its vectors hardly shrink. The binding's preset named "level" would
+    // compress what becomes old all the same, and rewrite more often: RocksDB's own levels do neither.
+    compression: false,
     walCompression: false,
   });
   try {
