@@ -120,6 +120,8 @@ export const limits = {
   // store
   storePendingBytesMax: 128 * 1_048_576,
   storeGroupBytesMax: 16 * 1_048_576,
+  /** Callers that learn in one turn of the event loop that their write is durable. */
+  storeToldPerTurn: 8,
   storeRangeChunk: 256,
   storeRangeChunkBytes: 1_048_576,
   sweepOperationsMax: 2_000,

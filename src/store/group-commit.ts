@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
+import { limits } from '../base/limits.ts';
 import {
   ExpectationFailed,
   encodeCounters,
@@ -47,6 +49,9 @@ export class GroupCommit {
   /** Of all that waits or is in flight, what counts. */
   #countedBytes = 0;
   #running: Promise<void> | null = null;
+  /** Writes that are durable and whose callers do not know it yet. */
+  #finished: PendingWrite[] = [];
+  #telling: Promise<void> | null = null;
   #closed = false;
   #commits = 0;
   #committedWrites = 0;
@@ -91,6 +96,7 @@ export class GroupCommit {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
+    while (this.#telling !== null) await this.#telling;
   }
 
   #refusal(bytes: number, options: WriteOptions): unknown {
@@ -143,7 +149,7 @@ export class GroupCommit {
         for (const { key } of evaluated.operations) this.#revisions[key[0]!]! += 1;
       }
       this.#committedWrites += evaluated.accepted.length;
-      for (const write of evaluated.accepted) write.resolve();
+      this.#tell(evaluated.accepted);
     } catch (error) {
       this.#failedCommits += 1;
       for (const write of evaluated.accepted) write.reject(error);
@@ -154,6 +160,17 @@ export class GroupCommit {
       this.#inFlightBytes = 0;
       this.#inFlightWrites = 0;
     }
+  }
+
+  #tell(finished: readonly PendingWrite[]): void {
+    for (const write of finished) this.#finished.push(write);
+    if (this.#telling === null) this.#tellSome();
+  }
+
+  /** Whoever is told goes on at once: a few in a turn of the event loop, so that a large group keeps nobody else waiting. */
+  #tellSome(): void {
+    for (const write of this.#finished.splice(0, limits.storeToldPerTurn)) write.resolve();
+    this.#telling = this.#finished.length === 0 ? null : nextTurn().then(() => this.#tellSome());
   }
 
   /** What was queued behind a failed commit may rest on it, so it fails with it. */

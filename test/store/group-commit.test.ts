@@ -1,4 +1,5 @@
 import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
 import { GroupCommit, type PlainOperation } from '../../src/store/group-commit.ts';
 import { readCounters } from '../../src/store/store.ts';
 import { put } from './store-contract.ts';
@@ -107,3 +108,54 @@ t.test('a write that cannot be evaluated leaves no trace in its group', async (t
   t.match(sound, { status: 'fulfilled' });
   t.same(readCounters(stored.get('count'), 1), [1], 'only the sound write counted');
 });
+
+t.test(
+  'a large group does not keep the event loop: its callers learn of it turn by turn, in order',
+  async (t) => {
+    const { commits, group } = manual(10_000);
+    const told: number[] = [];
+    const count = 3 * limits.storeToldPerTurn + 1;
+    const writes = Array.from({ length: count }, (_, i) =>
+      group.write([put(String(i), '')]).then(() => told.push(i)),
+    );
+    await turn();
+    commits[0]?.resolve();
+    const counts: number[] = [];
+    for (let round = 0; told.length < count && round < count; round += 1) {
+      await turn();
+      counts.push(told.length);
+    }
+    await Promise.all(writes);
+    t.same(
+      told,
+      writes.map((_, i) => i),
+    );
+    t.ok(
+      counts.every((told, round) => told - (counts[round - 1] ?? 0) <= 2 * limits.storeToldPerTurn),
+      `told after each turn: ${counts}`,
+    );
+    t.ok(counts.length > 1, 'not all in one turn');
+  },
+);
+
+t.test(
+  'a commit that ends begins the next one before all its callers are told, and closing tells them all',
+  async (t) => {
+    const { commits, group } = manual(10_000);
+    const told: string[] = [];
+    const count = 4 * limits.storeToldPerTurn;
+    const first = Array.from({ length: count }, (_, i) =>
+      group.write([put(String(i), '')]).then(() => told.push('first')),
+    );
+    await turn();
+    const second = group.write([put('later', '')]).then(() => told.push('second'));
+    commits[0]?.resolve();
+    await turn();
+    t.equal(commits.length, 2);
+    t.ok(told.length < count);
+    commits[1]?.resolve();
+    await group.close();
+    await Promise.all([...first, second]);
+    t.same(told, [...first.map(() => 'first'), 'second']);
+  },
+);
