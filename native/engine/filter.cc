@@ -10,6 +10,18 @@ namespace {
 bool IsJunction(FilterOperator op) { return op == FilterOperator::kAnd || op == FilterOperator::kOr; }
 bool IsMembership(FilterOperator op) { return op == FilterOperator::kIn || op == FilterOperator::kNotIn; }
 
+std::string KeyOf(const FilterStep& step) {
+  std::string key(1, static_cast<char>(step.op));
+  const auto add = [&](const std::string& text) {
+    key += std::to_string(text.size());
+    key += ':';
+    key += text;
+  };
+  add(step.attribute);
+  for (const std::string& value : step.values) add(value);
+  return key;
+}
+
 Status Malformed(const char* what) { return {Code::kInvalid, std::string("malformed filter program: ") + what}; }
 
 }  // namespace
@@ -21,7 +33,7 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
   while (reader.left() > 0) {
     const auto raw = reader.Take<uint8_t>();
     if (raw > static_cast<uint8_t>(FilterOperator::kNotIn)) return Malformed("unknown operator");
-    FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}};
+    FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}, {}};
     if (IsJunction(step.op)) {
       step.arity = reader.Take<uint32_t>();
       if (step.arity > depth) return Malformed("a junction takes more sets than there are");
@@ -32,6 +44,7 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
       if (count > reader.left()) return Malformed("more values than bytes");
       if (!IsMembership(step.op) && count != 1) return Malformed("a comparison has one value");
       for (uint32_t i = 0; i < count; i++) step.values.emplace_back(reader.Text());
+      step.key = KeyOf(step);
     }
     if (!reader.ok()) return Malformed("it ends too early");
     depth++;

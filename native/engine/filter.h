@@ -28,6 +28,7 @@ struct FilterStep {
   uint32_t arity = 0;               // kAnd, kOr
   std::string attribute;            // the others
   std::vector<std::string> values;  // one for a comparison, any number for a membership
+  std::string key;                  // what tells it from all others: the operator, and the texts with their lengths
 };
 
 // Meaning (a missing attribute is null): comparisons with null are false, kNotEqual and kNotIn with null are true;

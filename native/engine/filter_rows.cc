@@ -10,19 +10,6 @@
 namespace quarry {
 namespace {
 
-// What tells one comparison from another: the operator, and the texts with their lengths.
-std::string KeyOf(const FilterStep& step) {
-  std::string key(1, static_cast<char>(step.op));
-  const auto add = [&](const std::string& text) {
-    key += std::to_string(text.size());
-    key += ':';
-    key += text;
-  };
-  add(step.attribute);
-  for (const std::string& value : step.values) add(value);
-  return key;
-}
-
 uint64_t CountOf(const Bitset& rows) {
   const std::vector<uint64_t>& words = rows.words();
   return ActiveKernels().countCommon(words.data(), words.data(), words.size());
@@ -73,9 +60,8 @@ void FilterRows::Remember(const std::string& key, const Rows& rows, uint32_t slo
 }
 
 FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step, uint32_t slots) {
-  const std::string key = KeyOf(step);
-  const bool kept = key.size() <= kKeyBytesMax;
-  const Remembered known = kept ? Recall(key) : Remembered();
+  const bool kept = step.key.size() <= kKeyBytesMax;
+  const Remembered known = kept ? Recall(step.key) : Remembered();
   if (known.rows != nullptr && known.slots >= slots) return known.rows;
   auto all = std::make_shared<MatchingRows>();
   if (known.rows != nullptr) all->rows = known.rows->rows;
@@ -88,7 +74,7 @@ FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step,
     return true;
   });
   all->count = CountOf(all->rows);
-  if (kept) Remember(key, all, slots);
+  if (kept) Remember(step.key, all, slots);
   return all;
 }
 
@@ -115,6 +101,33 @@ std::shared_ptr<const MatchingRows> FilterRows::Find(const Shard& shard, const F
     stack.push_back(std::move(result));
   }
   return std::move(stack.back());
+}
+
+FilterRows::Expected FilterRows::Expect(const Shard& shard, const FilterProgram& filter) const {
+  const uint64_t rows = RowsOf(shard, shard.FilledSlots());
+  Expected expected{rows, 0};
+  std::vector<uint64_t> stack;
+  const std::lock_guard lock(mutex_);
+  for (const FilterStep& step : filter.steps()) {
+    const bool both = step.op == FilterOperator::kAnd;
+    if (both || step.op == FilterOperator::kOr) {
+      uint64_t most = both ? rows : 0;
+      for (uint32_t i = 0; i < step.arity; i++) {
+        most = both ? std::min(most, stack.back()) : std::min(rows, most + stack.back());
+        stack.pop_back();
+      }
+      stack.push_back(most);
+      continue;
+    }
+    const auto found = remembered_.find(step.key);
+    const MatchingRows* const known = found == remembered_.end() ? nullptr : found->second.rows.get();
+    // A search that began later may have seen more rows by now.
+    const uint64_t unseen = rows - std::min<uint64_t>(rows, known == nullptr ? 0 : known->rows.size());
+    expected.unseen += unseen;
+    stack.push_back(std::min(rows, unseen + (known == nullptr ? 0 : known->count)));
+  }
+  expected.matching = stack.back();
+  return expected;
 }
 
 size_t FilterRows::Bytes() const {

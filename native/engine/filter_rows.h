@@ -43,6 +43,14 @@ class FilterRows {
   // Covers at least the documents whose filling was finished before the call.
   std::shared_ptr<const MatchingRows> Find(const Shard& shard, const FilterProgram& filter);
 
+  // What Find will have to do: rows that match, at most, and rows that have to be looked at because what they match is
+  // not remembered, those of each comparison.
+  struct Expected {
+    uint64_t matching;
+    uint64_t unseen;
+  };
+  Expected Expect(const Shard& shard, const FilterProgram& filter) const;
+
   size_t Bytes() const;
 
  private:

@@ -206,9 +206,11 @@ float NearCost(const Shard& shard, const SearchRequest& request, const Breadth& 
   constexpr float kFilteredRow = 0.002F;
   const bool filtered = request.filter.has_value();
   const float width = static_cast<float>(shard.dimensions()) / 384;
-  // How many rows match is not known yet: a scan takes as much as this at most, a walk takes it where few do.
-  const float near = std::min(WalkCost(breadth.effort, filtered), ScanCost(shard.Rows())) * width;
-  return near + (filtered ? kFilteredRow * static_cast<float>(shard.Rows()) : 0);
+  const auto expected =
+      filtered ? shard.filterRows().Expect(shard, *request.filter) : FilterRows::Expected{shard.Rows(), 0};
+  // A scan takes as much as this at most; a walk takes it where few rows match.
+  const float near = std::min(WalkCost(breadth.effort, filtered), ScanCost(expected.matching)) * width;
+  return near + kFilteredRow * static_cast<float>(expected.unseen);
 }
 
 void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted, std::vector<NearRow>* proposed,

@@ -132,6 +132,7 @@ TEST("a shard remembers filters rightly while documents come, and a bounded numb
     const Filter& filter = filters[Below(&random, 40)];
     FilterProgram program;
     REQUIRE(FilterProgram::Parse(filter.bytes.data(), filter.bytes.size(), &program).ok());
+    const auto before = shard.filterRows().Expect(shard, program);
     const auto found = shard.filterRows().Find(shard, program);
     uint64_t count = 0;
     for (uint32_t row = 0; row < shard.Rows(); row++) {
@@ -140,6 +141,9 @@ TEST("a shard remembers filters rightly while documents come, and a bounded numb
       count += matches ? 1 : 0;
     }
     CHECK(found->count == count);
+    const auto after = shard.filterRows().Expect(shard, program);
+    CHECK(before.matching >= count && after.matching >= count && after.matching <= before.matching);
+    CHECK(after.unseen == 0 && (program.steps().size() > 1 || after.matching == count));
   }
   const size_t most = FilterRows::kComparisonsMax * (FilterRows::kKeyBytesMax + shard.Rows() / 8 + 8);
   for (int i = 0; i < 1000; i++) {
