@@ -162,17 +162,22 @@ export class Ingest {
         this.#wake(lane);
         return;
       }
-      const bytes = this.#bytesOf(job);
+      const record = this.#recordOf(job);
+      const bytes = record === null ? 0 : indexingBytes(record);
       if (lane.bytes > 0 && lane.bytes + bytes > this.#options.parallel.indexBytes) return;
       lane.next = null;
-      this.#begin(lane, job, bytes);
+      this.#begin(lane, job, { record, bytes });
     }
   }
 
-  #begin(lane: Lane, job: Job, bytes: number): void {
+  #begin(
+    lane: Lane,
+    job: Job,
+    { record, bytes }: { readonly record: DocumentRecord | null; readonly bytes: number },
+  ): void {
     lane.running += 1;
     lane.bytes += bytes;
-    const run = this.#run(job).then((next) => {
+    const run = this.#run(job, record).then((next) => {
       lane.running -= 1;
       lane.bytes -= bytes;
       this.#ended.delete(run);
@@ -184,15 +189,14 @@ export class Ingest {
     this.#ended.add(run);
   }
 
-  /** What cutting, embedding and indexing a document takes of memory; parsing happens in processes with their own bound. */
-  #bytesOf(job: Job): number {
-    if (job.step === 'parse') return 0;
+  /** The record of a document to index as it is now; null where its first step has to find out more. */
+  #recordOf(job: Job): DocumentRecord | null {
+    if (job.step === 'parse') return null;
     try {
-      const { textBytes, metadata } = this.#options.progress.current(job);
-      return limits.indexingBytesPerTextByte * textBytes + metadataUnits(metadata);
+      return this.#options.progress.current(job);
     } catch {
       // Nobody wants it any more, or the store cannot be read: its first step says which.
-      return 0;
+      return null;
     }
   }
 
@@ -205,12 +209,15 @@ export class Ingest {
     lane.timer.unref();
   }
 
-  /** One job, as far as its lane goes. Answers the job that comes next, null when there is none. Never rejects. */
-  async #run(job: Job): Promise<Job | null> {
+  /**
+   * One job, as far as its lane goes. Answers the job that comes next, null when there is none. Never rejects.
+   * `record`: the document's, where this turn of the event loop has read it already.
+   */
+  async #run(job: Job, record: DocumentRecord | null): Promise<Job | null> {
     const controller = new AbortController();
     this.#running.set(job.version, { job, controller });
     try {
-      return await this.#step(job, controller.signal);
+      return await this.#step(job, record ?? this.#options.progress.current(job), controller.signal);
     } catch (error) {
       return await this.#recover(job, error);
     } finally {
@@ -218,9 +225,8 @@ export class Ingest {
     }
   }
 
-  async #step(job: Job, signal: AbortSignal): Promise<Job | null> {
+  async #step(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<Job | null> {
     const { progress, steps } = this.#options;
-    const record = progress.current(job);
     if (job.step === 'parse') {
       progress.requireRoom();
       await progress.begin(job, 'parsing');
@@ -349,6 +355,11 @@ export class Ingest {
 /** Whether it is over after a while. */
 function isPassing(error: unknown): error is AppError & { options: { retryAfterMs: number } } {
   return error instanceof AppError && error.options.retryAfterMs !== undefined;
+}
+
+/** What cutting, embedding and indexing a document takes of memory; parsing happens in processes with their own bound. */
+function indexingBytes({ textBytes, metadata }: DocumentRecord): number {
+  return limits.indexingBytesPerTextByte * textBytes + metadataUnits(metadata);
 }
 
 function metadataUnits(metadata: Metadata): number {
