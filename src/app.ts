@@ -203,7 +203,9 @@ const indexingPerThread = 64;
 /** What happens to documents and queries between the door and the shards. */
 async function buildPipeline(settings: Settings, parts: PipelineParts) {
   const { storage, pools, embedder, catalogue, logger } = parts;
-  const models = new ModelRunner(pools, catalogue);
+  const models = new ModelRunner(pools, catalogue, (model, error) => {
+    logger.error({ model, error: String(error) }, 'a model failed');
+  });
   const queryEmbedder = new QueryEmbedder({
     inline: embedder,
     inlineModel: defaultEmbeddingModel,

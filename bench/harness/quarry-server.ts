@@ -90,7 +90,12 @@ async function addOwnModel(data: string, folder: string | null): Promise<Record<
   const unsaid = { kind: undefined, graph: undefined, pooling: undefined, dimensions: undefined };
   const prompts = { tokensMax: undefined, queryPrompt: undefined, documentPrompt: undefined };
   await addModel(data, folder, { id: slowModel, ...unsaid, ...prompts, template: undefined });
-  return { QUARRY_EMBEDDING_MODEL: slowModel, QUARRY_EMBED_THREADS: String(availableParallelism()) };
+  return {
+    QUARRY_EMBEDDING_MODEL: slowModel,
+    QUARRY_EMBED_THREADS: String(availableParallelism()),
+    // A question that comes again is embedded again.
+    QUARRY_QUERY_CACHE_BYTES: '0',
+  };
 }
 
 /** The variables of this process without its own settings of Quarry: a bench measures defaults, not a shell. */

@@ -12,7 +12,7 @@ const width = 64;
 /** Rows and columns of the matrix that is multiplied to pass the time. */
 const side = 192;
 const stepsMost = 2_000;
-const trialRuns = 40;
+const trialRuns = 60;
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 const pieces = [
@@ -82,25 +82,24 @@ function graphOf(steps: number): Uint8Array {
   });
 }
 
-/** Median milliseconds of a run on one thread. */
+/** Milliseconds of a processor that a run takes; nothing else runs in this process meanwhile. */
 async function timeOf(path: string): Promise<number> {
   const session = await OnnxSession.open(path);
   try {
     const ids = { data: BigInt64Array.from({ length: 8 }, (_, i) => BigInt(i + 2)), shape: [1, 8] };
-    const times: number[] = [];
-    for (let i = 0; i < trialRuns; i += 1) {
-      const started = performance.now();
-      await session.run({ input_ids: ids, attention_mask: ids }, 'last_hidden_state');
-      times.push(performance.now() - started);
-    }
-    return times.sort((a, b) => a - b)[trialRuns >> 1]!;
+    const run = () => session.run({ input_ids: ids, attention_mask: ids }, 'last_hidden_state');
+    await run();
+    const before = process.cpuUsage();
+    for (let i = 0; i < trialRuns; i += 1) await run();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000 / trialRuns;
   } finally {
     await session.close();
   }
 }
 
 /**
- * Folder of a model whose run takes about `ms` milliseconds on one thread of this machine, whatever it is given; made
+ * Folder of a model whose run takes about `ms` milliseconds of one core of this machine, whatever it is given; made
  * anew each time, because a machine is not always equally fast. Answers also what it takes.
  */
 export async function makeSlowModel(ms: number): Promise<{ readonly folder: string; readonly ms: number }> {

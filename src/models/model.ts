@@ -25,7 +25,10 @@ export interface ChunkVectors {
   readonly tokens: number;
 }
 
-/** Text to vector. The same text and type always give the same bytes, whatever else is in the batch. */
+/**
+ * Text to vector. The same text and type always give the same bytes, whatever else is in the batch; with a transformer
+ * from a file they may differ by rounding.
+ */
 export interface Embedder {
   readonly id: string;
   /** Components of a vector as the model makes it, before `toDimensions`. */

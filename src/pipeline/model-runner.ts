@@ -1,3 +1,5 @@
+import { AppError } from '../base/app-error.ts';
+import { ModelUnavailable } from '../base/model-unavailable.ts';
 import type { CataloguedEmbedding, CataloguedReranker } from '../models/catalogue.ts';
 import type { PlacedModel } from '../models/local-model.ts';
 import type { InputType } from '../models/model.ts';
@@ -37,6 +39,8 @@ export interface RerankRun {
 const taskUnitsMax = 64_000;
 /** Characters of a token, about. */
 const unitsPerToken = 4;
+/** How soon a model that failed is worth asking again. */
+const failedRetryMs = 1_000;
 
 /**
  * Runs the models in their pools, or asks the services that run them: splits long lists, so that urgent work gets in
@@ -46,14 +50,17 @@ export class ModelRunner {
   readonly #embedPool: Pick<Pool, 'run'>;
   readonly #rerankPool: Pick<Pool, 'run'>;
   readonly #models: ModelDirectory;
+  readonly #onTrouble: (model: string, error: unknown) => void;
 
   constructor(
     pools: { readonly embed: Pick<Pool, 'run'>; readonly rerank: Pick<Pool, 'run'> },
     models: ModelDirectory,
+    onTrouble: (model: string, error: unknown) => void,
   ) {
     this.#embedPool = pools.embed;
     this.#rerankPool = pools.rerank;
     this.#models = models;
+    this.#onTrouble = onTrouble;
   }
 
   /** Vectors for `texts`, in their order. No text, no run. */
@@ -67,7 +74,7 @@ export class ModelRunner {
     const parts = await Promise.all(
       slices(texts, unitsMaxOf(runs)).map((part) => {
         const task: EmbedTask = { model: runs === 'built-in' ? id : runs, texts: part, inputType };
-        return this.#embedPool.run<EmbedReply>(task, { priority: options.priority });
+        return this.#run(id, options.priority, this.#embedPool.run<EmbedReply>(task, options));
       }),
     );
     const vectors = join(parts.map((part) => part.vectors));
@@ -77,6 +84,17 @@ export class ModelRunner {
       tokens: sum(parts.map((part) => part.tokens)),
       inferenceMs: sum(parts.map((part) => part.inferenceMs)),
     };
+  }
+
+  /** What a worker answers. A query is told in words it knows when a model fails there, and the operator why. */
+  async #run<Reply>(model: string, priority: TaskPriority, work: Promise<Reply>): Promise<Reply> {
+    try {
+      return await work;
+    } catch (cause) {
+      if (cause instanceof AppError || priority !== 'query') throw cause;
+      this.#onTrouble(model, cause);
+      throw new ModelUnavailable(model, 'it failed', { retryAfterMs: failedRetryMs, cause });
+    }
   }
 
   /** Relevance of each document to the query, in their order. */
@@ -95,7 +113,7 @@ export class ModelRunner {
     const parts = await Promise.all(
       slices(documents, unitsMaxOf(runs)).map((part) => {
         const task: RerankTask = { model: runs === 'built-in' ? id : runs, query, documents: part };
-        return this.#rerankPool.run<RerankReply>(task, { priority: options.priority });
+        return this.#run(id, options.priority, this.#rerankPool.run<RerankReply>(task, options));
       }),
     );
     return {

@@ -126,4 +126,11 @@ t.test('a server embeds and reranks with added models, also under names that cli
   await server.restart({ EMBEDDING_MODEL: 'letters' });
   const again = (await api.call('queries/top-snippets', without)) as { warnings?: string[] };
   t.equal(again.warnings, undefined, 'the same files are the same version');
+  await server.restart();
+  rmSync(join(data, 'models', 'judge', 'model.onnx'));
+  const judged = (await api.call('queries/top-snippets', { ...without, reranker: 'judge' })) as {
+    warnings?: string[];
+  };
+  t.match(judged.warnings, [/not reranked: the model "judge" does not answer: it failed/]);
+  t.match(server.log, /"model":"judge","error":"[^"]*model\.onnx cannot be loaded/);
 });

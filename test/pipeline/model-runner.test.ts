@@ -1,4 +1,5 @@
 import t from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
 import type { EmbedTask, RerankTask } from '../../src/models/registry.ts';
 import { ModelRunner } from '../../src/pipeline/model-runner.ts';
 import type { RunOptions } from '../../src/pipeline/pools.ts';
@@ -32,7 +33,7 @@ function setup() {
       return { ...answer(documents, options), scores } as Result;
     },
   };
-  return { runner: new ModelRunner({ embed, rerank }, inWorkers), tasks };
+  return { runner: new ModelRunner({ embed, rerank }, inWorkers, () => {}), tasks };
 }
 
 const sizes = [0, 10, 63_990, 1, 200_000, 5, 40_000, 40_000, 3];
@@ -56,6 +57,29 @@ t.test(
     t.same([...ranked.scores], sizes);
   },
 );
+
+t.test('a query is told which model failed, everybody else what happened', async (t) => {
+  const failure = new Error('the graph is broken');
+  const pool = { run: () => Promise.reject(failure) };
+  const troubles: unknown[] = [];
+  const runner = new ModelRunner({ embed: pool, rerank: pool }, inWorkers, (model, error) => {
+    troubles.push([model, error]);
+  });
+  const away = { name: 'AppError', model: 'mine', reason: 'it failed' };
+  await t.rejects(runner.embed(['a'], 'query', { model: 'mine', priority: 'query' }), away);
+  await t.rejects(runner.rerank('mine', 'a', ['b'], { priority: 'query' }), away);
+  t.same(troubles, [
+    ['mine', failure],
+    ['mine', failure],
+  ]);
+  await t.rejects(runner.embed(['a'], 'document', { model: 'mine', priority: 'ingest' }), failure);
+  const busy = new AppError('unavailable', 'The server is busy.');
+  const full = { run: () => Promise.reject(busy) };
+  const crowded = new ModelRunner({ embed: full, rerank: full }, inWorkers, () =>
+    t.fail('no trouble of a model'),
+  );
+  await t.rejects(crowded.rerank('mine', 'a', ['b'], { priority: 'query' }), busy);
+});
 
 t.test('no text needs no model', async (t) => {
   const { runner, tasks } = setup();

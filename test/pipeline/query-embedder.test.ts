@@ -111,7 +111,7 @@ t.test('a query has the same vector wherever it ran, alone or in company, bit fo
   );
   const pool = new Pool({ name: 'embed', threads: 1, queueTasksMax: 1_000 });
   t.teardown(() => pool.close());
-  const models = new ModelRunner({ embed: pool, rerank: pool }, inWorkers);
+  const models = new ModelRunner({ embed: pool, rerank: pool }, inWorkers, () => {});
   const model = await openEmbedder('zembed-1');
   t.teardown(() => model.close());
   const pooled = (all: readonly string[]) =>
