@@ -132,6 +132,7 @@ async function get(
     ['Id', document.id],
     ['Status', document.index_status],
     ['Error', document.error ?? '-'],
+    ...(document.waiting_for === undefined ? [] : [['Waits for', document.waiting_for] as [string, string]]),
     ['Size', byteWords(document.size)],
     ['Pages', String(document.num_pages ?? '-')],
     ['Metadata', JSON.stringify(document.metadata)],

@@ -7,7 +7,7 @@ import type { TopDocumentsResponse } from '../schemas/queries.ts';
 import type { StatusResponse } from '../schemas/status.ts';
 import { ReplyFailure } from './api.ts';
 import type { CommandContext } from './command.ts';
-import { counted } from './layout.ts';
+import { counted, printable } from './layout.ts';
 import { Progress } from './progress.ts';
 
 /** One way to ask; its parameters go along with every question. */
@@ -96,8 +96,13 @@ async function fill({ api, terminal, clock }: CommandContext, name: string, set:
       words: `${done}/${counted(documents.length, 'document')}`,
     });
   });
+  let waiting = '';
   for (;;) {
     const status = await api.call<StatusResponse>('status/get-status', { collection_name: name });
+    const reasons = (status.waiting_for ?? []).join(' ');
+    if (reasons !== '' && reasons !== waiting)
+      terminal.note(`quarry: documents wait. ${printable(reasons)}\n`);
+    waiting = reasons;
     if (status.num_failed_documents > 0) {
       throw new AppError(
         'conflict',
@@ -139,12 +144,14 @@ async function ask(
   const values = questions.map(() => ({ ndcg: 0, mrr: 0, recall: 0 }));
   let done = 0;
   await inParallel([...questions.entries()], questionsAtOnce, async ([i, { text, grades }]) => {
-    const { results } = await api.call<TopDocumentsResponse>('queries/top-documents', {
+    const { results, warnings } = await api.call<TopDocumentsResponse>('queries/top-documents', {
       collection_name: name,
       query: text,
       k: recallDepth,
       ...way.parameters,
     });
+    // Figures of a search that lacks a model would pass for those of one that has it.
+    if (warnings?.[0] !== undefined) throw new AppError('conflict', `Nothing was measured. ${warnings[0]}`);
     const ranking = results.map(({ path }) => path);
     values[i] = {
       ndcg: ndcg(ranking, grades, rankedDepth),

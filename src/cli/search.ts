@@ -85,6 +85,7 @@ async function search(
     context.terminal.out(JSON.stringify(reply));
     return exitCodes.done;
   }
+  for (const warning of reply.warnings ?? []) context.terminal.note(`quarry: ${printable(warning)}\n`);
   if (reply.results.length === 0) context.terminal.out('Nothing was found.');
   const shown = (reply.results as readonly Result[]).map(shownResult);
   const linesMax = options.full === true ? Number.POSITIVE_INFINITY : 8;

@@ -3,7 +3,7 @@ import type { StatusResponse } from '../schemas/status.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { byteWords, table } from './layout.ts';
+import { byteWords, printable, table } from './layout.ts';
 import { memoryLines, readServerMemory } from './server-memory.ts';
 
 export const statusCommand: CommandSpec = {
@@ -58,6 +58,10 @@ function showCollections(
     byteWords(status.num_indexed_bytes),
   ]);
   table(headings, rows).forEach(context.terminal.out);
+  for (const { name, status } of collections) {
+    for (const reason of status.waiting_for ?? [])
+      context.terminal.out(printable(`Documents of ${name} wait. ${reason}`));
+  }
 }
 
 async function allCollections(context: CommandContext): Promise<readonly string[]> {

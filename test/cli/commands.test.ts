@@ -97,6 +97,22 @@ t.test('search refuses flags that contradict each other and filters that are not
   t.equal(server.seen.length, 0);
 });
 
+t.test('what an answer had to do without is said beside it', async (t) => {
+  const { server, variables } = await open(t);
+  const warnings = ['Only words were compared: the embedding model \u001b[31m"mine" does not answer.'];
+  server.fixed.set('queries/top-snippets', { results: [snippet], warnings });
+  const ended = await quarry(['search', 'how'], { variables });
+  t.match(ended, { code: 0, out: /refunds\.pdf/, err: /^quarry: Only words were compared.*"mine"/ });
+  t.notOk(ended.err.includes('\u001b'));
+  server.fixed.set('status/get-status', {
+    num_documents: 1,
+    num_indexed_bytes: 0,
+    waiting_for: ['Mine is away.'],
+  });
+  const status = await quarry(['status', '-c', 'one'], { variables });
+  t.match(status.out, /Documents of one wait\. Mine is away\./);
+});
+
 t.test('status shows each collection as a line', async (t) => {
   const { server, variables } = await open(t);
   const failed = { bytes: Buffer.from('x'), metadata: {}, status: 'parsing_failed', error: 'broken' };

@@ -1,8 +1,12 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { type Ended, quarry } from '../cli/quarry.ts';
 import { ModelService, serviceDimensions } from '../models/model-service.ts';
 import { Api } from './api.ts';
-import { TestServer } from './server.ts';
+import { operatorKey, TestServer } from './server.ts';
 
 /** Models that a service serves over HTTP, as the person sees them who configured one line. */
 
@@ -38,6 +42,18 @@ async function eventually<T>(what: string, read: () => Promise<T>, holds: (value
     if (performance.now() > deadline) throw new Error(`${what}: still ${JSON.stringify(value)}`);
     await sleep(100);
   }
+}
+
+/** `quarry eval` with one question to the collection `notes`. */
+async function evaluate(t: Test, { url }: TestServer): Promise<Ended> {
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-judged-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, 'qrels'));
+  writeFileSync(join(folder, 'corpus.jsonl'), '{"_id": "gull.txt", "title": "", "text": "gull"}\n');
+  writeFileSync(join(folder, 'queries.jsonl'), '{"_id": "1", "text": "where is the gull"}\n');
+  writeFileSync(join(folder, 'qrels', 'test.tsv'), 'query-id\tcorpus-id\tscore\n1\tgull.txt\t1\n');
+  const variables = { QUARRY_URL: url, QUARRY_API_KEY: operatorKey };
+  return quarry(['eval', folder, '--collection', 'notes'], { variables });
 }
 
 const notes = {
@@ -127,6 +143,8 @@ await t.test('while it is away documents wait visibly and queries say what they 
   const found = await ask(api, { query: 'the harbour wall' });
   t.match(found.warnings, [/Only words were compared.*letters/]);
   t.match(found.explain, { missing: [{ part: 'vector', model: 'letters' }] });
+  const measured = await evaluate(t, server);
+  t.match(measured, { code: 1, err: /Nothing was measured\. Only words were compared/ });
   t.same(found.results.map((result) => result.explain?.vector.similarity).filter(Boolean), []);
   for (const kind of ['top-documents', 'top-pages', 'top-snippets'] as const) {
     const body = { collection_name: 'notes', query: 'the harbour wall', k: 1, reranker: 'words' };
