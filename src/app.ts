@@ -289,6 +289,7 @@ function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): 
         queryEmbedder.embed({ ...query, model: modelOf(storage, catalogue, query.collectionId).id }),
       rerank: async (model, query, texts) =>
         (await models.rerank(model, query, texts, { priority: 'query' })).scores,
+      rerankWeight: (model) => catalogue.rerankWeight(model),
     },
   });
 }

@@ -29,17 +29,20 @@ function perLargest(numbers: Float32Array): number {
 }
 
 /** How steeply the blend becomes a score: an item one deviation above the others on both sides scores .82. */
-const blendSlope = 0.75;
+const blendSlope = 1.5;
 
 /**
  * Joins reranker scores (0..1) with fused scores over the same candidates: the reranker's log-odds and the fused
- * scores, both standardised, added and squeezed into 0..1. A reranker alone did worse than this sum on our
- * development collections; log-odds keep it from flattening among the very good and the very bad.
+ * scores, both standardised, averaged and squeezed into 0..1; `weight` is what the reranker counts beside the fused
+ * scores. Log-odds keep it from flattening among the very good and the very bad.
  */
-export function blend(reranked: Float32Array, fused: Float32Array): Float32Array {
+export function blend(reranked: Float32Array, fused: Float32Array, weight: number): Float32Array {
   const odds = standardise(reranked.map((score) => Math.log((score + 1e-6) / (1 - score + 1e-6))));
   const first = standardise(fused);
-  return odds.map((z, i) => 1 / (1 + Math.exp(-blendSlope * (z + first[i]!))));
+  return odds.map((z, i) => {
+    const mean = (weight * z + first[i]!) / (weight + 1);
+    return 1 / (1 + Math.exp(-blendSlope * mean));
+  });
 }
 
 function standardise(values: Float32Array): Float32Array {

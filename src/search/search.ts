@@ -25,6 +25,8 @@ export interface QueryModels {
   }): Float32Array | Promise<Float32Array>;
   /** Scores in 0..1, one per text. */
   rerank(model: string, query: string, texts: readonly string[]): Promise<Float32Array>;
+  /** What its scores count beside those of the first stage, which count 1. */
+  rerankWeight(model: string): number;
 }
 
 export interface SearchOptions {
@@ -326,7 +328,7 @@ export class Search {
     const scores = await this.#orWithout(work.missing, 'rerank', () => models.rerank(reranker, query, texts));
     times.rerank += clock.monotonic() - started;
     if (scores === null) return items.map(plain);
-    const blended = blend(scores, Float32Array.from(pool, fusedOf));
+    const blended = blend(scores, Float32Array.from(pool, fusedOf), models.rerankWeight(reranker));
     work.reranked += pool.length;
     const ranked: Ranked<T>[] = pool
       .map((item, i) => ({ item, score: blended[i]!, fused: fusedOf(item), rerank: scores[i]! }))

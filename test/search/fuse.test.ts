@@ -20,14 +20,22 @@ t.test('an opposite meaning does not push a passage below one that says nothing'
 });
 
 t.test('a reranker moves a passage up, but the first stage keeps its say', async (t) => {
-  const scores = blend(Float32Array.of(0.1, 0.9, 0.1), Float32Array.of(0.5, 0.4, 0.1));
+  const scores = blend(Float32Array.of(0.1, 0.9, 0.1), Float32Array.of(0.5, 0.4, 0.1), 1);
   t.ok(scores[1]! > scores[0]!, 'the reranked favourite leads');
   t.ok(scores[0]! > scores[2]!, 'equals in the reranker keep the order of the first stage');
   t.ok(scores.every((score) => score > 0 && score < 1));
 });
 
+t.test('the heavier a reranker weighs, the more it decides', async (t) => {
+  const first = Float32Array.of(0.9, 0.5, 0.1);
+  const reranked = Float32Array.of(0.3, 0.5, 0.7);
+  const [light, heavy] = [blend(reranked, first, 0.5), blend(reranked, first, 2)];
+  t.ok(light[0]! > light[2]!, 'a light one leaves the first stage its favourite');
+  t.ok(heavy[2]! > heavy[0]!, 'a heavy one has its own');
+});
+
 t.test('a single candidate and no candidate are not divided by zero', async (t) => {
-  t.same(rounded(blend(Float32Array.of(0.7), Float32Array.of(0.2))), [0.5]);
-  t.same(rounded(blend(new Float32Array(0), new Float32Array(0))), []);
+  t.same(rounded(blend(Float32Array.of(0.7), Float32Array.of(0.2), 1)), [0.5]);
+  t.same(rounded(blend(new Float32Array(0), new Float32Array(0), 1)), []);
   t.same(rounded(fuse(new Float32Array(0), null)), []);
 });

@@ -138,6 +138,7 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
     doesWithout: true,
     models: {
       embed: async ({ text }) => embed([text]).vectors,
+      rerankWeight: () => 1,
       rerank: async (_model, _query, texts) => {
         read.push(...texts);
         return Float32Array.from(texts, (text) => (text.includes('note 7 ') ? 0.9 : 0.1));

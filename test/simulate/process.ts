@@ -133,6 +133,7 @@ export async function openProcess(options: ProcessOptions) {
     models: {
       embed: async ({ text }) => embed([text]).vectors,
       rerank: async (_model, _query, texts) => new Float32Array(texts.length),
+      rerankWeight: () => 1,
     },
   });
   for (const collection of await parts.collections.all()) await indexes.open(collection);
