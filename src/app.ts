@@ -197,8 +197,11 @@ function documentModel(
   return { id, dimensions, embedChunks: (chunks, onStep) => embedChunks(embedder, chunks, onStep) };
 }
 
-/** Documents that are indexed for each chunk thread: while one is cut, others are written and put into the shards. */
-const indexingPerThread = 64;
+/**
+ * Documents that are indexed for each chunk thread: while one is cut, others are written and put into the shards. More
+ * take in hardly more text and let searches wait longer, since what becomes ready together is finished together.
+ */
+const indexingPerThread = 16;
 
 /** What happens to documents and queries between the door and the shards. */
 async function buildPipeline(settings: Settings, parts: PipelineParts) {
