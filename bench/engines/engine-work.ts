@@ -19,7 +19,12 @@ export interface OpenTask {
   readonly url: string | null;
   readonly seed: number;
 }
-export interface Opened extends Spent {
+/** Memory of the process before something and after it; null where it cannot be told. */
+export interface Growth {
+  readonly before: ProcessMemory | null;
+  readonly after: ProcessMemory | null;
+}
+export interface Opened extends Spent, Growth {
   readonly version: string;
   /** What it can do besides searching. */
   readonly can: { readonly replace: boolean; readonly save: boolean };
@@ -47,9 +52,7 @@ export interface Measured extends Spent {
   readonly latencies: HistogramCounts;
   readonly replaced: number;
 }
-export interface Built extends Spent {
-  readonly before: ProcessMemory | null;
-  readonly after: ProcessMemory | null;
+export interface Built extends Spent, Growth {
   readonly bytesByPart: Record<string, number> | null;
 }
 
@@ -70,13 +73,18 @@ export class EngineWork {
     assert(kind !== undefined, `there is an engine ${task.engine}`);
     const version = kind.version();
     const set = await loadVectorSet(task.set);
+    const before = memoryOfThis();
     const clock = startClock(null);
     const engine = await kind.open(engineOptions(task, kind));
     const work = new EngineWork(engine, set, task.seed);
     // An engine that loads late has loaded when it has answered.
     if (task.load) await work.#search({ effort: 64, filter: null, count: 10 }, 0);
     const can = { replace: engine.replace !== null, save: engine.save !== null };
-    return { work, opened: { ...clock(), version, can } };
+    const spent = clock();
+    // A server of its own was not there before.
+    const isOwn = engine.serverPid === null;
+    const growth = { before: isOwn ? before : null, after: isOwn ? memoryOfThis() : null };
+    return { work, opened: { ...spent, ...growth, version, can } };
   }
 
   private constructor(engine: VectorEngine, set: LoadedSet, seed: number) {
@@ -180,13 +188,9 @@ export class EngineWork {
     return clock();
   }
 
-  /** Of the engine: this process without its JavaScript heap, whose garbage is the harness's. */
   #memory(): ProcessMemory | null {
     const { serverPid } = this.#engine;
-    if (serverPid !== null) return memoryOf(serverPid);
-    collectGarbage();
-    const all = memoryOf(process.pid);
-    return all === null ? null : { ...all, ownBytes: all.ownBytes - process.memoryUsage().heapTotal };
+    return serverPid === null ? memoryOfThis() : memoryOf(serverPid);
   }
 
   close(): Promise<void> {
@@ -229,6 +233,13 @@ function filterOf({ filter }: Asking) {
 }
 
 /** Wall and CPU time from now on, of this process or of the server that works for it. */
+/** Of this process without its JavaScript heap, whose garbage is the harness's. */
+function memoryOfThis(): ProcessMemory | null {
+  collectGarbage();
+  const all = memoryOf(process.pid);
+  return all === null ? null : { ...all, ownBytes: all.ownBytes - process.memoryUsage().heapTotal };
+}
+
 function startClock(serverPid: number | null): () => Spent {
   const cpu = () => (serverPid === null ? ownCpuMs() : (cpuMsOf(serverPid) ?? Number.NaN));
   const [wallStart, cpuStart] = [performance.now(), cpu()];

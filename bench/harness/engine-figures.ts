@@ -1,3 +1,4 @@
+import type { Growth } from '../engines/engine-work.ts';
 import type { MeasuredEngine, MeasuredMode, ModeFigures } from './engine-measurement.ts';
 import { ratioOf, spreadOf } from './statistics.ts';
 
@@ -27,10 +28,10 @@ export function timesOf(
   return ratioOf(own.rounds.map(of), peer.rounds.map(of))?.median ?? null;
 }
 
-/** Bytes per vector that the process holds more after building than before. */
-export function ownBytesPerVector({ built }: MeasuredEngine, rows: number): number | null {
-  if (built.before === null || built.after === null) return null;
-  return (built.after.ownBytes - built.before.ownBytes) / rows;
+/** Bytes per vector that a process holds more after building, or loading, than before. */
+export function ownBytesPerVector(growth: Growth | null, rows: number): number | null {
+  if (growth === null || growth.before === null || growth.after === null) return null;
+  return (growth.after.ownBytes - growth.before.ownBytes) / rows;
 }
 
 /** Rows per second of CPU time. */

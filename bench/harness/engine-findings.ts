@@ -100,6 +100,7 @@ function buildTable(engines: readonly MeasuredEngine[], rows: number): Table {
       number('mapped', 'mapped files', 'bytes/vector', 0),
       number('saveMs', 'save', 'ms', 0),
       number('loadMs', 'load and first search', 'ms', 0),
+      number('loaded', 'memory of its own then', 'bytes/vector', 0),
       number('before', 'recall before replacing', null, 4),
       number('after', 'and after', null, 4),
       number('replaceRate', 'replaced per second of CPU', 'vectors', 0),
@@ -114,10 +115,11 @@ function buildTable(engines: readonly MeasuredEngine[], rows: number): Table {
         engine: engine.name,
         seconds: built.wallMs / 1_000,
         rate: buildRate(engine, rows),
-        own: ownBytesPerVector(engine, rows),
+        own: ownBytesPerVector(built, rows),
         mapped: mapped === null ? null : Math.max(0, mapped) / rows,
         saveMs: saved?.wallMs ?? null,
         loadMs: loaded?.wallMs ?? null,
+        loaded: ownBytesPerVector(loaded, rows),
         before: churned?.recallBefore ?? null,
         after: churned?.recallAfter ?? null,
         replaceRate: churned === null ? null : (rows * 0.2 * churned.rounds * 1_000) / churned.cpuMs,
@@ -183,7 +185,7 @@ function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
         })),
     },
     bars('Vectors indexed per second of CPU time', 'vectors', (engine) => buildRate(engine, rows)),
-    bars('Memory of the process per vector', 'bytes', (engine) => ownBytesPerVector(engine, rows)),
+    bars('Memory of the process per vector', 'bytes', ({ built }) => ownBytesPerVector(built, rows)),
   ];
 }
 
@@ -224,7 +226,8 @@ function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
       .filter(({ filter }) => filter !== null)
       .flatMap((mode) => once(`recall, ${mode.name}`, 'share', 'more', mode.recall)),
     ...once('vectors built per second of CPU', 'vectors/s', 'more', buildRate(engine, rows)),
-    ...once('memory per vector', 'bytes', 'less', ownBytesPerVector(engine, rows)),
+    ...once('memory per vector', 'bytes', 'less', ownBytesPerVector(engine.built, rows)),
+    ...once('memory per vector, loaded', 'bytes', 'less', ownBytesPerVector(engine.loaded, rows)),
     ...once('load', 'ms', 'less', engine.loaded?.wallMs ?? null),
     ...once('recall after replacing', 'share', 'more', engine.churned?.recallAfter ?? null),
   ];

@@ -66,7 +66,7 @@ export interface MeasuredEngine {
   readonly modes: readonly MeasuredMode[];
   readonly churned: Churned | null;
   readonly saved: Spent | null;
-  readonly loaded: Spent | null;
+  readonly loaded: Opened | null;
 }
 
 export interface EngineMeasurement {
@@ -263,7 +263,7 @@ async function finishEngine(
   const saved = opened.can.save ? await process.call('save') : null;
   await process.call('close');
   await process.end();
-  let loaded: Spent | null = null;
+  let loaded: Opened | null = null;
   if (saved !== null) {
     const fresh = new EngineProcess();
     try {

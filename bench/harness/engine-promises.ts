@@ -53,8 +53,8 @@ function promises(own: MeasuredEngine, peer: (name: string) => MeasuredEngine | 
 
 function oncePromises(own: MeasuredEngine, node: MeasuredEngine | undefined): Wanted[] {
   const [ownBytes, peerBytes] = [
-    ownBytesPerVector(own, 1),
-    node === undefined ? null : ownBytesPerVector(node, 1),
+    ownBytesPerVector(own.loaded, 1),
+    ownBytesPerVector(node?.loaded ?? null, 1),
   ];
   const { churned } = own;
   const idle = modeOf(own, 'recall 0.95, not inserting');
@@ -68,7 +68,7 @@ function oncePromises(own: MeasuredEngine, node: MeasuredEngine | undefined): Wa
       least: 4.5,
     },
     {
-      what: 'memory of its own per vector against hnswlib-node',
+      what: 'memory of its own per vector, loaded from what was saved, against hnswlib-node',
       reached: ownBytes === null || peerBytes === null ? null : ownBytes / peerBytes,
       most: 1 / 3,
     },
