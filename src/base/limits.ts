@@ -16,6 +16,7 @@ export const limits = {
   batchSliceDocuments: 8,
   listDocumentsMax: 1_024,
   queryCodePointsMax: 4_096,
+  queryOperatorsMax: 64,
   topSnippetsMax: 128,
   topDocumentsMax: 2_048,
   topPagesMax: 1_024,

@@ -13,7 +13,7 @@ import { Progress } from './progress.ts';
 /** One way to ask; its parameters go along with every question. */
 export interface Way {
   readonly name: string;
-  readonly parameters: Readonly<Record<string, string>>;
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface Answers {

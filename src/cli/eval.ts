@@ -72,20 +72,29 @@ async function evaluate(
 function waysOf(options: CommandOptions): Way[] {
   const reranker = options.reranker === undefined ? null : String(options.reranker);
   const mode = options.latencyMode === undefined ? null : String(options.latencyMode);
-  const way = (model: string | null, latency: string | null): Way => ({
-    name: [model ?? 'no reranker', ...(latency === null ? [] : [`latency ${latency}`])].join(', '),
-    parameters: {
-      ...(model === null ? {} : { reranker: model }),
-      ...(latency === null ? {} : { latency_mode: latency }),
-    },
-  });
-  if (options.compare !== true) return [way(reranker, mode)];
+  if (options.compare !== true) {
+    // Without a word about it, the server's own reranker has its say.
+    return [way(reranker ?? 'no reranker', mode, reranker === null ? {} : { reranker })];
+  }
   const model = reranker ?? comparedReranker;
-  return [
-    way(null, mode),
-    way(model, mode),
-    ...(mode === 'high' ? [] : [way(null, 'high'), way(model, 'high')]),
+  const both = (latency: string | null) => [
+    way('no reranker', latency, { reranker: null }),
+    way(model, latency, { reranker: model }),
   ];
+  const alone = (name: string, lexical: number, vector: number) =>
+    way(name, mode, { reranker: null, weights: { lexical, vector } });
+  return [
+    ...both(mode),
+    alone('lexical only', 1, 0),
+    alone('vector only', 0, 1),
+    ...(mode === 'high' ? [] : both('high')),
+  ];
+}
+
+function way(name: string, latency: string | null, parameters: Way['parameters']): Way {
+  return latency === null
+    ? { name, parameters }
+    : { name: `${name}, latency ${latency}`, parameters: { ...parameters, latency_mode: latency } };
 }
 
 function numbersOf({ set, answers }: Evaluated) {

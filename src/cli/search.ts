@@ -12,7 +12,7 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { displayWidth, printable, wrap } from './layout.ts';
-import { jsonObjectOption, wholeOption } from './option-values.ts';
+import { jsonObjectOption, numberOption, weightsOption, wholeOption } from './option-values.ts';
 
 const indent = '    ';
 const readingColumnsMax = 100;
@@ -37,6 +37,18 @@ export const searchCommand: CommandSpec = {
       meaning: 'reorder the best results with this model, for example zerank-2',
     },
     { flags: '--latency-mode <mode>', meaning: 'high searches wider and later', choices: ['low', 'high'] },
+    {
+      flags: '--syntax <syntax>',
+      meaning: 'operators: "phrases" must stand in the text, -words must not',
+      choices: ['natural', 'operators'],
+    },
+    { flags: '--weights <words:meaning>', meaning: 'what words and meaning count, for example 1:0.6' },
+    { flags: '--min-score <score>', meaning: 'leave out what scores less, 0 to 1' },
+    {
+      flags: '--max-per-document <count>',
+      meaning: 'of one document at most so many snippets or pages',
+      conflicts: ['documents'],
+    },
     { flags: '--explain', meaning: 'show how each result was found and what took how long' },
     { flags: '--full', meaning: 'print snippets and pages whole instead of their first 8 lines' },
     jsonOption,
@@ -44,6 +56,7 @@ export const searchCommand: CommandSpec = {
   examples: [
     'quarry search "how long do refunds take?"',
     'quarry search parental leave --collection handbook --precise -k 10',
+    'quarry search --syntax operators \'"parental leave" weeks -"sick pay"\' --max-per-document 1',
     'quarry search "net revenue 2025" --pages --filter \'{"year": {"$gte": "2024"}}\' --reranker zerank-2',
   ],
   run: search,
@@ -76,6 +89,7 @@ async function search(
     ...(filter === null ? {} : { filter }),
     ...(options.reranker === undefined ? {} : { reranker: String(options.reranker) }),
     ...(options.latencyMode === undefined ? {} : { latency_mode: String(options.latencyMode) }),
+    ...controlOf(options),
     ...(options.explain === true ? { explain: true } : {}),
     ...(granularity === 'pages' ? { include_content: true } : {}),
     ...(options.precise === true ? { precise_responses: true } : {}),
@@ -95,6 +109,20 @@ async function search(
   });
   if (reply.explain !== undefined) explanationLines(reply.explain).forEach(context.terminal.out);
   return exitCodes.done;
+}
+
+function controlOf(options: CommandOptions): Record<string, unknown> {
+  const weights = weightsOption(options);
+  const minScore = numberOption(options, 'minScore', { minimum: 0, maximum: 1 });
+  const most = options.maxPerDocument;
+  return {
+    ...(weights === null ? {} : { weights }),
+    ...(minScore === null ? {} : { min_score: minScore }),
+    ...(most === undefined
+      ? {}
+      : { max_per_document: wholeOption(options, 'maxPerDocument', { minimum: 1, maximum: 1_000_000 }) }),
+    ...(options.syntax === undefined ? {} : { syntax: String(options.syntax) }),
+  };
 }
 
 type Result = SnippetResponse | PageRetrievalResponse | DocumentRetrievalResponse;
@@ -150,5 +178,23 @@ function explanationLines(explain: NonNullable<QueryReply['explain']>): string[]
     `search ${searching.toFixed(1)}`,
     `rerank ${rerank.toFixed(1)}`,
   ];
-  return [`Milliseconds: ${times.join(', ')}, read ${read.toFixed(1)}`, ...shards];
+  return [
+    `Milliseconds: ${times.join(', ')}, read ${read.toFixed(1)}`,
+    ...shards,
+    controlLine(explain.control),
+  ];
+}
+
+function controlLine(control: NonNullable<QueryReply['explain']>['control']): string {
+  const { weights, min_score: minScore, max_per_document: most, phrases, excluded, checked } = control;
+  const quoted = (texts: readonly string[]) =>
+    texts.map((text) => JSON.stringify(printable(text))).join(', ');
+  return [
+    `Weights: lexical ${weights.lexical}, vector ${weights.vector}`,
+    ...(minScore === null ? [] : [`score at least ${minScore}`]),
+    ...(most === null ? [] : [`at most ${most} of a document`]),
+    ...(phrases.length === 0 ? [] : [`with ${quoted(phrases)}`]),
+    ...(excluded.length === 0 ? [] : [`without ${quoted(excluded)}`]),
+    ...(checked === 0 ? [] : [`${checked} passages checked`]),
+  ].join('; ');
 }

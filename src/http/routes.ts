@@ -207,6 +207,7 @@ const collectionRoutes: readonly Route[] = [
     check: (request) => {
       checkCollection(request);
       if (request.num_shards !== undefined) checks.checkShardCount(request.num_shards);
+      if (request.query_defaults !== undefined) checks.checkControl(request.query_defaults);
     },
     serve: (services, call, request) => services.addCollection(call, request),
   }),
@@ -448,6 +449,7 @@ const queryRoutes: readonly Route[] = [
       checkCollection(request);
       checks.checkK(request.k, limits.topDocumentsMax);
       if (request.query !== null) checks.checkQuery(request.query);
+      checks.checkControl({ weights: request.weights ?? null, min_score: request.min_score ?? null });
     },
     serve: (services, call, request) => services.topDocuments(call, request),
   }),
@@ -464,6 +466,7 @@ const queryRoutes: readonly Route[] = [
       checkCollection(request);
       checks.checkK(request.k, limits.topPagesMax);
       checks.checkQuery(request.query);
+      checks.checkControl(request);
     },
     serve: (services, call, request) => services.topPages(call, request),
   }),
@@ -487,6 +490,7 @@ const queryRoutes: readonly Route[] = [
       checkCollection(request);
       checks.checkK(request.k, limits.topSnippetsMax);
       checks.checkQuery(request.query);
+      checks.checkControl(request);
     },
     serve: (services, call, request) => services.topSnippets(call, request),
   }),

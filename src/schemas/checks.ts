@@ -91,6 +91,26 @@ export function checkQuery(query: string): void {
   }
 }
 
+/** Weights that are not negative and not both 0, a score from 0 to 1, at least one result of a document. */
+export function checkControl(request: {
+  readonly weights?: { readonly lexical: number; readonly vector: number } | null;
+  readonly min_score?: number | null;
+  readonly max_per_document?: number | null;
+}): void {
+  const { weights = null, min_score: minScore = null, max_per_document: maxPerDocument = null } = request;
+  if (weights !== null) {
+    const { lexical, vector } = weights;
+    for (const [side, weight] of Object.entries({ lexical, vector }))
+      if (!(weight >= 0 && weight < Infinity))
+        refuse(`weights.${side} is ${weight}; it must not be negative.`);
+    if (lexical === 0 && vector === 0) refuse('weights are both 0, so that nothing would be asked.');
+  }
+  if (minScore !== null && !(minScore >= 0 && minScore <= 1))
+    refuse(`min_score is ${minScore}; it must be from 0 to 1.`);
+  if (maxPerDocument !== null && maxPerDocument < 1)
+    refuse(`max_per_document is ${maxPerDocument}; it must be at least 1.`);
+}
+
 function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
+import { QueryDefaults } from './queries.ts';
 import { CollectionName, Component } from './wire.ts';
 
 export const AddCollectionRequest = Component('AddCollectionRequest', 'A collection to create.', {
@@ -16,6 +17,7 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
       examples: [1],
     }),
   ),
+  query_defaults: Type.Optional(QueryDefaults),
 });
 export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
 
@@ -36,6 +38,11 @@ export const GetCollectionListResponse = Component(
       description: 'Names in ascending order.',
       examples: [['handbook', 'tickets']],
     }),
+    query_defaults: Type.Optional(
+      Type.Array(Type.Object({ collection_name: Type.String(), query_defaults: QueryDefaults }), {
+        description: 'Of the collections that have some; absent when none has.',
+      }),
+    ),
   },
 );
 export type GetCollectionListResponse = Static<typeof GetCollectionListResponse>;

@@ -5,7 +5,8 @@ import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf } from
 const latencyModes = ['low', 'high'] as const;
 
 const query = Type.String({
-  description: 'The question in natural language, at most 4,096 characters; no character is an operator.',
+  description:
+    'The question in natural language, at most 4,096 characters; no character is an operator unless `syntax` says so.',
   examples: ['How long do refunds take?'],
 });
 const filter = Type.Optional(
@@ -30,6 +31,52 @@ const latencyMode = Type.Optional(
 const explain = Type.Optional(
   Type.Boolean({ default: false, description: 'Say how each result was found and what took how long.' }),
 );
+const Weights = Type.Object(
+  {
+    lexical: Type.Number({ description: 'What the words of a passage count.' }),
+    vector: Type.Number({ description: 'What its meaning counts.' }),
+  },
+  {
+    description:
+      'What each side counts in the score, by default 1 for words and 0.6 for meaning; neither is negative, and not both are 0. A side that counts 0 is not asked at all.',
+    examples: [{ lexical: 1, vector: 0.6 }],
+  },
+);
+const syntaxes = ['natural', 'operators'] as const;
+const control = {
+  weights: Type.Optional(Nullable(Weights)),
+  min_score: Type.Optional(
+    Nullable(Type.Number(), {
+      description:
+        '0 to 1: results with a lower `score` are left out, after reranking. Scores compare results of one query only.',
+      examples: [0.3],
+    }),
+  ),
+  syntax: Type.Optional(
+    OneOf(syntaxes, {
+      default: 'natural',
+      description:
+        '`operators`: a `"quoted phrase"` has to stand in the text that is found, a `-word` or `-"phrase"` must not.',
+    }),
+  ),
+};
+const maxPerDocument = Type.Optional(
+  Nullable(Type.Integer(), {
+    description:
+      'Of one document at most so many results, 1 or more; the search goes on until there are `k`.',
+    examples: [1],
+  }),
+);
+export const QueryDefaults = Component(
+  'QueryDefaults',
+  'What queries of a collection ask unless they say otherwise.',
+  {
+    ...control,
+    max_per_document: maxPerDocument,
+  },
+);
+export type QueryDefaults = Static<typeof QueryDefaults>;
+
 function limited(noun: string, most: number) {
   return Type.Integer({ description: `At most so many ${noun}, 1 to ${most}.`, examples: [10] });
 }
@@ -46,6 +93,7 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A question 
   ),
   reranker,
   latency_mode: latencyMode,
+  ...control,
   explain,
 });
 export type TopDocumentsRequest = Static<typeof TopDocumentsRequest>;
@@ -63,6 +111,8 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A question for page
   ),
   reranker,
   latency_mode: latencyMode,
+  ...control,
+  max_per_document: maxPerDocument,
   explain,
 });
 export type TopPagesRequest = Static<typeof TopPagesRequest>;
@@ -80,6 +130,8 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A question fo
     Type.Boolean({ default: false, description: 'Also send the metadata of the documents.' }),
   ),
   latency_mode: latencyMode,
+  ...control,
+  max_per_document: maxPerDocument,
   explain,
 });
 export type TopSnippetsRequest = Static<typeof TopSnippetsRequest>;
@@ -124,6 +176,21 @@ export const QueryExplanation = Component('QueryExplanation', 'How a query ran.'
     }),
     { description: 'Models that did not answer and that the query did without.' },
   ),
+  control: Type.Object(
+    {
+      weights: Weights,
+      min_score: Nullable(Type.Number()),
+      max_per_document: Nullable(Type.Integer()),
+      syntax: OneOf(syntaxes),
+      phrases: Type.Array(Type.String(), { description: 'What has to stand in the text, as it was typed.' }),
+      excluded: Type.Array(Type.String(), { description: 'What must not.' }),
+      checked: Type.Integer({ description: 'Passages that were read to keep to all this.' }),
+      complete: Type.Boolean({
+        description: 'False when the search ended at its limits, so that there may be more to find.',
+      }),
+    },
+    { description: 'What the query asked for beyond its words.' },
+  ),
 });
 export type QueryExplanation = Static<typeof QueryExplanation>;
 
@@ -131,7 +198,7 @@ const explained = Type.Optional(ResultExplanation);
 
 export const DocumentRetrievalResponse = Component('DocumentRetrievalResponse', 'A document that answers.', {
   path: Type.String(),
-  score: Type.Number({ description: 'Relevance; higher is better.' }),
+  score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
   metadata: Nullable(DocumentMetadataJson, { description: 'Null unless asked for.' }),
   file_url: Type.String({ description: 'Address of the raw document.' }),
   explain: explained,
@@ -141,7 +208,7 @@ export type DocumentRetrievalResponse = Static<typeof DocumentRetrievalResponse>
 export const PageRetrievalResponse = Component('PageRetrievalResponse', 'A page that answers.', {
   path: Type.String(),
   page_index: Type.Integer({ description: 'Counts from 0.' }),
-  score: Type.Number({ description: 'Relevance; higher is better.' }),
+  score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
   content: Nullable(Type.String(), { description: 'Null unless asked for.' }),
   image_url: Nullable(Type.String(), {
     description: 'Address of a JPEG of the page, null when there is none.',
@@ -163,7 +230,7 @@ export const SnippetResponse = Component('SnippetResponse', 'A snippet that answ
     examples: [[0, 1]],
   }),
   content: Type.String({ description: 'Exactly the text between the two indexes.' }),
-  score: Type.Number({ description: 'Relevance; higher is better.' }),
+  score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
   explain: explained,
 });
 export type SnippetResponse = Static<typeof SnippetResponse>;

@@ -2,7 +2,7 @@ import type { Caller } from '../base/caller.ts';
 import type { CollectionIndex, FilterNode, IndexHits } from '../engine/collection-index.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
-import { fuse } from './fuse.ts';
+import { fuse, usualWeights, type Weights } from './fuse.ts';
 
 /** A coarse chunk that may answer the query, with what each side of the search thinks of it. */
 export interface Candidate {
@@ -21,6 +21,7 @@ export interface CandidateRequest {
   /** Unit length, as wide as the index; null: words alone decide. */
   readonly vector: Float32Array | null;
   readonly analysed: AnalysedQuery;
+  readonly weights: Weights;
   readonly filter: FilterNode | null;
   /** How many rows each side hands in. */
   readonly depth: number;
@@ -40,11 +41,11 @@ export class CandidateList {
   readonly #hits: IndexHits;
   readonly #fused: Float32Array;
 
-  constructor(hits: IndexHits, hasVector = true) {
+  constructor(hits: IndexHits, hasVector = true, weights: Weights = usualWeights) {
     this.length = hits.count;
     this.shards = hits.shards;
     this.#hits = hits;
-    this.#fused = fuse(hits.lexical, hasVector ? hits.similarity : null);
+    this.#fused = fuse(hits.lexical, hasVector ? hits.similarity : null, weights);
   }
 
   /** The best `count` of all, or all, best first. Few of many cost little: only those are compared with each other. */
@@ -97,10 +98,10 @@ export async function findCandidates(
   request: CandidateRequest,
 ): Promise<CandidateList> {
   const depth = request.wide ? request.depth * wideFactor : request.depth;
-  const { vector, analysed, filter, deadlineMs, caller } = request;
+  const { vector, analysed, weights, filter, deadlineMs, caller } = request;
   const query = { vector, terms: analysed.terms, filter, deadlineMs, caller };
   const hits = await askIndex(caller, () =>
     index.search({ ...query, vectorCandidates: depth, lexicalCandidates: depth }),
   );
-  return new CandidateList(hits, vector !== null);
+  return new CandidateList(hits, vector !== null, weights);
 }

@@ -1,7 +1,7 @@
 import type { VersionReader } from '../store/version-reader.ts';
 import type { Language } from '../text/languages.ts';
 import { type AnalysedQuery, matchedWords } from '../text/query.ts';
-import { fuse } from './fuse.ts';
+import { fuse, type Weights } from './fuse.ts';
 import type { Passage } from './passages.ts';
 
 /** One precise chunk of a passage, with its own score. */
@@ -14,6 +14,14 @@ export interface Child {
   readonly similarity: number;
   /** 0..1: its own words and meaning, joined with those of the passage around it. */
   readonly score: number;
+}
+
+/** A query as passages are compared with it. */
+export interface ComparedQuery {
+  /** Null: words alone decide. */
+  readonly vector: Float32Array | null;
+  readonly analysed: AnalysedQuery;
+  readonly weights: Weights;
 }
 
 export interface ChildSource {
@@ -31,7 +39,7 @@ const passageShare = 0.35;
  */
 export function scoreChildren(
   passages: readonly Passage[],
-  query: { readonly vector: Float32Array | null; readonly analysed: AnalysedQuery },
+  query: ComparedQuery,
   { reader, similarities }: ChildSource,
 ): Child[] {
   const { vector } = query;
@@ -61,6 +69,7 @@ export function scoreChildren(
   const fused = fuse(
     lexical,
     vector === null ? null : Float32Array.from(found, ({ similarity }) => similarity),
+    query.weights,
   );
   return found.map(({ passage, index, similarity }, i) => ({
     passage,

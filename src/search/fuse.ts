@@ -1,8 +1,16 @@
+/** What each side of a search counts beside the other: >= 0, not both 0. A side of 0 is not asked. */
+export interface Weights {
+  /** The words of a passage. */
+  readonly lexical: number;
+  /** Its meaning. */
+  readonly vector: number;
+}
+
 /**
- * What the meaning of a passage counts beside its words. Reciprocal rank fusion lost to BM25 alone on most of our
- * development collections, so ranks play no part.
+ * Reciprocal rank fusion lost to BM25 alone on most of our development collections, so ranks play no part; these
+ * weights won.
  */
-const vectorWeight = 0.6;
+export const usualWeights: Weights = { lexical: 1, vector: 0.6 };
 
 /**
  * Scores in 0..1, one per candidate, in the order given: linear fusion of both first-stage scores over the union of both
@@ -10,13 +18,21 @@ const vectorWeight = 0.6;
  * to query: divided, the two sides count alike for all of them.
  * `lexical`: BM25 scores >= 0. `similarity`: cosines in -1..1, or null when the query has no vector.
  */
-export function fuse(lexical: Float32Array, similarity: Float32Array | null): Float32Array {
+export function fuse(
+  lexical: Float32Array,
+  similarity: Float32Array | null,
+  weights: Weights = usualWeights,
+): Float32Array {
   const words = perLargest(lexical);
   const meaning = similarity === null ? 0 : perLargest(similarity);
+  // However large or small they are, only how they compare counts.
+  const largest = Math.max(weights.lexical, weights.vector);
+  const [wordWeight, meaningWeight] = [weights.lexical / largest, weights.vector / largest];
   const fused = new Float32Array(lexical.length);
   for (let i = 0; i < fused.length; i += 1) {
     const near = similarity === null ? 0 : Math.max(0, similarity[i]!);
-    fused[i] = (lexical[i]! * words + vectorWeight * near * meaning) / (1 + vectorWeight);
+    const both = wordWeight * lexical[i]! * words + meaningWeight * near * meaning;
+    fused[i] = both / (wordWeight + meaningWeight);
   }
   return fused;
 }

@@ -1,10 +1,32 @@
 import type { Caller } from '../base/caller.ts';
 import type { FilterNode } from '../engine/collection-index.ts';
 import type { Collection } from '../store/collections.ts';
+import { usualWeights, type Weights } from './fuse.ts';
+import type { Operators } from './operators.ts';
+
+/** What a query asks of a search beyond its words. */
+export interface SearchControl {
+  readonly weights: Weights;
+  /** Results that score less are left out; 0 leaves none out. */
+  readonly minScore: number;
+  /** Pages or snippets of one document at most; infinite for any number. */
+  readonly maxPerDocument: number;
+  /** What the text of a result must and must not say; null when the query is natural language. */
+  readonly operators: Operators | null;
+}
+
+/** Of a query that asks for nothing of the kind. */
+export const usualControl: SearchControl = {
+  weights: usualWeights,
+  minScore: 0,
+  maxPerDocument: Number.POSITIVE_INFINITY,
+  operators: null,
+};
 
 /** A question to one collection, checked and understood. */
 export interface SearchRequest {
   readonly collection: Collection;
+  /** What is looked for, without operators. */
   readonly query: string;
   /** How many results at most. */
   readonly k: number;
@@ -17,6 +39,7 @@ export interface SearchRequest {
   readonly deadlineMs: number;
   readonly caller: Caller;
   readonly explain: boolean;
+  readonly control: SearchControl;
 }
 
 /** Where the time of a query went, in milliseconds. */

@@ -10,10 +10,12 @@ import { analyseQuery, matchedWords } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
 import { type Candidate, type CandidateList, findCandidates } from './candidates.ts';
 import { type Child, scoreChildren } from './children.ts';
-import { blend } from './fuse.ts';
-import { pageOf, splitByPage } from './page-of.ts';
+import { blend, type Weights } from './fuse.ts';
+import { pageOf } from './page-of.ts';
+import { pagesOf, pagesThatPass } from './passage-pages.ts';
 import { type Passage, passageText, readPassages } from './passages.ts';
-import type { SearchRequest, SearchTimes } from './query-request.ts';
+import type { SearchControl, SearchRequest, SearchTimes } from './query-request.ts';
+import { type Choice, choosePassages, cut, Quota } from './selection.ts';
 
 /** What the models do for a query; `pipeline/query-embedder` and `pipeline/model-runner` behind it. */
 export interface QueryModels {
@@ -83,6 +85,16 @@ export interface Found<H> {
   readonly times: SearchTimes;
   /** What the models did for it; a listing needs none. */
   readonly models: ModelWork;
+  readonly control: SearchControl;
+  readonly choice: ChoiceWork;
+}
+
+/** What it took to keep to the rules of a query that has some. */
+interface ChoiceWork {
+  /** Passages that were read for it. */
+  readonly checked: number;
+  /** False when the search ended at its limits, so that there may be more to find. */
+  readonly complete: boolean;
 }
 
 interface ModelWork {
@@ -102,11 +114,13 @@ export interface MissingModel {
 /** Everything one query carries through the stages. */
 interface Run {
   readonly request: SearchRequest;
-  /** Null when its model does not answer: words alone decide. */
+  /** Null when its model is not asked or does not answer: words alone decide. */
   readonly vector: Float32Array | null;
   readonly analysed: AnalysedQuery;
+  readonly weights: Weights;
   readonly times: SearchTimes;
   readonly models: { readonly embedded: boolean; reranked: number; readonly missing: MissingModel[] };
+  readonly choice: { checked: number; complete: boolean };
 }
 
 /** A passage or precise chunk in the final order. */
@@ -136,6 +150,9 @@ const unread = { text: '', language: null };
 /** Passages whose precise chunks are scored: at least so many, or one for so many results. */
 const precisePassagesMin = 32;
 const precisePerPassage = 3;
+/** A reranker reads up to so many times what a document may have in the end, so that it has a choice. */
+const sparesMax = 3;
+const nothingAsked: AnalysedQuery = { terms: [], words: [] };
 
 /** A question -> ranked snippets, pages or documents: embed, search the shards, fuse, rerank, read, cut. */
 export class Search {
@@ -148,79 +165,175 @@ export class Search {
   /** Passages of about 2,000 characters. */
   async snippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
-    const pool = request.reranker === null ? request.k : Math.max(rerankDepth, request.k);
-    const candidates = await this.#candidates(run, depthFor(pool));
-    const passages = this.#read(run, candidates.best(pool));
+    const { passages, shards } = await this.#snippetPassages(run);
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
-    const hits = ranked.slice(0, request.k).map((entry) => {
+    const best = cut(ranked, bounds(request), ({ item }) => item.candidate.version);
+    const hits = best.map((entry) => {
       const { version, chunk, candidate } = entry.item;
       const { text, textJson, start, end, pageStart, pageEnd } = chunk;
       const origin = this.#origin(run, entry, candidate, chunk);
       return { version, score: entry.score, origin, text, textJson, start, end, pageStart, pageEnd };
     });
-    return this.#found(run, hits, candidates.shards);
+    return this.#found(run, hits, shards);
   }
 
   /** Passages of about 200 characters: the precise children of the best coarse ones. */
   async preciseSnippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
-    const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
-    const candidates = await this.#candidates(run, depthFor(Math.max(wanted, request.k)));
-    const passages = this.#read(run, candidates.best(wanted));
-    let children = scoreChildren(passages, run, this.#options);
-    if (children.length < request.k && candidates.length > wanted) {
-      // Short texts have few precise chunks, but each has one.
-      children = scoreChildren(this.#read(run, candidates.best(request.k)), run, this.#options);
-    }
+    const { children, shards } = await this.#children(run);
     children.sort((a, b) => b.score - a.score);
-    const pool = children.slice(0, request.reranker === null ? request.k : Math.max(rerankDepth, request.k));
+    const maxPerDocument = request.control.maxPerDocument * sparesOf(request);
+    const pool = cut(children, { k: poolOf(request), maxPerDocument, minScore: 0 }, versionOfChild);
     const ranked = await this.#rerank(run, pool, childText, (child) => child.score);
-    const hits = ranked.slice(0, request.k).map((entry) => this.#childHit(run, entry));
-    return this.#found(run, hits, candidates.shards);
+    const best = cut(ranked, bounds(request), ({ item }) => versionOfChild(item));
+    const hits = best.map((entry) => this.#childHit(run, entry));
+    return this.#found(run, hits, shards);
   }
 
   async pages(request: SearchRequest): Promise<Found<PageHit>> {
     const run = await this.#begin(request);
+    const { operators, maxPerDocument } = request.control;
     const { passages, shards } = await this.#pagePassages(run);
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const best = new Map<string, PageHit>();
     // The best page of a passage has the passage's own score, so k of them in order leave nothing better behind.
-    const certain = new Set<string>();
+    const certain = new Quota(maxPerDocument);
     for (const entry of ranked) {
-      if (certain.size >= request.k) break;
+      if (certain.count >= request.k) break;
       const { version, candidate, chunk } = entry.item;
       const origin = this.#origin(run, entry, candidate, chunk);
-      for (const { pageIndex, share } of this.#pagesOf(run, entry.item)) {
+      const allowed = operators === null ? null : pagesThatPass(entry.item, operators, this.#options.reader);
+      for (const { pageIndex, share } of pagesOf(entry.item, run, this.#options)) {
+        if (allowed?.includes(pageIndex) === false) continue;
         const key = `${version.version} ${pageIndex}`;
         const score = entry.score * share;
-        if (share === 1) certain.add(key);
+        if (share === 1) certain.take(version.version, key);
         if ((best.get(key)?.score ?? -1) < score) best.set(key, { version, pageIndex, score, origin });
       }
     }
-    const hits = [...best.values()].sort((a, b) => b.score - a.score).slice(0, request.k);
-    return this.#found(run, hits, shards);
+    const ordered = [...best.values()].sort((a, b) => b.score - a.score);
+    return this.#found(
+      run,
+      cut(ordered, bounds(request), ({ version }) => version.version),
+      shards,
+    );
   }
 
   async documents(request: SearchRequest): Promise<Found<DocumentHit>> {
     const run = await this.#begin(request);
+    const { operators, minScore } = request.control;
+    const { ranked, shards } = await (operators === null
+      ? this.#rankedDocuments(run)
+      : this.#passingDocuments(run));
+    const best = cut(ranked, { k: request.k, maxPerDocument: 1, minScore }, ({ item }) => item.version);
+    return this.#found(run, this.#documentHits(run, best), shards);
+  }
+
+  /** As many as it takes for `k` results and for the reranker. */
+  async #snippetPassages(run: Run): Promise<FoundPassages> {
+    const pool = poolOf(run.request);
+    if (hasRules(run.request)) {
+      const passes = passing(run.request);
+      return this.#choose(run, {
+        depth: depthFor(pool),
+        resultsOf: ({ chunk, number }) => (passes(chunk.text) ? [String(number)] : []),
+      });
+    }
+    const candidates = await this.#candidates(run, depthFor(pool));
+    return { passages: this.#read(run, candidates.best(pool)), shards: candidates.shards };
+  }
+
+  /** The precise chunks of the best passages, in no order. */
+  async #children(run: Run): Promise<{ children: Child[]; shards: IndexHits['shards'] }> {
+    const { request } = run;
+    const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
+    const depth = depthFor(Math.max(wanted, request.k));
+    if (hasRules(request)) {
+      const passes = passing(request);
+      const resultsOf = ({ chunk, number }: Passage) =>
+        chunk.children.flatMap(({ start, end }, i) => {
+          const text = chunk.text.slice(start, end);
+          return text.trim() !== '' && passes(text) ? [`${number} ${i}`] : [];
+        });
+      const { passages, shards } = await this.#choose(run, {
+        depth,
+        pool: wanted,
+        spares: sparesMax,
+        resultsOf,
+      });
+      const children = scoreChildren(passages, run, this.#options);
+      return { children: children.filter((child) => passes(childText(child))), shards };
+    }
+    const candidates = await this.#candidates(run, depth);
+    const { shards } = candidates;
+    const children = scoreChildren(this.#read(run, candidates.best(wanted)), run, this.#options);
+    if (children.length >= request.k || candidates.length <= wanted) return { children, shards };
+    // Short texts have few precise chunks, but each has one.
+    const more = this.#read(run, candidates.best(request.k));
+    return { children: scoreChildren(more, run, this.#options), shards };
+  }
+
+  /** Candidates of at least `k` documents where there are so many, in their final order. */
+  async #rankedDocuments(run: Run): Promise<RankedDocuments> {
+    const { request } = run;
     let depth = depthFor(request.k * 2);
     let found = await this.#candidates(run, depth);
     while (!this.#enough(request, found, depth)) {
       depth *= 4;
       found = await this.#candidates(run, depth);
     }
-    const ranked = await this.#rankCandidates(run, found);
-    const hits = new Map<number, Ranked<Candidate>>();
-    for (const entry of ranked) {
-      if (!hits.has(entry.item.version)) hits.set(entry.item.version, entry);
-      if (hits.size === request.k) break;
-    }
-    return this.#found(run, this.#documentHits(run, [...hits.values()]), found.shards);
+    return { ranked: await this.#rankCandidates(run, found), shards: found.shards };
+  }
+
+  /** The same of documents in which one passage does as the operators say. */
+  async #passingDocuments(run: Run): Promise<RankedDocuments> {
+    const passes = passing(run.request);
+    const { passages, shards } = await this.#choose(run, {
+      depth: depthFor(run.request.k * 2),
+      perDocument: 1,
+      resultsOf: ({ chunk }) => (passes(chunk.text) ? [''] : []),
+    });
+    const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
+    return { ranked: ranked.map((entry) => ({ ...entry, item: entry.item.candidate })), shards };
+  }
+
+  /** Passages that keep to the rules of the query. */
+  async #choose(
+    run: Run,
+    {
+      perDocument = run.request.control.maxPerDocument,
+      pool = poolOf(run.request),
+      spares = sparesOf(run.request),
+      ...choice
+    }: Pick<Choice, 'depth' | 'resultsOf'> & Partial<Pick<Choice, 'perDocument' | 'pool' | 'spares'>>,
+  ): Promise<FoundPassages> {
+    const { passages, candidates, checked, complete } = await choosePassages({
+      ...choice,
+      k: run.request.k,
+      pool,
+      perDocument,
+      spares: perDocument * spares,
+      find: (depth) => this.#candidates(run, depth),
+      read: (candidates) => this.#read(run, candidates),
+      caller: run.request.caller,
+    });
+    run.choice.checked = checked;
+    run.choice.complete = complete;
+    return { passages, shards: candidates.shards };
   }
 
   /** Passages of at least `k` pages where there are so many: a page of many passages must not hide all others. */
-  async #pagePassages(run: Run): Promise<{ passages: Passage[]; shards: IndexHits['shards'] }> {
-    const { k } = run.request;
+  async #pagePassages(run: Run): Promise<FoundPassages> {
+    const { k, control } = run.request;
+    if (hasRules(run.request)) {
+      const { reader } = this.#options;
+      const depth = depthFor(k * 2);
+      return this.#choose(run, {
+        depth,
+        pool: depth,
+        resultsOf: (passage) => pagesThatPass(passage, control.operators, reader).map(String),
+      });
+    }
     for (let depth = depthFor(k * 2); ; depth *= 4) {
       const candidates = await this.#candidates(run, depth);
       const { shards } = candidates;
@@ -246,24 +359,40 @@ export class Search {
     const hits = reader
       .records(collectionId, [...numbers])
       .flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
-    return { hits, shards: [], times, models: { embedded: false, reranked: 0, missing: [] } };
+    const models = { embedded: false, reranked: 0, missing: [] };
+    const choice = { checked: 0, complete: true };
+    return { hits, shards: [], times, models, control: request.control, choice };
   }
 
-  #found<H>({ times, models }: Run, hits: H[], shards: IndexHits['shards']): Found<H> {
-    return { hits, shards, times, models };
+  #found<H>({ request, times, models, choice }: Run, hits: H[], shards: IndexHits['shards']): Found<H> {
+    return { hits, shards, times, models, control: request.control, choice };
   }
 
   async #begin(request: SearchRequest): Promise<Run> {
     const { clock, models } = this.#options;
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const started = clock.monotonic();
-    const { collectionId } = request.collection;
+    const { collectionId, languages } = request.collection;
+    const { weights } = request.control;
     const missing: MissingModel[] = [];
-    const query = { collectionId, text: request.query, shared: request.wide };
-    const vector = await this.#orWithout(missing, 'vector', () => models.embed(query));
+    const embed = () => models.embed({ collectionId, text: request.query, shared: request.wide });
+    let vector: Float32Array | null = null;
+    // Without words and without a vector there would be nothing left to ask.
+    if (weights.lexical === 0) vector = await embed();
+    else if (weights.vector > 0) vector = await this.#orWithout(missing, 'vector', embed);
     times.embed = clock.monotonic() - started;
-    const analysed = analyseQuery(request.query, request.collection.languages as readonly Language[]);
-    return { request, vector, analysed, times, models: { embedded: vector !== null, reranked: 0, missing } };
+    const analysed =
+      weights.lexical === 0 ? nothingAsked : analyseQuery(request.query, languages as readonly Language[]);
+    const work = { embedded: vector !== null, reranked: 0, missing };
+    return {
+      request,
+      vector,
+      analysed,
+      weights,
+      times,
+      models: work,
+      choice: { checked: 0, complete: true },
+    };
   }
 
   /** What a model makes, or null when it does not answer and the query may do without; then `missing` has why. */
@@ -282,13 +411,14 @@ export class Search {
   }
 
   async #candidates(run: Run, depth: number): Promise<CandidateList> {
-    const { request, vector, analysed, times } = run;
+    const { request, vector, analysed, weights, times } = run;
     const { clock } = this.#options;
     const started = clock.monotonic();
     const { filter, wide, deadlineMs, caller } = request;
     const found = await findCandidates(this.#indexOf(run), {
       vector,
       analysed,
+      weights,
       filter,
       depth,
       wide,
@@ -401,35 +531,6 @@ export class Search {
     return { version, score: entry.score, origin, text, textJson: null, start, end, pageStart, pageEnd };
   }
 
-  /** The pages a passage lies on, and how much of its score each deserves. */
-  #pagesOf(run: Run, passage: Passage): { pageIndex: number; share: number }[] {
-    const { pageStart, pageEnd, children } = passage.chunk;
-    if (pageEnd - pageStart === 1) return [{ pageIndex: pageStart, share: 1 }];
-    const starts = this.#options.reader.layout(passage.version)?.pageStarts;
-    if (starts === undefined) return [];
-    const best = new Map<number, number>();
-    for (const { index, score } of scoreChildren([passage], run, this.#options)) {
-      for (const { page, share } of this.#pagesOfChild(run, passage, children[index]!, starts))
-        best.set(page, Math.max(best.get(page) ?? 0, score * share));
-    }
-    const most = Math.max(...best.values(), Number.EPSILON);
-    return [...best].map(([pageIndex, score]) => ({ pageIndex, share: score / most }));
-  }
-
-  /** On short pages one precise chunk lies on several: the one with most of the words it was found by is meant. */
-  #pagesOfChild(
-    { analysed }: Run,
-    { chunk }: Passage,
-    child: StoredChunk['children'][number],
-    starts: Uint32Array,
-  ): { page: number; share: number }[] {
-    const pieces = splitByPage(starts, chunk.text.slice(child.start, child.end), child.startCodePoint);
-    const language = chunk.language as Language | null;
-    const weights = pieces.map(({ text }) => matchedWords(analysed, text, language).length);
-    const most = Math.max(...weights);
-    return pieces.map(({ page }, i) => ({ page, share: (1 + weights[i]!) / (1 + most) }));
-  }
-
   #origin(
     { request, analysed, vector }: Run,
     { fused, rerank }: Ranked<unknown>,
@@ -448,6 +549,41 @@ export class Search {
   }
 }
 
+interface FoundPassages {
+  /** In the order of the first stage. */
+  readonly passages: Passage[];
+  readonly shards: IndexHits['shards'];
+}
+
+interface RankedDocuments {
+  readonly ranked: Ranked<Candidate>[];
+  readonly shards: IndexHits['shards'];
+}
+
+/** Whether results have to be chosen by more than their order. */
+function hasRules({ control }: SearchRequest): boolean {
+  return control.operators !== null || Number.isFinite(control.maxPerDocument);
+}
+
+function bounds({ k, control: { maxPerDocument, minScore } }: SearchRequest) {
+  return { k, maxPerDocument, minScore };
+}
+
+/** Whether a text says what the query's operators want. */
+function passing({ control: { operators } }: SearchRequest): (text: string) => boolean {
+  return (text) => operators === null || operators.pass(text);
+}
+
+/** Items that go into the last round: what a reranker reads, or just the results. */
+function poolOf({ k, reranker }: SearchRequest): number {
+  return reranker === null ? k : Math.max(rerankDepth, k);
+}
+
+/** How many times what a document may have goes into the last round, so that `k` results fit into what is reranked. */
+function sparesOf({ k, reranker }: SearchRequest): number {
+  return reranker === null ? 1 : Math.min(sparesMax, Math.max(1, Math.floor(rerankDepth / k)));
+}
+
 /** Rows that each side hands in when so many of them are wanted. */
 function depthFor(wanted: number): number {
   return Math.max(wanted, Math.min(depthUsualMax, Math.max(depthMin, depthPerResult * wanted)));
@@ -464,4 +600,8 @@ function bestOfVersions(found: CandidateList, k: number): Candidate[] {
 function childText({ passage, index }: Child): string {
   const { start, end } = passage.chunk.children[index]!;
   return passage.chunk.text.slice(start, end);
+}
+
+function versionOfChild({ passage }: Child): number {
+  return passage.candidate.version;
 }

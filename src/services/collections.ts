@@ -1,13 +1,14 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
-import { checkCollectionName, checkShardCount } from '../schemas/checks.ts';
+import { checkCollectionName, checkControl, checkShardCount } from '../schemas/checks.ts';
 import type {
   AddCollectionRequest,
   DeleteCollectionRequest,
   GetCollectionListResponse,
 } from '../schemas/collections.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
+import type { QueryDefaults } from '../schemas/queries.ts';
 import { type DefaultResponse, success } from '../schemas/wire.ts';
 import type { Collection, Collections } from '../store/collections.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
@@ -48,6 +49,8 @@ export class CollectionServices {
     const shards = request.num_shards ?? 1;
     checkCollectionName(name);
     checkShardCount(shards);
+    const defaults = request.query_defaults;
+    if (defaults !== undefined) checkControl(defaults);
     const { organizationId } = call.principal;
     if (collections.get(organizationId, name) !== undefined) throw nameTaken(name);
     const collection: Collection = {
@@ -59,6 +62,7 @@ export class CollectionServices {
       model: { id: model.id, version: model.version },
       createdAt: clock.now(),
       languages: [],
+      ...(defaults === undefined ? {} : { queryDefaults: knownDefaults(defaults) }),
     };
     await lifecycle.open(collection);
     try {
@@ -87,7 +91,12 @@ export class CollectionServices {
 
   async getCollectionList(call: Call<OrganisationPrincipal>): Promise<GetCollectionListResponse> {
     const found = await this.#options.collections.list(call.principal.organizationId);
-    return { collection_names: found.map((collection) => collection.name) };
+    const collectionNames = found.map((collection) => collection.name);
+    const defaults = found.flatMap(({ name, queryDefaults }) =>
+      queryDefaults === undefined ? [] : [{ collection_name: name, query_defaults: queryDefaults }],
+    );
+    if (defaults.length === 0) return { collection_names: collectionNames };
+    return { collection_names: collectionNames, query_defaults: defaults };
   }
 }
 
@@ -101,6 +110,18 @@ export function findCollection(
   const collection = collections.get(principal.organizationId, name);
   if (collection === undefined) throw collectionUnknown(name);
   return collection;
+}
+
+/** Without fields that nobody knows. */
+function knownDefaults({ weights, min_score, max_per_document, syntax }: QueryDefaults): QueryDefaults {
+  return {
+    ...(weights === undefined
+      ? {}
+      : { weights: weights === null ? null : { lexical: weights.lexical, vector: weights.vector } }),
+    ...(min_score === undefined ? {} : { min_score }),
+    ...(max_per_document === undefined ? {} : { max_per_document }),
+    ...(syntax === undefined ? {} : { syntax }),
+  };
 }
 
 function collectionUnknown(name: string): AppError {

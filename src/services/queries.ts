@@ -1,7 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { checkK, checkQuery } from '../schemas/checks.ts';
+import { checkControl, checkK, checkQuery } from '../schemas/checks.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import type {
   TopDocumentsRequest,
@@ -13,7 +13,8 @@ import type {
 } from '../schemas/queries.ts';
 import type { QueryEnum } from '../schemas/usage.ts';
 import { parseFilter } from '../search/filter.ts';
-import type { SearchRequest } from '../search/query-request.ts';
+import { parseOperators } from '../search/operators.ts';
+import { type SearchControl, type SearchRequest, usualControl } from '../search/query-request.ts';
 import type { DocumentHit, Found, Search } from '../search/search.ts';
 import type { Collections } from '../store/collections.ts';
 import type { Counts } from '../store/counts.ts';
@@ -44,7 +45,16 @@ export interface QueryServicesOptions {
 type QueryCall = Call<OrganisationPrincipal>;
 type AnyRequest = Pick<
   TopPagesRequest,
-  'collection_name' | 'k' | 'filter' | 'reranker' | 'latency_mode' | 'explain'
+  | 'collection_name'
+  | 'k'
+  | 'filter'
+  | 'reranker'
+  | 'latency_mode'
+  | 'weights'
+  | 'min_score'
+  | 'max_per_document'
+  | 'syntax'
+  | 'explain'
 > & {
   readonly query: string | null;
 };
@@ -57,12 +67,13 @@ export class QueryServices {
   }
 
   async topDocuments(call: QueryCall, request: TopDocumentsRequest): Promise<Rendered<TopDocumentsResponse>> {
-    const search = this.#understand(call, request, limits.topDocumentsMax);
+    // A document is one result, whatever a client says.
+    const search = this.#understand(call, { ...request, max_per_document: null }, limits.topDocumentsMax);
     const listing = request.query === null;
     const found = await (listing
       ? this.#options.search.list(search)
       : this.#options.search.documents(search));
-    this.#record(call, search, 'documents', found);
+    this.#record(call, search, { type: 'documents', query: request.query ?? '' }, found);
     return documentsReply(found, this.#showing(call, search, request.include_metadata));
   }
 
@@ -70,7 +81,7 @@ export class QueryServices {
     const { addresses, reader } = this.#options;
     const search = this.#understand(call, request, limits.topPagesMax);
     const found = await this.#options.search.pages(search);
-    this.#record(call, search, 'pages', found);
+    this.#record(call, search, { type: 'pages', query: request.query }, found);
     return pagesReply(found, {
       ...this.#showing(call, search, request.include_metadata),
       content: ({ version, pageIndex }) =>
@@ -85,7 +96,7 @@ export class QueryServices {
     const found = await (precise
       ? this.#options.search.preciseSnippets(search)
       : this.#options.search.snippets(search));
-    this.#record(call, search, precise ? 'fine' : 'coarse', found);
+    this.#record(call, search, { type: precise ? 'fine' : 'coarse', query: request.query }, found);
     return snippetsReply(found, this.#showing(call, search, request.include_document_metadata));
   }
 
@@ -102,8 +113,8 @@ export class QueryServices {
   #understand(call: QueryCall, request: AnyRequest, kMax: number): SearchRequest {
     const { collections, rerankModels, rerankerDefault, clock } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
-    const query = request.query ?? '';
-    checkQuery(query);
+    const typed = request.query ?? '';
+    checkQuery(typed);
     checkK(request.k, kMax);
     const reranker = request.reranker === undefined ? rerankerDefault : request.reranker;
     if (reranker !== null && !rerankModels.includes(reranker)) {
@@ -112,9 +123,11 @@ export class QueryServices {
         `There is no reranker ${JSON.stringify(reranker)}; the available ones are: ${rerankModels.join(', ')}.`,
       );
     }
+    checkControl(request);
+    const { query, control } = understood(typed.toWellFormed(), { ...collection.queryDefaults, ...request });
     return {
       collection,
-      query: query.toWellFormed(),
+      query,
       k: request.k,
       filter: parseFilter(request.filter),
       reranker,
@@ -122,16 +135,21 @@ export class QueryServices {
       deadlineMs: Math.max(1, limits.requestMsMax - (clock.monotonic() - call.receivedAt)),
       caller: call.caller,
       explain: request.explain ?? false,
+      control,
     };
   }
 
-  #record(call: QueryCall, search: SearchRequest, type: QueryEnum, found: Found<DocumentHit>): void {
+  #record(
+    call: QueryCall,
+    search: SearchRequest,
+    { type, query }: { readonly type: QueryEnum; readonly query: string },
+    found: Found<DocumentHit>,
+  ): void {
     const { hits, times, models } = found;
     const { meter, counts, clock, embedModel } = this.#options;
     const { organizationId } = call.principal;
     const { collectionId } = search.collection;
-    const bytes = Buffer.byteLength(search.query);
-    const tokens = search.query.split(/\s+/u).filter((word) => word !== '').length;
+    const asked = size(query);
     const timeTakenMs = clock.monotonic() - call.receivedAt;
     const queriedBytes = counts.get(collectionId).indexedBytes;
     const results = hits.length;
@@ -139,13 +157,13 @@ export class QueryServices {
       organizationId,
       collectionId,
       type,
-      queryBytes: bytes,
+      queryBytes: asked.bytes,
       queriedBytes,
-      queryTokens: tokens,
+      queryTokens: asked.tokens,
       results,
       timeTakenMs,
     });
-    const internal = { organizationId, explicitCall: false, bytes, tokens };
+    const internal = { organizationId, explicitCall: false, ...size(search.query) };
     if (models.embedded)
       meter.recordEmbed({
         ...internal,
@@ -161,4 +179,21 @@ export class QueryServices {
       inferenceMs: times.rerank,
     });
   }
+}
+
+/** A query as it is searched for, and what it asks beyond its words. */
+function understood(typed: string, request: AnyRequest): { query: string; control: SearchControl } {
+  const control = {
+    weights: request.weights ?? usualControl.weights,
+    minScore: request.min_score ?? usualControl.minScore,
+    maxPerDocument: request.max_per_document ?? usualControl.maxPerDocument,
+  };
+  if (request.syntax !== 'operators') return { query: typed, control: { ...control, operators: null } };
+  const { asked, operators } = parseOperators(typed);
+  return { query: asked, control: { ...control, operators } };
+}
+
+function size(text: string): { bytes: number; tokens: number } {
+  const tokens = text.split(/\s+/u).filter((word) => word !== '').length;
+  return { bytes: Buffer.byteLength(text), tokens };
 }

@@ -74,12 +74,32 @@ function documentResults(hits: readonly DocumentHit[], scores: readonly string[]
   return results;
 }
 
-function ending({ shards, times, models }: Found<DocumentHit>, { explain }: Showing): string {
+function ending(found: Found<DocumentHit>, { explain }: Showing): string {
+  const { shards, times, models, choice } = found;
   const missing = [...models.missing];
-  const explanation: QueryExplanation = { shards, ms: { ...times }, missing };
+  const explanation: QueryExplanation = { shards, ms: { ...times }, missing, control: controlOf(found) };
   const warnings = missing.map(({ part, model, reason }) => warning[part](JSON.stringify(model), reason));
+  if (!choice.complete) warnings.push(incomplete(choice.checked));
   const warned = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
   return explain ? `]${warned},"explain":${JSON.stringify(explanation)}}` : `]${warned}}`;
+}
+
+function controlOf({ control, choice }: Found<DocumentHit>): QueryExplanation['control'] {
+  const { weights, minScore, maxPerDocument, operators } = control;
+  return {
+    weights: { lexical: weights.lexical, vector: weights.vector },
+    min_score: minScore > 0 ? minScore : null,
+    max_per_document: Number.isFinite(maxPerDocument) ? maxPerDocument : null,
+    syntax: operators === null ? 'natural' : 'operators',
+    phrases: [...(operators?.phrases ?? [])],
+    excluded: [...(operators?.excluded ?? [])],
+    checked: choice.checked,
+    complete: choice.complete,
+  };
+}
+
+function incomplete(checked: number): string {
+  return `The search ended at its limits, after ${checked.toLocaleString('en-US')} passages: there may be more that the query would let through.`;
 }
 
 /** What somebody is told who asked for more than could be done. */

@@ -1,3 +1,4 @@
+import type { QueryDefaults } from '../schemas/queries.ts';
 import { tables, text, uuid } from './keys.ts';
 import { Remembered } from './remembered.ts';
 import type { Operation, Store } from './store.ts';
@@ -16,6 +17,8 @@ export interface Collection {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly languages: readonly string[];
+  /** What its queries ask unless they say otherwise. */
+  readonly queryDefaults?: QueryDefaults;
 }
 
 /** A collection whose deletion was acknowledged and whose keys are not all gone yet. */

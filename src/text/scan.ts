@@ -3,11 +3,21 @@ import { characterClass, classAt, classOfPair } from './characters.ts';
 import { lowerCase } from './fold.ts';
 
 /** Receives what a text consists of, in order. */
-export interface ScanSink {
+export type ScanSink = WordSink & (GramSink | RunSink);
+
+interface WordSink {
   /** A word with its joints, for `expandWord`. */
   word(surface: string): void;
+}
+
+interface GramSink {
   /** One or two characters of Chinese, Japanese or Korean. */
   gram(gram: string, role: GramRole): void;
+}
+
+interface RunSink {
+  /** Characters of Chinese, Japanese or Korean with nothing between them. */
+  run(run: string): void;
 }
 
 /**
@@ -36,7 +46,9 @@ export function scanWords(text: string, sink: ScanSink): void {
       index = end;
     } else if (kind === han || kind === kana || kind === hangul) {
       const end = gramRunEnd(text, index, kind);
-      scanGrams(text.slice(index, end), sink);
+      const run = text.slice(index, end);
+      if ('gram' in sink) scanGrams(run, sink);
+      else sink.run(run);
       index = end;
     } else if (kind === unspaced) {
       index += scanUnspaced(text, index, sink);
@@ -117,7 +129,7 @@ function gramRunEnd(text: string, start: number, first: number): number {
   return index;
 }
 
-function scanGrams(run: string, sink: ScanSink): void {
+function scanGrams(run: string, sink: GramSink): void {
   const characters = Array.from(lowerCase(run));
   const count = characters.length;
   if (count === 1) {
@@ -149,7 +161,7 @@ export function segmentLengths(slice: string): Uint32Array {
  * Hands over the words of the unspaced run at `start`, or of its first slice, and returns how far it came.
  * The last words of a slice that does not end its run may be cut short: they are left for the next slice.
  */
-function scanUnspaced(text: string, start: number, sink: ScanSink): number {
+function scanUnspaced(text: string, start: number, sink: WordSink): number {
   let end = start;
   const last = Math.min(text.length, start + limits.segmenterUnitsMax);
   for (let kind: number = unspaced; end < last && (kind === unspaced || kind === mark); ) {

@@ -56,6 +56,11 @@ t.test('every flag of search reaches the operation it belongs to', async (t) => 
     [['--latency-mode', 'high'], 'snippets', { latency_mode: 'high' }],
     [['--explain'], 'snippets', { explain: true }],
     [['--filter', '{"a":{"$gt":"1"}}'], 'snippets', { filter: { a: { $gt: '1' } } }],
+    [['--weights', '1:0.25'], 'snippets', { weights: { lexical: 1, vector: 0.25 } }],
+    [['--weights', '0:1', '--documents'], 'documents', { weights: { lexical: 0, vector: 1 } }],
+    [['--min-score', '.5'], 'snippets', { min_score: 0.5 }],
+    [['--max-per-document', '2', '--pages'], 'pages', { include_content: true, max_per_document: 2 }],
+    [['--syntax', 'operators'], 'snippets', { syntax: 'operators' }],
   ];
   for (const [flags, granularity, fields] of cases) {
     server.seen.length = 0;
@@ -71,6 +76,11 @@ t.test('search --json prints the reply as it is, and --explain shows scores and 
   const explain = {
     shards: [{ shard: 0, strategy: 'graph', candidates: 64, ms: 0.42 }],
     ms: { embed: 0.5, search: 1.25, rerank: 0, read: 2 },
+    control: {
+      ...{ weights: { lexical: 1, vector: 0.6 }, min_score: null, max_per_document: 2 },
+      ...{ syntax: 'operators', phrases: ['salted herring'], excluded: ['\u001b[31mred'] },
+      ...{ checked: 32, complete: true },
+    },
   };
   const reply = { results: [snippet], document_results: [], explain };
   server.fixed.set('queries/top-snippets', reply);
@@ -81,6 +91,11 @@ t.test('search --json prints the reply as it is, and --explain shows scores and 
     shown,
     /Milliseconds: embed 0\.5, search 1\.3, rerank 0\.0, read 2\.0\n {2}shard 0: graph, 64 candidates/,
   );
+  t.match(
+    shown,
+    /Weights: lexical 1, vector 0\.6; at most 2 of a document; with "salted herring"; without .*red"; 32 passages/,
+  );
+  t.notOk(shown.includes('\u001b'));
 });
 
 t.test('search refuses flags that contradict each other and filters that are not JSON', async (t) => {
@@ -91,6 +106,13 @@ t.test('search refuses flags that contradict each other and filters that are not
     ['--filter', 'a=b'],
     ['-k', 'many'],
     ['--latency-mode', 'medium'],
+    ['--weights', '1'],
+    ['--weights', '0:0'],
+    ['--weights', '1:-1'],
+    ['--min-score', '1.5'],
+    ['--max-per-document', '0'],
+    ['--max-per-document', '2', '--documents'],
+    ['--syntax', 'lucene'],
   ]) {
     t.equal((await quarry(['search', 'q', ...flags], { variables })).code, 2, flags.join(' '));
   }

@@ -61,7 +61,10 @@ await t.test(
     const ended = await run('eval', folder, '--split', 'wrong', '--compare', '--queries', '3');
     t.equal(ended.code, 0, ended.err);
     t.match(ended.out, /Set +Documents +Questions +Asked with +nDCG@10 +MRR@10 +Recall@100 +nDCG gained/);
-    for (const way of ['no reranker', 'zerank-2', 'no reranker, latency high', 'zerank-2, latency high']) {
+    for (const way of [
+      ...['no reranker', 'zerank-2', 'lexical only', 'vector only'],
+      ...['no reranker, latency high', 'zerank-2, latency high'],
+    ]) {
       t.equal(
         ended.out.split('\n').filter((line) => line.includes(` ${way} `)).length,
         3,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
+import { usualControl } from '../../src/search/query-request.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, Store, WriteOptions } from '../../src/store/store.ts';
 import { callerWith } from '../base/caller.ts';
@@ -165,6 +166,7 @@ export async function find(
     deadlineMs: 20_000,
     caller: callerWith(),
     explain: false,
+    control: usualControl,
   });
   return found.hits.filter((hit) => hit.text.includes(query)).map((hit) => hit.version.path);
 }

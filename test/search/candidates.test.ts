@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { CollectionIndex } from '../../src/engine/collection-index.ts';
 import { CandidateList, findCandidates } from '../../src/search/candidates.ts';
+import { usualWeights } from '../../src/search/fuse.ts';
 import { callerWith } from '../base/caller.ts';
 import { cloud, makeDocument, openIndex, seededRandom, temporaryFolder } from '../engine/samples.ts';
 import { seeded } from '../store/seeded.ts';
@@ -66,6 +67,7 @@ t.test('who gave a search up gets his own reason back', async (t) => {
   const request = {
     vector: vectors(),
     analysed: { terms: [], words: [] },
+    weights: usualWeights,
     filter: null,
     wide: false,
     depth: 10,

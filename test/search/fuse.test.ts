@@ -19,6 +19,17 @@ t.test('an opposite meaning does not push a passage below one that says nothing'
   t.same(rounded(fuse(Float32Array.of(0), Float32Array.of(-1))), [0]);
 });
 
+t.test('weights say what each side counts, and only how they compare matters', async (t) => {
+  const scores = (lexical: number, vector: number) =>
+    rounded(fuse(Float32Array.of(8, 4), Float32Array.of(0.2, 0.4), { lexical, vector }));
+  t.same(scores(1, 0), [1, 0.5]);
+  t.same(scores(0, 1), [0.5, 1]);
+  t.same(scores(3, 1), [0.875, 0.625]);
+  t.same(scores(1e308, 1e308), scores(1, 1));
+  t.same(scores(5e-324, 5e-324), scores(1, 1));
+  t.same(rounded(fuse(Float32Array.of(3, 6), null, { lexical: 2, vector: 0 })), [0.5, 1]);
+});
+
 t.test('a reranker moves a passage up, but the first stage keeps its say', async (t) => {
   const scores = blend(Float32Array.of(0.1, 0.9, 0.1), Float32Array.of(0.5, 0.4, 0.1), 1);
   t.ok(scores[1]! > scores[0]!, 'the reranked favourite leads');

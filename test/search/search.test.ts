@@ -1,6 +1,8 @@
 import t from 'tap';
+import { ModelUnavailable } from '../../src/base/model-unavailable.ts';
 import { dotWithCodes } from '../../src/models/codes.ts';
-import type { SearchRequest } from '../../src/search/query-request.ts';
+import { parseOperators } from '../../src/search/operators.ts';
+import { type SearchControl, type SearchRequest, usualControl } from '../../src/search/query-request.ts';
 import { Search } from '../../src/search/search.ts';
 import { callerWith } from '../base/caller.ts';
 import { type Rooms, rooms, textDocument } from '../pipeline/held-store.ts';
@@ -17,8 +19,14 @@ function request({ collections, papers }: Rooms, fields: Partial<SearchRequest>)
     deadlineMs: 20_000,
     caller: callerWith(),
     explain: false,
+    control: usualControl,
     ...fields,
   };
+}
+
+/** The same with a control; operators of a query are understood from it. */
+function controlled(first: Rooms, control: Partial<SearchControl>, fields: Partial<SearchRequest> = {}) {
+  return request(first, { ...fields, control: { ...usualControl, ...control } });
 }
 
 async function add(first: Rooms, documents: Readonly<Record<string, readonly string[]>>): Promise<void> {
@@ -161,6 +169,125 @@ t.test('a filter without words lists every match once, and an empty collection h
   await add(first, { 'a.txt': ['one'], 'b.txt': ['two'], 'empty.txt': [''] });
   const { hits } = await first.search.list(request(first, { k: 10 }));
   t.same(hits.map((hit) => hit.version.path).sort(), ['a.txt', 'b.txt', 'empty.txt']);
+});
+
+const granularities = ['snippets', 'preciseSnippets', 'pages', 'documents'] as const;
+
+t.test(
+  'of one document there are at most as many results as wanted, and others take their place',
+  async (t) => {
+    const first = await longAndShort(t);
+    for (const kind of ['snippets', 'preciseSnippets', 'pages'] as const) {
+      for (const [k, maxPerDocument] of [
+        [40, 1],
+        [61, 1],
+        [20, 3],
+      ] as const) {
+        const { hits, choice } = await first.search[kind](controlled(first, { maxPerDocument }, { k }));
+        const counts = new Map<string, number>();
+        for (const { version } of hits) counts.set(version.path, (counts.get(version.path) ?? 0) + 1);
+        t.equal(hits.length, k, `${kind}, ${k}`);
+        t.ok(Math.max(...counts.values()) <= maxPerDocument, `${kind}, ${maxPerDocument} of a document`);
+        t.ok(choice.complete);
+      }
+    }
+    const { hits } = await first.search.snippets(controlled(first, { maxPerDocument: 1 }, { k: 128 }));
+    t.equal(hits.length, 61, 'one of each document, and no more');
+  },
+);
+
+t.test('what the operators let through is found, however far down it stands', async (t) => {
+  const first = await rooms(t);
+  const barrels = Array.from({ length: 300 }, (_, i) => [`${i}.txt`, ['herring in a barrel']] as const);
+  const rare = 'Long ago, and far from the sea, somebody told somebody else about a herring once. ';
+  await add(first, { ...Object.fromEntries(barrels), 'far.txt': [rare], 'farther.txt': [rare + rare] });
+  const { asked: query, operators } = parseOperators('herring -barrel');
+  const control = { operators, maxPerDocument: 1, weights: { lexical: 1, vector: 0 } };
+  for (const kind of granularities) {
+    const { hits, choice } = await first.search[kind](controlled(first, control, { query, k: 2 }));
+    t.same(hits.map(({ version }) => version.path).sort(), ['far.txt', 'farther.txt'], kind);
+    t.ok(choice.checked > 300, `${kind}: it looked at ${choice.checked}`);
+  }
+  const all = parseOperators('herring -herring').operators;
+  for (const kind of granularities) {
+    const { hits, choice } = await first.search[kind](controlled(first, { operators: all }));
+    t.same([hits, choice.complete], [[], true], `${kind}: nothing is left`);
+  }
+});
+
+t.test('a page is found for what stands on it, not for what stands beside it', async (t) => {
+  const first = await rooms(t);
+  await add(first, {
+    'slides.txt': ['salted herring', 'smoked herring', 'a red herring', 'salted, smoked: herring'],
+  });
+  const pages = async (typed: string) => {
+    const { asked: query, operators } = parseOperators(typed);
+    const { hits } = await first.search.pages(controlled(first, { operators }, { query }));
+    return hits.map(({ pageIndex }) => pageIndex).sort();
+  };
+  t.same(await pages('"salted herring"'), [0]);
+  t.same(await pages('herring -smoked'), [0, 2]);
+  t.same(await pages('"herring smoked"'), [], 'no phrase goes over the edge of a page');
+});
+
+t.test('a side that counts nothing is not asked', async (t) => {
+  const first = await rooms(t);
+  await add(first, { 'a.txt': ['one herring'], 'b.txt': ['two cods'] });
+  const embedded: string[] = [];
+  let isThere = true;
+  const search = new Search({
+    ...first,
+    clock: { now: () => 0, monotonic: () => 0 },
+    similarities: dotWithCodes,
+    indexOf: (collectionId) => first.indexes.get(collectionId),
+    doesWithout: true,
+    models: {
+      embed: async ({ text }) => {
+        if (!isThere) throw new ModelUnavailable('letters', 'it is away', { retryAfterMs: 1 });
+        embedded.push(text);
+        return embed([text]).vectors;
+      },
+      rerankWeight: () => 1,
+      rerank: async (_model, _query, texts) => new Float32Array(texts.length),
+    },
+  });
+  const words = { weights: { lexical: 1, vector: 0 } };
+  const meaning = { weights: { lexical: 0, vector: 1 } };
+  for (const kind of granularities) {
+    embedded.length = 0;
+    const byWords = await search[kind](controlled(first, words, { explain: true }));
+    t.same([embedded, byWords.models.embedded], [[], false], kind);
+    t.match(byWords.hits, [{ version: { path: 'a.txt' }, score: 1, origin: { similarity: null } }]);
+    t.equal(byWords.hits.length, 1, `${kind}: what has no word of the query is not found`);
+    const byMeaning = await search[kind](controlled(first, meaning, { explain: true }));
+    t.same(embedded, ['herring']);
+    t.equal(byMeaning.hits.length, 2, kind);
+    t.ok(byMeaning.hits.every(({ origin }) => origin.lexical === 0 && origin.words.length === 0));
+  }
+  isThere = false;
+  t.same((await search.snippets(controlled(first, words))).models.missing, [], 'words need no model');
+  await t.rejects(
+    search.snippets(controlled(first, meaning)),
+    { code: 'unavailable' },
+    'nothing is left to ask',
+  );
+});
+
+t.test('what scores too little is left out at every granularity, and nothing else', async (t) => {
+  const first = await longAndShort(t);
+  for (const kind of granularities) {
+    const all = (await first.search[kind](request(first, { k: 60, query: 'note herring' }))).hits;
+    const bound = all[20]!.score;
+    const { hits } = await first.search[kind](
+      controlled(first, { minScore: bound }, { k: 60, query: 'note herring' }),
+    );
+    const expected = all.filter(({ score }) => score >= bound);
+    t.same(
+      hits.map(({ score }) => score),
+      expected.map(({ score }) => score),
+      kind,
+    );
+  }
 });
 
 t.test('what was deleted or replaced leaves the memory of queries at once', async (t) => {

@@ -50,6 +50,9 @@ t.test('each request is bounded, and what is wrong with it is said', async (t) =
     [{ reranker: 'best' }, 'not_found', /zerank-2/],
     [{ filter: { year: { $like: '18' } } }, 'bad_request', /\$like/],
     [{ collection_name: 'none' }, 'not_found', /none/],
+    [{ weights: { lexical: 0, vector: 0 } }, 'bad_request', /both 0/],
+    [{ min_score: 2 }, 'bad_request', /0 to 1/],
+    [{ syntax: 'operators', query: '"herring' }, 'bad_request', /without a partner/],
   ];
   for (const [fields, code, message] of cases) {
     await t.rejects(
@@ -74,6 +77,42 @@ t.test('explanations come when asked for, and name the words that were found', a
     );
     t.match(told.explain, { shards: Array, ms: { embed: Number, search: Number } }, query);
   }
+});
+
+t.test('what a query asks beyond its words is in its explanation as it was understood', async (t) => {
+  const parts = await useCases(t);
+  await addText(parts, 'a.txt', 'salted herring');
+  await addText(parts, 'b.txt', 'smoked herring');
+  const fields = {
+    query: 'herring "salted" -smoked',
+    syntax: 'operators' as const,
+    weights: { lexical: 1, vector: 0 },
+    min_score: 0.1,
+    max_per_document: 2,
+    explain: true,
+  };
+  for (const query of ['topDocuments', 'topPages', 'topSnippets'] as const) {
+    const told = await asked(parts)[query](callOf(), { ...ask, ...fields });
+    t.same(
+      told.results.map(({ path }) => path),
+      ['a.txt'],
+      query,
+    );
+    t.match(told.explain?.control, {
+      weights: { lexical: 1, vector: 0 },
+      min_score: 0.1,
+      max_per_document: query === 'topDocuments' ? null : 2,
+      syntax: 'operators',
+      phrases: ['salted'],
+      excluded: ['smoked'],
+      complete: true,
+    });
+    t.ok(told.explain!.control.checked >= 1);
+  }
+  t.match(parts.recorded[0], { queryBytes: Buffer.byteLength(fields.query) }, 'the query counts as it came');
+  t.same(parts.modelled, [], 'and no model was asked');
+  await asked(parts).topPages(callOf(), { ...ask, ...fields, weights: null });
+  t.match(parts.modelled, [{ kind: 'embed', bytes: 'herring salted'.length }]);
 });
 
 t.test('a query without words lists what its filter matches', async (t) => {

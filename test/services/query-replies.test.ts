@@ -1,4 +1,6 @@
 import t from 'tap';
+import { parseOperators } from '../../src/search/operators.ts';
+import { usualControl } from '../../src/search/query-request.ts';
 import { documentsReply, pagesReply, type Showing, snippetsReply } from '../../src/services/query-replies.ts';
 import { Rendered } from '../../src/services/rendered.ts';
 import { version } from '../store/records.ts';
@@ -119,6 +121,16 @@ const ofPages = {
 };
 
 const models = { embedded: true, reranked: 0, missing: [] };
+const usual = {
+  weights: { lexical: 1, vector: 0.6 },
+  min_score: null,
+  max_per_document: null,
+  syntax: 'natural',
+  phrases: [],
+  excluded: [],
+  checked: 0,
+  complete: true,
+};
 
 t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed})`, async (t) => {
   for (let round = 0; round < 400; round += 1) {
@@ -127,13 +139,17 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     const shards = [
       { shard: 1, strategy: 'graph', effort: 24, calibrated: true, candidates: 3, ms: number() },
     ];
-    const found = { hits, shards, times, models };
+    const choice = { checked: 0, complete: true };
+    const found = { hits, shards, times, models, control: usualControl, choice };
     const showing = {
       metadata: chance.below(2) === 0,
       explain: chance.below(2) === 0,
       fileUrlJson: (token: string) => JSON.stringify(`http://quarry.test/${token}`),
     };
-    const expected = plain(hits, showing, { shards: found.shards, ms: times, missing: [] });
+    const expected = plain(hits, showing, {
+      ...{ shards: found.shards, ms: times, missing: [] },
+      control: usual,
+    });
     const made = {
       documents: documentsReply(found, showing),
       snippets: snippetsReply(found, showing),
@@ -145,6 +161,29 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     }
   }
   t.pass('all rounds');
+});
+
+t.test('a search that ended at its limits says so, and what was asked of it', async (t) => {
+  const { operators } = parseOperators('"salted herring" -smoked');
+  const control = { weights: { lexical: 2, vector: 0 }, minScore: 0.25, maxPerDocument: 3, operators };
+  const times = { embed: 0, search: 0, rerank: 0, read: 0 };
+  const found = { hits: [], shards: [], times, models, control, choice: { checked: 4_096, complete: false } };
+  const reply = documentsReply(found, {
+    metadata: false,
+    explain: true,
+    fileUrlJson: JSON.stringify,
+  }).parse();
+  t.match(reply.warnings, [/ended at its limits, after 4,096 passages/]);
+  t.same(reply.explain?.control, {
+    weights: { lexical: 2, vector: 0 },
+    min_score: 0.25,
+    max_per_document: 3,
+    syntax: 'operators',
+    phrases: ['salted herring'],
+    excluded: ['smoked'],
+    checked: 4_096,
+    complete: false,
+  });
 });
 
 t.test('a reply is the same bytes wherever it is gathered, and as many as it says', async (t) => {

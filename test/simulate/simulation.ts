@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { AppError } from '../../src/base/app-error.ts';
 import { limits } from '../../src/base/limits.ts';
+import { usualControl } from '../../src/search/query-request.ts';
 import { documentText } from '../../src/services/document-text.ts';
 import type { Collection } from '../../src/store/collections.ts';
 import type { DocumentRecord } from '../../src/store/documents.ts';
@@ -240,6 +241,7 @@ export class Simulation {
       deadlineMs: 60_000,
       caller: callerWith(),
       explain: false,
+      control: usualControl,
     });
     return found.hits.filter((hit) => hit.text.includes(query)).map((hit) => hit.version.path);
   }

@@ -1,0 +1,68 @@
+import t from 'tap';
+import { parseOperators } from '../../src/search/operators.ts';
+
+const understood: readonly (readonly [string, { asked: string; phrases?: string[]; excluded?: string[] }])[] =
+  [
+    ['salted herring', { asked: 'salted herring' }],
+    ['"salted herring" in barrels', { asked: 'salted herring in barrels', phrases: ['salted herring'] }],
+    ['herring -smoked', { asked: 'herring', excluded: ['smoked'] }],
+    ['-smoked herring -"red herring"', { asked: 'herring', excluded: ['smoked', 'red herring'] }],
+    ['well-known - or not -> x--y', { asked: 'well-known - or not -> x--y' }],
+    [
+      '“salted herring” „im Fass“',
+      { asked: 'salted herring im Fass', phrases: ['salted herring', 'im Fass'] },
+    ],
+    ['-foo"bar baz"-qux', { asked: 'bar baz -qux', phrases: ['bar baz'], excluded: ['foo'] }],
+    ['"-not an operator"', { asked: '-not an operator', phrases: ['-not an operator'] }],
+    ['twice --over', { asked: 'twice', excluded: ['-over'] }],
+    ['', { asked: '' }],
+  ];
+t.test('phrases and exclusions are told from what is asked', async (t) => {
+  for (const [query, { asked, phrases = [], excluded = [] }] of understood) {
+    const found = parseOperators(query);
+    t.equal(found.asked, asked, query);
+    t.same([found.operators.phrases, found.operators.excluded], [phrases, excluded], query);
+  }
+});
+
+t.test('what cannot be understood is refused with the reason', async (t) => {
+  const refused: readonly (readonly [string, RegExp])[] = [
+    ['herring "salted', /quotation mark without a partner/],
+    ['herring "salted" "', /quotation mark without a partner/],
+    ['herring -"salted', /quotation mark without a partner/],
+    ['herring ""', /no word/],
+    ['herring "..." ', /no word/],
+    ['herring -"🌋"', /no word/],
+    ['-smoked', /only what shall not/],
+    ['-smoked -"red herring"', /only what shall not/],
+    [`herring ${'-x '.repeat(65)}`, /more than 64/],
+  ];
+  for (const [query, message] of refused)
+    t.throws(() => parseOperators(query), { code: 'bad_request', message }, query);
+  t.doesNotThrow(() => parseOperators(`herring ${'-x '.repeat(64)}`));
+});
+
+const passing: readonly (readonly [string, string, boolean])[] = [
+  ['"salted herring"', 'They sell Salted, HERRING!', true],
+  ['"salted herring"', 'salted-herring', true],
+  ['"salted herring"', 'herring salted', false],
+  ['"salted herring"', 'salted herrings', false],
+  ['"salted herring"', 'unsalted herring', false],
+  ['"salted herring" "in barrels"', 'salted herring, not in a barrel', false],
+  ['x -herring', 'herrings', true],
+  ['x -herring', 'one Herring.', false],
+  ['x -"red herring"', 'a herring that is red', true],
+  ['x -"red herring"', 'a red\nherring', false],
+  ['x -jane.doe', 'mail jane.doe@example.com', false],
+  ['"C++"', 'written in C', false],
+  ['"C++"', 'written in c++', true],
+  ['"地铁系统"', '上海的地铁系统每天', true],
+  ['"地铁系统"', '上海的地铁', false],
+  ['x -김치', '김치는 배추를', false],
+  ['"อาหารไทย"', 'ต้มยำกุ้งเป็นอาหารไทยรสเปรี้ยว', true],
+  ['plain words', 'none of them', true],
+];
+t.test('a phrase stands word for word, whatever its case, accents and punctuation', async (t) => {
+  for (const [query, text, passes] of passing)
+    t.equal(parseOperators(query).operators.pass(text), passes, `${query} in ${text}`);
+});
