@@ -2,6 +2,8 @@ import { characterClass, classAt } from './characters.ts';
 import { dropInvisible, foldDiacritics, lowerCase } from './fold.ts';
 import { scanWords } from './scan.ts';
 
+/** Most words of most texts, for which the rest would change nothing but their case. */
+const plain = /^[A-Za-z0-9]+$/;
 /** The parts of a compound; one that ends in `++` or `#` keeps it, so that C++ is not C. */
 const part = /[\p{L}\p{N}\p{M}]+(?:(?:\+\+|#)$)?/gu;
 
@@ -17,6 +19,10 @@ export function spelledWords(text: string): string[] {
   };
   scanWords(text, {
     word(surface) {
+      if (plain.test(surface)) {
+        words.push(surface.toLowerCase());
+        return;
+      }
       const visible = dropInvisible(surface);
       if (classAt(visible, 0) === characterClass.unspaced) addCharacters(visible);
       else for (const word of visible.match(part) ?? []) words.push(spelled(word));
