@@ -7,6 +7,7 @@ import { canaryCase } from './cases/canary.ts';
 import { engineCase } from './cases/engine.ts';
 import { ingestCase } from './cases/ingest.ts';
 import { lexicalCase } from './cases/lexical.ts';
+import { passagesCase } from './cases/passages.ts';
 import { pipelineCase } from './cases/pipeline.ts';
 import { relevanceCase } from './cases/relevance.ts';
 import { serverCase } from './cases/server.ts';
@@ -43,6 +44,7 @@ const cases: readonly BenchCase[] = [
   lexicalCase,
   startupCase,
   relevanceCase,
+  passagesCase,
   canaryCase,
 ];
 

@@ -45,7 +45,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
     'models/train/onnx',
   ],
   // The training recipes of the built-in models, which live beside what they made.
-  recipes: ['base', 'schemas', 'eval', 'text', 'models', 'chunking'],
+  recipes: ['base', 'schemas', 'eval', 'text', 'models', 'chunking', 'search/fuse'],
   test: ['*'],
   'test/e2e': ['test'],
 };

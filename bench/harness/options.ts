@@ -32,6 +32,8 @@ export interface BenchOptions {
   readonly modelMs: number | null;
   /** Judged collections in BEIR layout; null: generated ones. */
   readonly judged: string | null;
+  /** Documents with the passages that answer questions; null: generated ones. */
+  readonly passages: string | null;
   /** The canary does so many times its usual work. */
   readonly handicap: number;
   /** A JSON report of an earlier run. */
@@ -112,6 +114,7 @@ const flags = {
       words === null ? null : readNumber(words, flag, { least: 0.1, most: 100 }),
   },
   judged: text('folder', 'judged collections in BEIR layout, for the case "relevance"'),
+  passages: text('folder', 'documents with passages that answer questions, for the case "passages"'),
   handicap: real({ least: 1, most: 100 }, 1, 'the canary does so many times its usual work'),
   compare: text('file', 'JSON of an earlier run: marks what got worse beyond noise, and then exits with 4'),
   out: text('folder', 'where to write (default: bench/results/latest, overwritten each time)'),
@@ -174,6 +177,7 @@ function readOptions(values: Values, size: Size): BenchOptions {
     http: value('http'),
     modelMs: value('model-ms'),
     judged: value('judged'),
+    passages: value('passages'),
     handicap: value('handicap'),
     compare: value('compare'),
     out: value('out'),

@@ -1,10 +1,10 @@
 /**
- * Measures the built-in models on judged collections in BEIR layout:
+ * Measures the built-in models and the server's ranking on judged collections in BEIR layout, without a server:
  * `node dist/models/train/evaluate.js --eval <folder of sets> [--sets a,b] [--queries 1000]
- * [--dimensions 320] [--models <folder>]`.
- * Of a larger set, evenly spaced queries are asked. Prints a Markdown table of nDCG@10: BM25 (Porter stems, k1 .9,
- * b .4), the embedding alone, their linear fusion L / max(L) + .8 cosine, and the fusion blended with the reranker over
- * its best 100.
+ * [--terms porter|plain] [--dimensions 320] [--models <folder>]`.
+ * Of a larger set, evenly spaced queries are asked. Prints a Markdown table of nDCG@10 and of recall@100: plain BM25
+ * (Porter stems or plain words, k1 .9, b .4), BM25 as the server has it, the embedding alone, the server's fusion of
+ * these two, and the fusion blended with the reranker over its best 100. Documents are ranked whole, not by their chunks.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,57 +12,57 @@ import { parseArgs } from 'node:util';
 import stemmers from 'snowball-stemmers';
 import { projectRoot } from '../../src/base/root.ts';
 import { evenlySpaced, type JudgedSet, readJudgedSet } from '../../src/eval/judged-set.ts';
-import { ndcg } from '../../src/eval/measures.ts';
+import { ndcg, recall } from '../../src/eval/measures.ts';
+import { builtInRerankWeight } from '../../src/models/catalogue.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import { FeatureReranker } from '../../src/models/feature-reranker.ts';
 import type { Embedder, InputType, Reranker } from '../../src/models/model.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
+import { blend, fuse } from '../../src/search/fuse.ts';
 import { eachWord, normaliseWord } from '../../src/text/wordpiece.ts';
 import { best } from './best.ts';
 import { Bm25 } from './bm25.ts';
+import { ServerWords } from './server-words.ts';
 
-const allSets = [
-  'cranfield',
-  'cisi',
-  'liveqa-med',
-  'squad-dev-v1.1',
-  'nq-oracle',
-  'boolq-dev',
-  'boolq-train-part',
-  'xquad/en',
-];
-/** The six sets whose mean `ranking.md` reports. */
-const meanSets = 6;
+/** The six sets whose mean the model cards report. */
+const usualSets = ['cranfield', 'cisi', 'liveqa-med', 'squad-dev-v1.1', 'nq-oracle', 'boolq-dev'];
 const depth = 10;
-const methods = ['bm25', 'dense', 'fused', 'reranked'] as const;
+const recallDepth = 100;
+const methods = ['bm25', 'words', 'vectors', 'both', 'reranked'] as const;
 const rerankDepth = 100;
-type Results = Record<(typeof methods)[number], number>;
+type Results = Record<(typeof methods)[number], Quality>;
+interface Quality {
+  ndcg: number;
+  recall: number;
+}
 
 const stemmer = stemmers.newStemmer('porter');
-const stems = new Map<string, string>();
+/** Terms of the words that were seen. */
+const known = new Map<string, string>();
 
-/** Porter stems of the words of a text. */
-function stemsOf(text: string): string[] {
-  const words: string[] = [];
+/** How the plain BM25 cuts a text into terms. */
+const cuts = {
+  /** Porter stems, which are made for English. */
+  porter: (raw: string) => stemmer.stem(normaliseWord(raw)),
+  plain: normaliseWord,
+} as const;
+type Cut = keyof typeof cuts;
+
+/** The terms of a text for the plain BM25. */
+function termsOf(text: string, cut: Cut): string[] {
+  const terms: string[] = [];
   eachWord(text, (raw) => {
-    let stem = stems.get(raw);
-    if (stem === undefined) {
-      stem = stemmer.stem(normaliseWord(raw));
-      stems.set(raw, stem);
+    let term = known.get(raw);
+    if (term === undefined) {
+      term = cuts[cut](raw);
+      known.set(raw, term);
     }
-    words.push(stem);
+    terms.push(term);
   });
-  return words;
+  return terms;
 }
 
-/** Scores with mean 0 and deviation 1. */
-function standardised(scores: Float32Array): Float32Array {
-  const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
-  const variance = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / scores.length;
-  return scores.map((score) => (score - mean) / Math.sqrt(Math.max(variance, 1e-12)));
-}
-
-/** Rows of the best fused scores in the order of z(log-odds of the reranker) + z(fused). */
+/** Rows in the order that the server gives them: the best fused ones blended with the reranker, then the rest. */
 async function rerank(
   query: string,
   set: JudgedSet,
@@ -74,12 +74,8 @@ async function rerank(
     query,
     rows.map((row) => set.documents[row]!.text),
   );
-  const odds = standardised(scores.map((score) => Math.log((score + 1e-6) / (1 - score + 1e-6))));
-  const first = standardised(Float32Array.from(rows, (row) => fused[row]!));
-  return best(
-    odds.map((odd, index) => odd + first[index]!),
-    depth,
-  ).map((index) => rows[index]!);
+  const first = Float32Array.from(rows, (row) => fused[row]!);
+  return best(blend(scores, first, builtInRerankWeight), rerankDepth).map((index) => rows[index]!);
 }
 
 interface Models {
@@ -100,72 +96,94 @@ async function vectorsOf(texts: readonly string[], type: InputType, models: Mode
   return rows;
 }
 
-async function measure(set: JudgedSet, models: Models): Promise<Results> {
+async function measure(set: JudgedSet, models: Models, cut: Cut): Promise<Results> {
   const { reranker, dimensions: width } = models;
   const texts = set.documents.map(({ text }) => text);
-  const gainOf = (rows: readonly number[], grades: ReadonlyMap<string, number>) =>
-    ndcg(
-      rows.map((row) => set.documents[row]!.id),
-      grades,
-      depth,
-    );
-  const bm25 = new Bm25(texts.map(stemsOf), { k1: 0.9, b: 0.4 });
+  const bm25 = new Bm25(
+    texts.map((text) => termsOf(text, cut)),
+    { k1: 0.9, b: 0.4 },
+  );
+  const words = new ServerWords(texts);
   const documents = await vectorsOf(texts, 'document', models);
   const asked = set.questions.map(({ text }) => text);
   const queries = await vectorsOf(asked, 'query', models);
-  const sums: Results = { bm25: 0, dense: 0, fused: 0, reranked: 0 };
+  const sums = noResults();
   for (const [index, { text, grades }] of set.questions.entries()) {
-    const lexical = bm25.scores(stemsOf(text));
+    const count = (method: keyof Results, rows: readonly number[]) => {
+      const ids = rows.map((row) => set.documents[row]!.id);
+      sums[method].ndcg += ndcg(ids, grades, depth) / set.questions.length;
+      sums[method].recall += recall(ids, grades, recallDepth) / set.questions.length;
+    };
+    const lexical = words.scores(text);
     const query = queries.subarray(index * width, (index + 1) * width);
-    const cosines = lexical.map((_, row) => {
-      let sum = 0;
-      for (let d = 0, at = row * width; d < width; d += 1, at += 1) sum += query[d]! * documents[at]!;
-      return sum;
-    });
-    const top = lexical.reduce((most, score) => Math.max(most, score), 1e-9);
-    const fused = lexical.map((score, row) => score / top + 0.8 * cosines[row]!);
-    sums.bm25 += gainOf(best(lexical, depth), grades);
-    sums.dense += gainOf(best(cosines, depth), grades);
-    sums.fused += gainOf(best(fused, depth), grades);
-    sums.reranked += gainOf(await rerank(text, set, fused, reranker), grades);
+    const cosines = cosinesOf(query, documents);
+    const fused = fuse(lexical, cosines);
+    count('bm25', best(bm25.scores(termsOf(text, cut)), recallDepth));
+    count('words', best(lexical, recallDepth));
+    count('vectors', best(cosines, recallDepth));
+    count('both', best(fused, recallDepth));
+    count('reranked', await rerank(text, set, fused, reranker));
   }
-  for (const method of methods) sums[method] /= set.questions.length;
   return sums;
 }
 
+/** Of a query with every row of `documents`. */
+function cosinesOf(query: Float32Array, documents: Float32Array): Float32Array {
+  const width = query.length;
+  return Float32Array.from({ length: documents.length / width }, (_, row) => {
+    let sum = 0;
+    for (let d = 0, at = row * width; d < width; d += 1, at += 1) sum += query[d]! * documents[at]!;
+    return sum;
+  });
+}
+
+function noResults(): Results {
+  const none = () => ({ ndcg: 0, recall: 0 });
+  return { bm25: none(), words: none(), vectors: none(), both: none(), reranked: none() };
+}
+
 function row(name: string, values: Results): string {
-  return `| ${name} | ${methods.map((method) => values[method].toFixed(4)).join(' | ')} |`;
+  const cells = (measure: keyof Quality) => methods.map((method) => values[method][measure].toFixed(4));
+  return `| ${[name, ...cells('ndcg'), ...cells('recall')].join(' | ')} |`;
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       eval: { type: 'string' },
-      sets: { type: 'string', default: allSets.join(',') },
+      sets: { type: 'string', default: usualSets.join(',') },
       queries: { type: 'string', default: '1000' },
+      terms: { type: 'string', default: 'porter' },
       dimensions: { type: 'string', default: '320' },
       models: { type: 'string', default: join(projectRoot, 'models') },
     },
   });
   const folder = values.eval;
   if (folder === undefined || !existsSync(folder)) throw new Error('--eval names the folder of the sets');
+  const cut = Object.keys(cuts).find((name) => name === values.terms) as Cut | undefined;
+  if (cut === undefined) throw new Error(`--terms is one of ${Object.keys(cuts).join(', ')}`);
   const models: Models = {
     embedder: await StaticEmbedder.open('zembed-1', join(values.models, 'zembed-1')),
     reranker: await FeatureReranker.open('zerank-2', join(values.models, 'zerank')),
     dimensions: Number(values.dimensions),
   };
-  console.log(`| nDCG@10 | ${methods.join(' | ')} |\n|---|${methods.map(() => '---:|').join('')}`);
-  const mean: Results = { bm25: 0, dense: 0, fused: 0, reranked: 0 };
+  const headings = methods.map((method) => `nDCG ${method}`);
+  const recalls = methods.map((method) => `recall ${method}`);
+  console.log(`| set | ${[...headings, ...recalls].join(' | ')} |`);
+  console.log(`|---|${[...headings, ...recalls].map(() => '---:|').join('')}`);
+  const mean = noResults();
   const names = values.sets.split(',');
-  for (const [index, name] of names.entries()) {
+  for (const name of names) {
     const whole = await readJudgedSet(join(folder, name));
     const set = { ...whole, questions: evenlySpaced(whole.questions, Number(values.queries)) };
-    const result = await measure(set, models);
+    const result = await measure(set, models, cut);
     console.log(row(name, result));
-    if (index >= meanSets) continue;
-    for (const method of methods) mean[method] += result[method] / Math.min(meanSets, names.length);
-    if (index + 1 === meanSets) console.log(row('**mean of the six**', mean));
+    for (const method of methods) {
+      mean[method].ndcg += result[method].ndcg / names.length;
+      mean[method].recall += result[method].recall / names.length;
+    }
   }
+  console.log(row('**mean**', mean));
   await models.reranker.close();
   await models.embedder.close();
 }

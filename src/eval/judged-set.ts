@@ -1,6 +1,7 @@
-import { access, readdir, readFile } from 'node:fs/promises';
+import { access, readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { AppError } from '../base/app-error.ts';
+import { linesOf, readRecords, wrongLine } from './json-lines.ts';
 
 /** Documents, and questions with the grade of each document that answers them. */
 export interface JudgedSet {
@@ -61,7 +62,7 @@ export async function readJudgedSet(folder: string, split = 'test'): Promise<Jud
   }
   const documents = corpus.map(({ _id, title, text }) => ({
     id: _id,
-    text: title === undefined || title === '' ? text : `${title}\n${text}`,
+    text: typeof title !== 'string' || title === '' ? text : `${title}\n${text}`,
   }));
   return { name: basename(resolve(folder)), documents, questions };
 }
@@ -70,38 +71,6 @@ export async function readJudgedSet(folder: string, split = 'test'): Promise<Jud
 export function evenlySpaced<T>(items: readonly T[], most: number): T[] {
   const every = Math.max(1, items.length / most);
   return items.filter((_, i) => Math.floor(i / every) !== Math.floor((i - 1) / every));
-}
-
-interface Line {
-  readonly _id: string;
-  readonly title?: string;
-  readonly text: string;
-}
-
-async function readRecords(file: string): Promise<Line[]> {
-  const lines = await linesOf(file);
-  const seen = new Set<string>();
-  return lines.map((line, i) => {
-    const record = recordOf(line);
-    if (typeof record === 'string') throw wrong(file, i, record);
-    if (seen.has(record._id)) throw wrong(file, i, `the _id "${record._id}" is there twice`);
-    seen.add(record._id);
-    return record;
-  });
-}
-
-/** The record of a line, or what is wrong with it. */
-function recordOf(line: string): Line | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch (error) {
-    return `not JSON (${(error as Error).message})`;
-  }
-  const { _id, title, text } = (value ?? {}) as Record<string, unknown>;
-  if (typeof _id !== 'string' || _id === '') return '"_id" must be a string';
-  if (typeof text !== 'string') return '"text" must be a string';
-  return { _id, text, ...(typeof title === 'string' ? { title } : {}) };
 }
 
 function gradesOf(
@@ -116,26 +85,12 @@ function gradesOf(
     if (question === undefined || document === undefined || grade === undefined || Number.isNaN(value)) {
       // The heading is the one line that may have no number.
       if (i === 0) continue;
-      throw wrong(file, i, 'a line is question, document and grade, separated by tabs');
+      throw wrongLine(file, i, 'a line is question, document and grade, separated by tabs');
     }
     if (value <= 0 || !known.has(document)) continue;
     grades.set(question, (grades.get(question) ?? new Map<string, number>()).set(document, value));
   }
   return grades;
-}
-
-async function linesOf(file: string): Promise<string[]> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new AppError('bad_request', `${file} cannot be read: ${(cause as Error).message}.`, { cause });
-  }
-  return text.split(/\r?\n/u).filter((line, i, all) => line !== '' || i < all.length - 1);
-}
-
-function wrong(file: string, line: number, what: string): AppError {
-  return new AppError('bad_request', `${file}, line ${line + 1}: ${what}.`);
 }
 
 async function exists(file: string): Promise<boolean> {

@@ -43,7 +43,7 @@ export const contractDimensions: readonly number[] = [2560, 1280, 640, 320, 160,
  * six judged collections nDCG@10 rose most at .5 to .75, and fell below that of the fused scores at 10. One that somebody
  * brings along was trained on what people judged, and is meant to decide.
  */
-const builtInRerankWeight = 0.6;
+export const builtInRerankWeight = 0.6;
 const ownRerankWeight = 4;
 /** How soon work that needs a model which is not there is tried again: somebody has to change the configuration. */
 const absentRetryMs = 15_000;

@@ -1,0 +1,165 @@
+import { evenlySpaced } from '../../src/eval/judged-set.ts';
+import { type PassageQuality, passageQuality, type Span } from '../../src/eval/passage-measures.ts';
+import { type PassageSet, readPassageSet } from '../../src/eval/passage-set.ts';
+import type { Api } from '../harness/api.ts';
+import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
+import { addBatch } from '../harness/collections.ts';
+import { Corpus } from '../harness/corpus.ts';
+import { startQuarry } from '../harness/quarry-server.ts';
+import type { Figure, Findings } from '../report/findings.ts';
+
+/** Ways to ask `top-snippets`, and how many snippets. Five is what published tables of chunkers have. */
+const ways = [
+  { name: 'coarse', count: 5, parameters: {} },
+  { name: 'precise', count: 5, parameters: { precise_responses: true } },
+  { name: 'precise', count: 10, parameters: { precise_responses: true } },
+  { name: 'precise', count: 20, parameters: { precise_responses: true } },
+  { name: 'precise, zerank-2', count: 5, parameters: { precise_responses: true, reranker: 'zerank-2' } },
+  { name: 'precise, zerank-2', count: 20, parameters: { precise_responses: true, reranker: 'zerank-2' } },
+] as const;
+type Way = (typeof ways)[number];
+
+const batchDocuments = 64;
+const collection = 'passages';
+
+/** Do snippets hold the passages that answer, and how much besides? */
+export const passagesCase: BenchCase = {
+  name: 'passages',
+  summary: 'recall, precision and overlap of snippets with the passages that answer, character by character',
+  presets: {
+    smoke: '--documents 60 --words 60 --questions 10',
+    usual: '--documents 1000 --questions 200',
+    full: '--documents 10000 --questions 1000',
+  },
+  async run(context) {
+    const { passages } = context.options;
+    const set = passages === null ? generated(context.options) : await readPassageSet(passages);
+    const questions = evenlySpaced(set.questions, context.options.questions);
+    const server = await startQuarry({ http: context.options.http });
+    try {
+      await fill(server.api, set, context);
+      const rows: Measured[] = [];
+      for (const way of ways) rows.push(await measure(server.api, { ...set, questions }, way, context));
+      return findingsOf(rows, set, questions.length, context);
+    } finally {
+      await server.stop();
+    }
+  },
+};
+
+interface Measured extends PassageQuality {
+  readonly way: string;
+  readonly count: number;
+  /** Mean characters of an answer. */
+  readonly characters: number;
+}
+
+async function fill(api: Api, { documents }: PassageSet, { progress, signal }: BenchContext): Promise<void> {
+  await api.call('collections/add-collection', { collection_name: collection });
+  for (let first = 0; first < documents.length; first += batchDocuments) {
+    signal.throwIfAborted();
+    progress.update('adding documents', first, documents.length, '');
+    const batch = documents
+      .slice(first, first + batchDocuments)
+      .map(({ id, text }) => ({ path: id, content: { type: 'text', text } }));
+    await addBatch(api, collection, batch);
+  }
+}
+
+async function measure(
+  api: Api,
+  { questions }: PassageSet,
+  { name, count, parameters }: Way,
+  { progress, signal }: BenchContext,
+): Promise<Measured> {
+  const sum = { recall: 0, precision: 0, overlap: 0, characters: 0 };
+  for (const [asked, { text, passages }] of questions.entries()) {
+    signal.throwIfAborted();
+    progress.update('asking', asked, questions.length, `${name}, ${count} snippets`);
+    const { results } = await api.call<{
+      results: { path: string; start_index: number; end_index: number }[];
+    }>('queries/top-snippets', { collection_name: collection, query: text, k: count, ...parameters });
+    const found = results.map(
+      ({ path, start_index: start, end_index: end }): Span => ({ document: path, start, end }),
+    );
+    const quality = passageQuality(found, passages);
+    sum.recall += quality.recall;
+    sum.precision += quality.precision;
+    sum.overlap += quality.overlap;
+    sum.characters += found.reduce((characters, { start, end }) => characters + end - start, 0);
+  }
+  const mean = (value: number) => value / questions.length;
+  return {
+    way: name,
+    count,
+    recall: mean(sum.recall),
+    precision: mean(sum.precision),
+    overlap: mean(sum.overlap),
+    characters: mean(sum.characters),
+  };
+}
+
+/** A question about a topic is answered by the documents of the topic, from end to end. */
+function generated(options: BenchContext['options']): PassageSet {
+  const corpus = new Corpus({ ...options, documents: Math.max(...options.documents) });
+  const documents = Array.from({ length: corpus.documents }, (_, i) => {
+    const { path, text } = corpus.document(i);
+    return { id: path, text };
+  });
+  const questions = Array.from({ length: options.questions }, (_, i) => {
+    const topic = `topic-${corpus.topicOfQuestion(i)}/`;
+    const passages = documents
+      .filter(({ id }) => id.startsWith(topic))
+      .map(({ id, text }) => ({ document: id, start: 0, end: text.length }));
+    return { id: String(i), text: corpus.question(i), passages };
+  });
+  return { name: 'generated', documents, questions: questions.filter(({ passages }) => passages.length > 0) };
+}
+
+function findingsOf(
+  rows: readonly Measured[],
+  { name, documents }: PassageSet,
+  questions: number,
+  { options }: BenchContext,
+): Findings {
+  const percent = (key: keyof PassageQuality) => ({ key, heading: key, unit: '%', digits: 1 });
+  return {
+    title: 'Passages over HTTP: do snippets hold what answers?',
+    method: [
+      options.passages === null
+        ? 'Generated documents in topics with words of their own; a question uses words of one topic, and the documents of that topic answer it from end to end.'
+        : 'Passages that answer were marked in the documents; all documents lie in one collection.',
+      '`top-snippets` with default settings. Every character counts: recall is the share of the marked ones that the snippets hold, precision the share of the snippets that is marked, overlap the intersection over the union.',
+    ],
+    tables: [
+      {
+        title: `${name}: ${documents.length} documents, ${questions} questions`,
+        columns: [
+          { key: 'way', heading: 'asked with', unit: null, digits: 0 },
+          { key: 'count', heading: 'snippets', unit: null, digits: 0 },
+          percent('recall'),
+          percent('precision'),
+          percent('overlap'),
+          { key: 'characters', heading: 'characters', unit: null, digits: 0 },
+        ],
+        rows: rows.map(({ recall, precision, overlap, ...row }) => ({
+          ...row,
+          recall: 100 * recall,
+          precision: 100 * precision,
+          overlap: 100 * overlap,
+        })),
+      },
+    ],
+    charts: [],
+    notes: [
+      options.passages === null
+        ? 'Generated text shows that nothing is broken. It says nothing about the quality on real questions: for that give marked passages with --passages.'
+        : 'Few passages are as long as a snippet, so that precision and overlap stay far below 100 % even when every passage is found.',
+    ],
+    figures: rows.flatMap(({ way, count, recall, overlap }): Figure[] => [
+      { name: `${way}, ${count} snippets: recall`, unit: '%', better: 'more', values: [100 * recall] },
+      { name: `${way}, ${count} snippets: overlap`, unit: '%', better: 'more', values: [100 * overlap] },
+    ]),
+    measured: rows,
+  };
+}

@@ -1,0 +1,75 @@
+import { readdir } from 'node:fs/promises';
+import { basename, join, parse, resolve } from 'node:path';
+import { AppError } from '../base/app-error.ts';
+import { readRecords, textOf, wrongLine } from './json-lines.ts';
+import type { Span } from './passage-measures.ts';
+
+/** Documents, and questions with the passages that answer them. */
+export interface PassageSet {
+  readonly name: string;
+  readonly documents: readonly PassageDocument[];
+  readonly questions: readonly PassageQuestion[];
+}
+
+export interface PassageDocument {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface PassageQuestion {
+  readonly id: string;
+  readonly text: string;
+  /** At least one. */
+  readonly passages: readonly Span[];
+}
+
+const queriesFile = 'queries.jsonl';
+
+/**
+ * Reads `corpora/<document>.md` (or .txt) and queries.jsonl: `_id`, `text`, `corpus` (name of the document) and `spans`,
+ * a list of `{"start_index", "end_index", "content"}` in code points, half-open; `content` may be missing, but must be
+ * what stands there. AppError `bad_request` names the file and line of what is wrong.
+ */
+export async function readPassageSet(folder: string): Promise<PassageSet> {
+  const documents = await readDocuments(join(folder, 'corpora'));
+  const points = new Map(documents.map(({ id, text }) => [id, [...text]]));
+  const file = join(folder, queriesFile);
+  const questions = (await readRecords(file)).map(({ _id, text, corpus, spans }, line) => {
+    const document = points.get(String(corpus));
+    if (document === undefined) throw wrongLine(file, line, `"corpus" names no document: ${String(corpus)}`);
+    if (!Array.isArray(spans) || spans.length === 0)
+      throw wrongLine(file, line, '"spans" must list a passage or more');
+    const passages = spans.map((span: unknown) => {
+      const read = spanOf(span, document);
+      if (typeof read === 'string') throw wrongLine(file, line, read);
+      return { document: String(corpus), ...read };
+    });
+    return { id: _id, text, passages };
+  });
+  if (questions.length === 0) throw new AppError('bad_request', `${file} has no questions.`);
+  return { name: basename(resolve(folder)), documents, questions };
+}
+
+async function readDocuments(folder: string): Promise<PassageDocument[]> {
+  const names = await readdir(folder).catch((cause: Error) => {
+    throw new AppError('bad_request', `The folder ${folder} cannot be read: ${cause.message}.`, { cause });
+  });
+  const documents: PassageDocument[] = [];
+  for (const name of names.filter((one) => /\.(md|txt)$/u.test(one)).sort()) {
+    documents.push({ id: parse(name).name, text: await textOf(join(folder, name)) });
+  }
+  return documents;
+}
+
+/** A passage as it stands in its document, or what is wrong with it. */
+function spanOf(span: unknown, document: readonly string[]): { start: number; end: number } | string {
+  const { start_index: start, end_index: end, content } = (span ?? {}) as Record<string, unknown>;
+  if (!Number.isInteger(start) || !Number.isInteger(end))
+    return '"start_index" and "end_index" of a span must be whole numbers';
+  const [from, to] = [start as number, end as number];
+  if (from < 0 || to <= from || to > document.length)
+    return `a span from ${from} to ${to} does not lie in its document of ${document.length} characters`;
+  if (content !== undefined && content !== document.slice(from, to).join(''))
+    return `"content" is not what its document says from ${from} to ${to}`;
+  return { start: from, end: to };
+}

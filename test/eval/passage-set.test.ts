@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { readPassageSet } from '../../src/eval/passage-set.ts';
+
+/** The snowman and the wing are one character each, however many units they have. */
+const report = '🪽 lift ☃ drag';
+const lift = { content: 'lift', start_index: 2, end_index: 6 };
+const drag = { start_index: 9, end_index: 13 };
+
+function folderOf(t: Test, question: object | null): string {
+  const folder = t.testdir();
+  mkdirSync(join(folder, 'corpora'));
+  writeFileSync(join(folder, 'corpora', 'report.md'), report);
+  writeFileSync(join(folder, 'corpora', 'picture.png'), 'no text');
+  const line =
+    question === null ? '' : `${JSON.stringify({ _id: 'q1', text: 'what lifts?', ...question })}\n`;
+  writeFileSync(join(folder, 'queries.jsonl'), line);
+  return folder;
+}
+
+t.test('documents and the passages that answer are read as they are marked', async (t) => {
+  const set = await readPassageSet(folderOf(t, { corpus: 'report', spans: [lift, drag] }));
+  t.same(set.documents, [{ id: 'report', text: report }]);
+  const passages = [
+    { document: 'report', start: 2, end: 6 },
+    { document: 'report', start: 9, end: 13 },
+  ];
+  t.same(set.questions, [{ id: 'q1', text: 'what lifts?', passages }]);
+});
+
+t.test('what is wrong is named with its file and line', async (t) => {
+  const wrong: readonly [object | null, RegExp][] = [
+    [null, /queries\.jsonl has no questions/],
+    [{ spans: [lift] }, /queries\.jsonl, line 1: "corpus" names no document: undefined/],
+    [{ corpus: 'gone', spans: [lift] }, /"corpus" names no document: gone/],
+    [{ corpus: 'report' }, /"spans" must list a passage or more/],
+    [{ corpus: 'report', spans: [] }, /"spans" must list a passage or more/],
+    [{ corpus: 'report', spans: [null] }, /must be whole numbers/],
+    [{ corpus: 'report', spans: [{ start_index: 0, end_index: 1.5 }] }, /must be whole numbers/],
+    [{ corpus: 'report', spans: [{ start_index: 9, end_index: 14 }] }, /from 9 to 14 does not lie in/],
+    [{ corpus: 'report', spans: [{ start_index: 3, end_index: 3 }] }, /from 3 to 3 does not lie in/],
+    [
+      { corpus: 'report', spans: [{ ...lift, start_index: 1 }] },
+      /"content" is not what its document says from 1/,
+    ],
+  ];
+  for (const [question, message] of wrong) {
+    await t.rejects(readPassageSet(folderOf(t, question)), { code: 'bad_request', message });
+  }
+  await t.rejects(readPassageSet(t.testdir()), /The folder .*corpora cannot be read: ENOENT/);
+});
