@@ -9,7 +9,7 @@ import type { AnalysedQuery } from '../text/query.ts';
 import { analyseQuery, matchedWords } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
 import { type Candidate, type CandidateList, findCandidates } from './candidates.ts';
-import { type Child, scoreChildren } from './children.ts';
+import { type Child, scoreChildren, surroundings } from './children.ts';
 import { blend, type Weights } from './fuse.ts';
 import { pageOf } from './page-of.ts';
 import { pagesOf, pagesThatPass } from './passage-pages.ts';
@@ -184,7 +184,7 @@ export class Search {
     children.sort((a, b) => b.score - a.score);
     const maxPerDocument = request.control.maxPerDocument * sparesOf(request);
     const pool = cut(children, { k: poolOf(request), maxPerDocument, minScore: 0 }, versionOfChild);
-    const ranked = await this.#rerank(run, pool, childText, (child) => child.score);
+    const ranked = await this.#rerank(run, pool, surroundings, (child) => child.score);
     const best = cut(ranked, bounds(request), ({ item }) => versionOfChild(item));
     const hits = best.map((entry) => this.#childHit(run, entry));
     return this.#found(run, hits, shards);

@@ -162,6 +162,51 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
   }
 });
 
+/** Sentences of about 200 characters, so that each is a precise chunk; those at `about` speak of herring. */
+function sentences(count: number, about: readonly number[]): string {
+  const tide = 'the tide came in slowly over the sand and the stones of the bay. '.repeat(3);
+  return Array.from({ length: count }, (_, i) =>
+    about.includes(i) ? `Sentence ${i} is about herring. ${tide}` : `Sentence ${i} says little. ${tide}`,
+  ).join('\n');
+}
+
+t.test('of equal precise snippets the one among others that answer comes first', async (t) => {
+  const first = await rooms(t);
+  await add(first, { 'bay.txt': [sentences(8, [1, 4, 5, 6])] });
+  const { hits } = await first.search.preciseSnippets(request(first, { k: 3 }));
+  t.match(hits[0]?.text, /Sentence 5/);
+});
+
+t.test('a reranker reads a precise snippet with the two around it, and no others', async (t) => {
+  const first = await rooms(t);
+  await add(first, { 'bay.txt': [sentences(7, [3])] });
+  const read: string[] = [];
+  const search = new Search({
+    ...first,
+    clock: { now: () => 0, monotonic: () => 0 },
+    similarities: dotWithCodes,
+    indexOf: (collectionId) => first.indexes.get(collectionId),
+    doesWithout: true,
+    models: {
+      embed: async ({ text }) => embed([text]).vectors,
+      rerankWeight: () => 1,
+      rerank: async (_model, _query, texts) => {
+        read.push(...texts);
+        return new Float32Array(texts.length).fill(0.5);
+      },
+    },
+  });
+  const { hits } = await search.preciseSnippets(request(first, { reranker: 'zerank-2', k: 1 }));
+  t.match(hits[0]?.text, /^Sentence 3.*\n$/s);
+  const around = read.find((text) => text.indexOf(hits[0]!.text) > 0)!;
+  t.match(around, /^Sentence 2[\s\S]*Sentence 3[\s\S]*Sentence 4/);
+  t.notMatch(around, /Sentence 1|Sentence 5/);
+  t.ok(
+    read.some((text) => text.startsWith('Sentence 0') && !text.includes('Sentence 2')),
+    'the first has one beside it',
+  );
+});
+
 t.test('a filter without words lists every match once, and an empty collection has nothing', async (t) => {
   const first = await rooms(t);
   t.same((await first.search.documents(request(first, {}))).hits, []);
