@@ -41,13 +41,15 @@ import { FileReader } from './pipeline/file-reader.ts';
 import { Housekeeping } from './pipeline/housekeeping.ts';
 import { Indexes } from './pipeline/indexes.ts';
 import { Ingest } from './pipeline/ingest.ts';
-import { IngestSteps } from './pipeline/ingest-steps.ts';
+import { type DocumentModel, IngestSteps } from './pipeline/ingest-steps.ts';
 import { KeyedLock } from './pipeline/keyed-lock.ts';
 import { registerPipelineMetrics } from './pipeline/metrics.ts';
+import { ModelChanges } from './pipeline/model-changes.ts';
 import { ModelRunner } from './pipeline/model-runner.ts';
 import { PageImages } from './pipeline/page-images.ts';
-import { Pool } from './pipeline/pools.ts';
+import { Pool, type TaskPriority } from './pipeline/pools.ts';
 import { QueryEmbedder } from './pipeline/query-embedder.ts';
+import { StoredVectors, type VectorMaker, vectorRenewal } from './pipeline/stored-vectors.ts';
 import { Switchboard } from './pipeline/switchboard.ts';
 import { Search } from './search/search.ts';
 import { Addresses } from './services/addresses.ts';
@@ -61,7 +63,7 @@ import { QueryServices } from './services/queries.ts';
 import { StatusServices } from './services/status.ts';
 import { UsageService } from './services/usage.ts';
 import { ChangeLog, LiveVersions } from './store/changes.ts';
-import { Collections } from './store/collections.ts';
+import { Collections, generationOf, type VectorSet } from './store/collections.ts';
 import { Contents } from './store/content.ts';
 import { Counts } from './store/counts.ts';
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts';
@@ -133,7 +135,7 @@ async function buildStorage(settings: Settings, data: DataDirectory, logger: Log
   CollectionIndex.useKernels(settings.engineKernels);
   CollectionIndex.useSearchThreads(settings.searchThreads);
   CollectionIndex.useSearchRecall(settings.searchRecall / 1000);
-  const indexes = new Indexes({ ...parts, folder: data.indexPath, logger });
+  const indexes = new Indexes({ ...parts, folder: data.indexPath, retireMs: limits.garbageDelayMs, logger });
   return {
     ...parts,
     store,
@@ -183,18 +185,34 @@ function modelOf(
   return catalogue.ofCollection(collections.byId(collectionId)?.model);
 }
 
-/** How the documents of a collection get their vectors. */
-function documentModel(
+/** What makes vectors of stored chunks. `ModelUnavailable` while a service is away. */
+function vectorMaker(
   { id, dimensions, runs }: CataloguedEmbedding,
-  models: ModelRunner,
-): ReturnType<ConstructorParameters<typeof IngestSteps>[0]['modelOf']> {
-  if (runs === 'built-in') return { id, dimensions, embedChunks: null };
-  if ('provider' in runs) runs.provider.check();
+  generation: number,
+  { models, priority }: { readonly models: ModelRunner; readonly priority: TaskPriority },
+): VectorMaker {
+  if (runs !== 'built-in' && 'provider' in runs) runs.provider.check();
   const embedder: Pick<Embedder, 'dimensions' | 'embed'> = {
     dimensions,
-    embed: (texts, inputType) => models.embed(texts, inputType, { model: id, priority: 'ingest' }),
+    embed: (texts, inputType) => models.embed(texts, inputType, { model: id, priority }),
   };
-  return { id, dimensions, embedChunks: (chunks, onStep) => embedChunks(embedder, chunks, onStep) };
+  const make: VectorMaker['embedChunks'] = (chunks, onStep) => embedChunks(embedder, chunks, onStep);
+  return { id, dimensions, generation, embedChunks: make };
+}
+
+/** How the documents of a collection get their vectors; chunk workers know the built-in model. */
+function documentModel(
+  { collections }: Storage,
+  catalogue: ModelCatalogue,
+  models: ModelRunner,
+): (collectionId: string) => DocumentModel {
+  return (collectionId) => {
+    const collection = collections.byId(collectionId);
+    const model = catalogue.ofCollection(collection?.model);
+    const generation = collection === undefined ? 0 : generationOf(collection);
+    const maker = vectorMaker(model, generation, { models, priority: 'ingest' });
+    return model.runs === 'built-in' ? { ...maker, embedChunks: null } : maker;
+  };
 }
 
 /**
@@ -202,6 +220,14 @@ function documentModel(
  * take in hardly more text and let searches wait longer, since what becomes ready together is finished together.
  */
 const indexingPerThread = 16;
+
+function parseLimitsOf({ uploadBytesMax, parseSecondsMax, parseStallSeconds }: Settings) {
+  return {
+    fileBytesMax: uploadBytesMax,
+    totalMsMax: parseSecondsMax * 1_000,
+    idleMsMax: parseStallSeconds * 1_000,
+  };
+}
 
 /** What happens to documents and queries between the door and the shards. */
 async function buildPipeline(settings: Settings, parts: PipelineParts) {
@@ -216,11 +242,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     pooled: (texts, model) => models.embed(texts, 'query', { model, priority: 'query' }),
     bytesMax: cacheBytes(settings).vectors,
   });
-  const parseLimits = {
-    fileBytesMax: settings.uploadBytesMax,
-    totalMsMax: settings.parseSecondsMax * 1_000,
-    idleMsMax: settings.parseStallSeconds * 1_000,
-  };
+  const parseLimits = parseLimitsOf(settings);
   const shared = {
     ...storage,
     switchboard: new Switchboard(storage),
@@ -230,11 +252,15 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     count: (event: DocumentEvent) => storage.meter.documentOperations(documentFact(event)),
   };
   const progress = new DocumentProgress(shared);
+  const vectors = new StoredVectors(storage);
+  const makerOf = (set: VectorSet) =>
+    vectorMaker(catalogue.ofCollection(set.model ?? undefined), set.generation, { models, priority: 'slow' });
   const steps = new IngestSteps({
     ...storage,
     pools,
     chunker: new ChunkBatches(pools.chunk),
-    modelOf: (collectionId) => documentModel(modelOf(storage, catalogue, collectionId), models),
+    modelOf: documentModel(storage, catalogue, models),
+    renewVectors: vectorRenewal({ ...storage, vectors, makerOf }),
     parseLimits,
     hasPageImages,
     clock,
@@ -264,7 +290,13 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     clock,
     memoryBytesMax: settings.memoryBytesMax,
   });
-  return { models, queryEmbedder, catalogue, parseLimits, ingest, writer, admission };
+  const modelChanges = new ModelChanges({
+    ...storage,
+    ...{ vectors, makerOf, logger },
+    renewed: (mark) => catalogue.renewed(mark),
+    checkRoom: () => admission.check(),
+  });
+  return { models, queryEmbedder, catalogue, parseLimits, ingest, writer, admission, modelChanges };
 }
 type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;
 
@@ -285,11 +317,10 @@ function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): 
     ...storage,
     clock,
     similarities: dotWithCodes,
-    indexOf: (collectionId) => storage.indexes.get(collectionId),
+    indexOf: (collectionId, generation) => storage.indexes.get(collectionId, generation),
     doesWithout: settings.withoutModel === 'degrade',
     models: {
-      embed: (query) =>
-        queryEmbedder.embed({ ...query, model: modelOf(storage, catalogue, query.collectionId).id }),
+      embed: (query) => queryEmbedder.embed({ ...query, model: catalogue.ofCollection(query.model).id }),
       rerank: async (model, query, texts) =>
         (await models.rerank(model, query, texts, { priority: 'query' })).scores,
       rerankWeight: (model) => catalogue.rerankWeight(model),
@@ -332,10 +363,13 @@ function buildServices(parts: ServiceParts): Services {
     clock,
     chance,
     model: catalogue.embeddingDefault,
+    modelNamed: (name) => catalogue.embedding(name),
     lifecycle: {
+      modelChanged: ({ collectionId }) => pipeline.modelChanges.look(collectionId),
       open: (collection) => indexes.open(collection),
       remove: ({ collectionId }) => {
         pipeline.ingest.abandonCollection(collectionId);
+        pipeline.modelChanges.look(collectionId);
         return indexes.remove(collectionId);
       },
     },
@@ -362,6 +396,8 @@ function buildServices(parts: ServiceParts): Services {
   const status = new StatusServices({
     ...storage,
     waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
+    firstModel: defaultEmbeddingModel,
+    changeOf: (collection) => pipeline.modelChanges.progressOf(collection),
   });
   const { blobsFolder: folder } = storage;
   const reader = new FileReader({ pool: pools.parse, folder, parseLimits: pipeline.parseLimits, chance });
@@ -402,6 +438,7 @@ function bindServices(rooms: ServiceRooms): Services {
   return {
     addCollection: (call, request) => collections.addCollection(call, request),
     deleteCollection: (call, request) => collections.deleteCollection(call, request),
+    changeModel: (call, request) => collections.changeModel(call, request),
     getCollectionList: (call) => collections.getCollectionList(call),
     addDocument: (call, request) => documents.addDocument(call, request),
     addDocuments: (call, request) => documents.addDocuments(call, request),
@@ -459,6 +496,7 @@ async function load(
     progress.loaded += 1;
   }
   pipeline.ingest.start();
+  await pipeline.modelChanges.start();
   progress.done = true;
   const ms = Math.round(clock.monotonic() - started);
   logger.info({ collections: collections.length, unfinished: pipeline.ingest.depth, ms }, 'ready');
@@ -618,6 +656,7 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
   opened.add(() => embedder.close());
   const pipeline = await buildPipeline(settings, { storage, pools, embedder, catalogue, logger });
   opened.add(() => pipeline.ingest.close());
+  opened.add(() => pipeline.modelChanges.close());
   const images = await PageImages.open({
     pool: pools.parse,
     blobs: data.blobs,

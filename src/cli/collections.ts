@@ -1,11 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
 import { shardCounts } from '../base/limits.ts';
 import type { GetCollectionListResponse } from '../schemas/collections.ts';
+import type { StatusResponse } from '../schemas/status.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { printable } from './layout.ts';
+import { counted, printable } from './layout.ts';
 import { wholeOption } from './option-values.ts';
+import { Progress } from './progress.ts';
 
 export const collectionCommands: readonly CommandSpec[] = [
   {
@@ -32,6 +35,15 @@ export const collectionCommands: readonly CommandSpec[] = [
     run: add,
   },
   {
+    usage: 'collections change-model <name> <model>',
+    settings: 'client',
+    summary: 'make the vectors of a collection with another embedding model; the old ones serve until then',
+    options: [{ flags: '--no-wait', meaning: 'leave it to the server' }, jsonOption],
+    examples: ['quarry collections change-model handbook bge-small-en-v1.5'],
+    interrupted: 'the server goes on, and `quarry status` shows how far it is',
+    run: changeModel,
+  },
+  {
     usage: 'collections delete <name>',
     settings: 'client',
     summary: 'delete a collection with all its documents',
@@ -40,6 +52,41 @@ export const collectionCommands: readonly CommandSpec[] = [
     run: remove,
   },
 ];
+
+const pollMs = 500;
+
+/** Asks for the change and follows it to its end; Ctrl-C leaves it to the server. */
+async function changeModel(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const [name = '', model = ''] = words;
+  const { api, clock, terminal } = context;
+  const body = { collection_name: name, embedding_model: model };
+  const reply = await api.call('collections/change-model', body);
+  if (options.wait === false) {
+    const begun = `The new vectors of ${printable(name)} are being made; \`quarry status\` shows how far they are.`;
+    terminal.out(options.json === true ? JSON.stringify(reply) : begun);
+    return exitCodes.done;
+  }
+  const progress = new Progress('Making vectors', terminal, clock);
+  let waitsFor: string | undefined;
+  for (;;) {
+    const status = await api.call<StatusResponse>('status/get-status', { collection_name: name });
+    const change = status.model_changes?.[0];
+    if (change === undefined) {
+      progress.end(printable(`The vectors of ${name} are those of ${status.embedding_model}.`));
+      if (options.json === true) terminal.out(JSON.stringify(status));
+      return exitCodes.done;
+    }
+    const { num_documents_done: done, num_documents: total, waiting_for: reason } = change;
+    if (reason !== undefined && reason !== waitsFor) terminal.note(`${printable(`It waits. ${reason}`)}\n`);
+    waitsFor = reason;
+    progress.update({ done, total, words: `${done}/${counted(total, 'document')}` });
+    await sleep(pollMs, undefined, { signal: api.signal });
+  }
+}
 
 async function list(
   context: CommandContext,

@@ -3,7 +3,7 @@ import type { StatusResponse } from '../schemas/status.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { byteWords, printable, table } from './layout.ts';
+import { byteWords, counted, printable, table } from './layout.ts';
 import { memoryLines, readServerMemory } from './server-memory.ts';
 
 export const statusCommand: CommandSpec = {
@@ -59,6 +59,12 @@ function showCollections(
   ]);
   table(headings, rows).forEach(context.terminal.out);
   for (const { name, status } of collections) {
+    for (const change of status.model_changes ?? []) {
+      const { embedding_model: model, num_documents_done: done, num_documents: all } = change;
+      const reason = change.waiting_for === undefined ? '' : ` It waits. ${change.waiting_for}`;
+      const words = `${name} gets the vectors of ${model}: ${done} of ${counted(all, 'document')} done.${reason}`;
+      context.terminal.out(printable(words));
+    }
     for (const reason of status.waiting_for ?? [])
       context.terminal.out(printable(`Documents of ${name} wait. ${reason}`));
   }

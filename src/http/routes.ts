@@ -225,6 +225,22 @@ const collectionRoutes: readonly Route[] = [
     serve: (services, call, request) => services.deleteCollection(call, request),
   }),
   serves({
+    operation: 'change-model',
+    path: '/collections/change-model',
+    summary: 'Change the embedding model of a collection',
+    description:
+      'Makes the vectors of a collection with another model, or with a new version of the same one, in the background. Until they are all there the old vectors serve and documents come and go as always; then queries switch in one step. `status/get-status` shows the progress under `model_changes`. Naming the model that the collection has cancels the change.',
+    request: collections.ChangeModelRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook', embedding_model: 'zembed-1' },
+    refusals: {
+      404: 'The collection or the model does not exist; the detail lists the models.',
+      409: 'The collection has the vectors of this model, or is getting them already.',
+    },
+    check: checkCollection,
+    serve: (services, call, request) => services.changeModel(call, request),
+  }),
+  serves({
     operation: 'get-collection-list',
     path: '/collections/get-collection-list',
     summary: 'List the collections',

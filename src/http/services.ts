@@ -51,6 +51,7 @@ type Administer<Request, Body> = Use<AdministratorCall, Request, Body>;
 export interface Services {
   readonly addCollection: Serve<collections.AddCollectionRequest, DefaultResponse>;
   readonly deleteCollection: Serve<collections.DeleteCollectionRequest, DefaultResponse>;
+  readonly changeModel: Serve<collections.ChangeModelRequest, DefaultResponse>;
   readonly getCollectionList: Serve<EmptyRequest, collections.GetCollectionListResponse>;
 
   /** 201 for a new document, 200 for an overwritten one. Base64 is decoded (`decodeBase64`) here, not at the door. */

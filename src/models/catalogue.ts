@@ -106,6 +106,12 @@ export class ModelCatalogue {
     return model;
   }
 
+  /** This model in another version, where it runs on this machine: vectors of a service may cost money. Else null. */
+  renewed(mark: ModelMark): CataloguedEmbedding | null {
+    const model = this.#options.embeddings.find(({ id }) => id === mark.id);
+    return model === undefined || isServed(model.runs) || model.version === mark.version ? null : model;
+  }
+
   /** Components of the vectors a caller gets: those asked for, or the usual ones; a 400 when they are not offered. */
   dimensionsOf(name: string, asked: number | null): number {
     const model = this.embedding(name);

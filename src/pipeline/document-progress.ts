@@ -208,7 +208,8 @@ export class DocumentProgress {
     const entries = chunks.map((chunk, i) => {
       const codesOfChunk = codes[i];
       const put = contents.putChunk(documentId, i, chunk);
-      return codesOfChunk === undefined ? [put] : [put, contents.putCodes(documentId, i, codesOfChunk)];
+      if (codesOfChunk === undefined) return [put];
+      return [put, contents.putCodes(documentId, i, codesOfChunk, block.generation)];
     });
     const pieces = contents.putIndexPieces(documentId, block).map((put) => [put]);
     const heads = [contents.putLayout(documentId, layout), contents.putIndexHead(documentId, block)];

@@ -7,12 +7,13 @@ import { uuidPattern } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { CollectionIndex, type IndexChange, IndexError } from '../engine/collection-index.ts';
 import type { Change, ChangeLog, LiveVersions } from '../store/changes.ts';
-import type { Collection, Collections } from '../store/collections.ts';
+import { type Collection, type Collections, generationOf, type VectorSet } from '../store/collections.ts';
 import type { Contents, IndexBlock } from '../store/content.ts';
 import type { Sequence } from '../store/sequence.ts';
 import type { VersionReader } from '../store/version-reader.ts';
 import type { VersionRecord, Versions } from '../store/versions.ts';
 import { shardOf } from './shard-of.ts';
+import { Successor } from './successor.ts';
 
 export interface IndexesOptions {
   /** Folder that holds one folder of snapshots per collection. */
@@ -25,6 +26,8 @@ export interface IndexesOptions {
   readonly contents: Contents;
   /** Told which versions search no longer finds. */
   readonly reader: Pick<VersionReader, 'forget' | 'forgetCollection'>;
+  /** Milliseconds that succeeded shards stay, for the queries that began before. */
+  readonly retireMs: number;
   readonly logger: Logger;
 }
 
@@ -43,6 +46,14 @@ export type StagedVersion = Pick<
 
 interface Shelf {
   readonly index: CollectionIndex;
+  /** Which of the collection's vectors it holds. */
+  readonly generation: number;
+  /** Versions that a change may add. */
+  readonly staged: Set<number>;
+  /** What is to take its place, and learns of every change. */
+  successor: Successor | null;
+  /** Its successor is on disk: what the log holds from then on has to stay. */
+  keepsLog: boolean;
   /** Changes since the last snapshot. */
   changed: number;
   /** Changes that the shards show and whose writes are on their way; none of them rejects. */
@@ -51,6 +62,13 @@ interface Shelf {
   undoing: number;
   /** Set while a snapshot waits for the changes in doubt: new ones wait for it. */
   gate: Promise<void> | null;
+}
+
+/** An index that was succeeded, for the queries that began before. */
+interface Retired {
+  readonly generation: number;
+  readonly index: CollectionIndex;
+  readonly gone: Promise<void>;
 }
 
 /** How many changes of the log one write trims. */
@@ -76,6 +94,9 @@ export class Indexes {
   readonly #shelves = new Map<string, Shelf>();
   readonly #opening = new Map<string, Promise<void>>();
   readonly #dropping = new Map<string, Promise<void>>();
+  readonly #retired = new Map<string, Retired>();
+  /** Folders of successors that are being opened. */
+  readonly #founding = new Set<string>();
   #snapshotting: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
   #closing: Promise<void> | null = null;
@@ -84,10 +105,17 @@ export class Indexes {
     this.#options = options;
   }
 
-  /** The open shards of a collection; 503 while they are loaded, 404 when it was deleted a moment ago. */
-  get(collectionId: string): CollectionIndex {
+  /**
+   * The open shards of a collection, by default those of today; 503 while they are loaded, 404 when it was deleted a
+   * moment ago. Whoever made a vector names the `generation` it is to be compared with.
+   */
+  get(collectionId: string, generation?: number): CollectionIndex {
     const shelf = this.#shelves.get(collectionId);
-    if (shelf !== undefined) return shelf.index;
+    if (shelf !== undefined && (generation === undefined || shelf.generation === generation))
+      return shelf.index;
+    // The store names the successor a moment before it takes its place, and queries may have begun before that.
+    const beside = [shelf?.successor, this.#retired.get(collectionId)];
+    for (const other of beside) if (other && other.generation === generation) return other.index;
     if (this.#options.collections.byId(collectionId) === undefined) {
       throw new AppError('not_found', 'The collection was deleted.');
     }
@@ -113,14 +141,18 @@ export class Indexes {
    * `block`: its rows; null when the store has them.
    */
   async stage(staged: StagedVersion, block: IndexBlock | null): Promise<void> {
-    const rows = block ?? this.#options.contents.indexBlock(staged.documentId);
     const index = this.get(staged.collectionId);
-    await this.#stage(index, staged, present(rows, 'a staged version has an index block'));
+    const shelf = present(this.#shelves.get(staged.collectionId), 'open shards have a shelf');
+    const rows = block ?? this.#options.contents.indexBlock(staged.documentId, shelf.generation);
+    if (rows === undefined || (rows.generation ?? 0) !== shelf.generation) throw succeeding();
+    await this.#stage(index, staged, rows);
+    shelf.staged.add(staged.version);
   }
 
   discard({ collectionId, path, version }: StagedVersion): void {
-    const index = this.#shelves.get(collectionId)?.index;
-    index?.discard(shardOf(path, index.opened.length), version);
+    const shelf = this.#shelves.get(collectionId);
+    shelf?.staged.delete(version);
+    shelf?.index.discard(shardOf(path, shelf.index.opened.length), version);
   }
 
   /** Resolves when a change may be made. */
@@ -139,8 +171,12 @@ export class Indexes {
   commit(collectionId: string, change: IndexChange): void {
     const shelf = this.#shelves.get(collectionId);
     if (shelf === undefined) return;
+    // It was staged in shards that have been succeeded since.
+    if (change.add !== undefined && !shelf.staged.has(change.add)) throw succeeding();
     shelf.index.commit(change);
+    if (change.add !== undefined) shelf.staged.delete(change.add);
     shelf.changed += 1;
+    shelf.successor?.note(change);
     if (change.remove !== undefined) this.#options.reader.forget(collectionId, change.remove);
   }
 
@@ -168,8 +204,10 @@ export class Indexes {
     if (shelf === undefined) return;
     this.#shelves.delete(collectionId);
     this.#options.reader.forgetCollection(collectionId);
-    const dropping = shelf.index
-      .drop()
+    const all = [shelf.index, shelf.successor?.index, this.#retired.get(collectionId)?.index];
+    this.#retired.delete(collectionId);
+    const dropping = Promise.all(all.map(async (index) => index?.drop()))
+      .then(() => {})
       .catch((error: unknown) => {
         const fields = { collectionId, error: String(error) };
         this.#options.logger.warn(fields, 'the snapshots of a deleted collection stay until the next start');
@@ -180,11 +218,11 @@ export class Indexes {
 
   /** Deletes the snapshots of collections that are gone: what a crash left. Resolves to their number. */
   async removeOrphans(): Promise<number> {
-    const { folder, collections } = this.#options;
+    const { folder } = this.#options;
     let removed = 0;
     for (const name of await readdir(folder)) {
-      if (!uuidPattern.test(name) || collections.byId(name) !== undefined) continue;
-      if (this.#shelves.has(name) || this.#opening.has(name) || this.#dropping.has(name)) continue;
+      const [collectionId = '', generation = '0'] = name.split('.');
+      if (!uuidPattern.test(collectionId) || this.#isNeeded(collectionId, Number(generation))) continue;
       await rm(join(folder, name), { recursive: true, force: true });
       removed += 1;
     }
@@ -202,6 +240,92 @@ export class Indexes {
     return all;
   }
 
+  /**
+   * Opens empty shards for vectors that are to take the place of those that search answers from; the successor learns
+   * of every change that the store does not show yet. Hand it to `succeed`, or back to `disown`.
+   */
+  async found({ collectionId, shards }: Collection, set: VectorSet): Promise<Successor> {
+    const name = folderOf(collectionId, set.generation);
+    const directory = join(this.#options.folder, name);
+    const { dimensions, generation } = set;
+    this.get(collectionId);
+    this.#founding.add(name);
+    try {
+      await rm(directory, { recursive: true, force: true });
+      const index = await CollectionIndex.open({ collectionId: name, dimensions, shards, directory });
+      const shelf = this.#shelves.get(collectionId);
+      if (shelf === undefined || this.#closing !== null) {
+        await index.drop();
+        throw closed();
+      }
+      const successor = new Successor({ ...this.#options, collectionId, generation, index });
+      shelf.successor = successor;
+      // Those began before it could learn of them: from here on the store shows them, or they are undone.
+      await Promise.all(shelf.inDoubt);
+      return successor;
+    } finally {
+      this.#founding.delete(name);
+    }
+  }
+
+  /**
+   * Writes a successor to disk, when it has caught up. `catchUp` runs while no change begins, and says whether it came
+   * to its end. False when it has to be tried again.
+   */
+  async preserve(successor: Successor, catchUp: () => Promise<boolean>): Promise<boolean> {
+    const { collectionId } = successor;
+    const begun = await this.#alone(collectionId, async (shelf) => {
+      if (shelf.successor !== successor || !(await catchUp())) return null;
+      await this.#options.changes.settle(collectionId);
+      shelf.keepsLog = true;
+      return { writing: successor.snapshot() };
+    });
+    await begun?.writing;
+    return begun !== null;
+  }
+
+  /**
+   * The successor takes the place of what search answers from, in one step: `write` says so in the store. What it
+   * succeeds is dropped once no query can need it. False when it has to be tried again, and nothing has changed.
+   */
+  async succeed(
+    successor: Successor,
+    catchUp: () => Promise<boolean>,
+    write: () => Promise<void>,
+  ): Promise<boolean> {
+    const { collectionId, index, generation } = successor;
+    const done = await this.#alone(collectionId, async (shelf) => {
+      if (shelf.successor !== successor || !(await catchUp())) return null;
+      await write();
+      // Unless it was deleted in this very moment, and its shards with it.
+      if (this.#shelves.get(collectionId) === shelf) {
+        const changed = successor.changed + 1;
+        this.#shelves.set(collectionId, { ...newShelf(index, generation), changed });
+        this.#retired.set(collectionId, {
+          generation: shelf.generation,
+          index: shelf.index,
+          gone: this.#dropLater(collectionId, shelf.index),
+        });
+      }
+      return true;
+    });
+    return done !== null;
+  }
+
+  /** Drops a successor that is not wanted any more; one that has succeeded stays. */
+  async disown(successor: Successor): Promise<void> {
+    const shelf = this.#shelves.get(successor.collectionId);
+    if (shelf?.successor !== successor) return;
+    shelf.successor = null;
+    shelf.keepsLog = false;
+    await successor.index.drop();
+  }
+
+  /** Resolves when nothing is left of the shards that were succeeded last. */
+  async retired(collectionId: string): Promise<void> {
+    await this.#retired.get(collectionId)?.gone;
+  }
+
   statistics(): {
     collections: number;
     shards: number;
@@ -216,14 +340,20 @@ export class Indexes {
       deadRows: 0,
       bytes: {} as Record<string, number>,
     };
-    for (const { index } of this.#shelves.values()) {
+    const add = (index: CollectionIndex) => {
       const found = index.statistics();
+      for (const [part, bytes] of Object.entries(found.bytes))
+        total.bytes[part] = (total.bytes[part] ?? 0) + bytes;
+      return found;
+    };
+    for (const { index, successor } of this.#shelves.values()) {
+      const found = add(index);
       total.shards += index.opened.length;
       total.rows += found.rows;
       total.deadRows += found.deadRows;
-      for (const [part, bytes] of Object.entries(found.bytes))
-        total.bytes[part] = (total.bytes[part] ?? 0) + bytes;
+      if (successor !== null) add(successor.index);
     }
+    for (const { index } of this.#retired.values()) add(index);
     return total;
   }
 
@@ -242,22 +372,31 @@ export class Indexes {
       // The change log holds what the snapshot would have: the next start only takes longer.
       this.#options.logger.warn({ error: String(error) }, 'no snapshot at the end');
     }
-    await Promise.all([...this.#shelves.values()].map(({ index }) => index.close()));
+    const besides = [...this.#retired.values()];
+    const open = [...this.#shelves.values()].flatMap(({ index, successor }) =>
+      successor === null ? [index] : [index, successor.index],
+    );
+    await Promise.all([...open, ...besides.map(({ index }) => index)].map((index) => index.close()));
+    await Promise.all(besides.map(({ gone }) => gone));
     this.#shelves.clear();
+    this.#retired.clear();
   }
 
   async #open(collection: Collection): Promise<void> {
     const { collectionId, dimensions, shards } = collection;
-    const directory = join(this.#options.folder, collectionId);
-    const index = await CollectionIndex.open({ collectionId, dimensions, shards, directory });
+    const generation = generationOf(collection);
+    const name = folderOf(collectionId, generation);
+    const directory = join(this.#options.folder, name);
+    const index = await CollectionIndex.open({ collectionId: name, dimensions, shards, directory });
     try {
-      const replayed = await this.#replay(collectionId, index);
-      const rebuilt = await this.#rebuild(collectionId, index);
+      const loading = { collectionId, generation, index };
+      const replayed = await this.#replay(loading);
+      const rebuilt = await this.#rebuild(loading);
       const fields = { collectionId, replayed, rebuilt };
       if (replayed + rebuilt > 0) this.#options.logger.info(fields, 'collection index brought up to date');
       // What an interrupted snapshot left in the log goes with the next one.
       const changed = replayed + rebuilt + ((await this.#hasLog(collectionId)) ? 1 : 0);
-      this.#shelves.set(collectionId, { index, changed, inDoubt: new Set(), undoing: 0, gate: null });
+      this.#shelves.set(collectionId, { ...newShelf(index, generation), changed });
     } catch (error) {
       await index.close();
       throw error;
@@ -270,7 +409,8 @@ export class Indexes {
   }
 
   /** Fills the shards that had no usable snapshot. Answers how many documents. */
-  async #rebuild(collectionId: string, index: CollectionIndex): Promise<number> {
+  async #rebuild(loading: Loading): Promise<number> {
+    const { collectionId, index } = loading;
     const { live, sequence, logger } = this.#options;
     let rebuilt = 0;
     for (const { shard, state, reason } of index.opened) {
@@ -278,7 +418,7 @@ export class Indexes {
       if (state === 'damaged')
         logger.warn({ collectionId, shard, reason }, 'shard snapshot damaged, rebuilding');
       for await (const group of groups(live.list(collectionId, shard))) {
-        const staged = await this.#stageAll(collectionId, index, group);
+        const staged = await this.#stageAll(loading, group);
         for (const { version } of staged) index.commit({ sequence: sequence.next(), shard, add: version });
         rebuilt += staged.length;
       }
@@ -287,7 +427,8 @@ export class Indexes {
   }
 
   /** Applies the changes that the loaded shards have not seen, in their order. Answers how many. */
-  async #replay(collectionId: string, index: CollectionIndex): Promise<number> {
+  async #replay(loading: Loading): Promise<number> {
+    const { collectionId, index } = loading;
     const loaded = index.opened.filter(({ state }) => state === 'loaded');
     if (loaded.length === 0) return 0;
     const seen = new Map(loaded.map(({ shard, sequence }) => [shard, sequence]));
@@ -301,9 +442,7 @@ export class Indexes {
       const wanted = group.flatMap(({ shard, add }) =>
         add === undefined || removed.has(add) ? [] : [{ shard, version: add }],
       );
-      const staged = new Set(
-        (await this.#stageAll(collectionId, index, wanted)).map(({ version }) => version),
-      );
+      const staged = new Set((await this.#stageAll(loading, wanted)).map(({ version }) => version));
       for (const { add, ...change } of group) {
         index.commit(add === undefined || !staged.has(add) ? change : { ...change, add });
       }
@@ -313,28 +452,28 @@ export class Indexes {
 
   /** Stages versions that search answers from. Answers those that could be staged; one that cannot is told in the log. */
   async #stageAll(
-    collectionId: string,
-    index: CollectionIndex,
+    loading: Loading,
     entries: readonly { readonly shard: number; readonly version: number }[],
   ) {
     if (this.#stop.signal.aborted) throw closed();
-    const staged = await Promise.all(
-      entries.map(({ version }) => this.#stageInTime(collectionId, index, version)),
-    );
+    const staged = await Promise.all(entries.map(({ version }) => this.#stageInTime(loading, version)));
     return entries.filter(({ version }, i) => {
-      if (staged[i] !== true)
+      if (staged[i] !== true) {
+        const { collectionId } = loading;
         this.#options.logger.error({ collectionId, version }, 'a live version has no content');
+      }
       return staged[i];
     });
   }
 
   /** Waits while the shard is too busy, for example with its compaction. False when the store holds nothing to stage. */
-  async #stageInTime(collectionId: string, index: CollectionIndex, version: number): Promise<boolean> {
+  async #stageInTime({ collectionId, generation, index }: Loading, version: number): Promise<boolean> {
+    const { versions, contents } = this.#options;
     for (;;) {
       if (this.#stop.signal.aborted) throw closed();
       try {
-        const record = this.#options.versions.get(collectionId, version);
-        const block = record === undefined ? undefined : this.#options.contents.indexBlock(record.documentId);
+        const record = versions.get(collectionId, version);
+        const block = record === undefined ? undefined : contents.indexBlock(record.documentId, generation);
         if (record === undefined || block === undefined) return false;
         await this.#stage(index, record, block);
         return true;
@@ -354,7 +493,9 @@ export class Indexes {
     try {
       await index.stage({ shard, version, vectors, terms, attributes: metadata });
     } catch (error) {
-      throw error instanceof IndexError && error.code === 'busy' ? busy(error) : error;
+      // Closed while the server is not: it was succeeded, and whoever comes again finds its successor.
+      const isPassing = error instanceof IndexError && (error.code === 'busy' || error.code === 'closed');
+      throw isPassing ? busy(error) : error;
     }
   }
 
@@ -383,6 +524,61 @@ export class Indexes {
     return false;
   }
 
+  /** Runs `work` while no change of the collection is in doubt or begins; null while one is undone. */
+  async #still<T>(shelf: Shelf, work: () => Promise<T>): Promise<T | null> {
+    let open = () => {};
+    shelf.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    try {
+      while (shelf.inDoubt.size > 0) await Promise.all(shelf.inDoubt);
+      // The shards show a change that never happened: the next round comes when it is undone.
+      return shelf.undoing === 0 ? await work() : null;
+    } finally {
+      shelf.gate = null;
+      open();
+    }
+  }
+
+  /** The same between two snapshots; null also when the collection is gone. */
+  #alone<T>(collectionId: string, work: (shelf: Shelf) => Promise<T | null>): Promise<T | null> {
+    const run = this.#snapshotting.then(() => {
+      const shelf = this.#shelves.get(collectionId);
+      return shelf === undefined ? null : this.#still(shelf, () => work(shelf));
+    });
+    // A failure belongs to its caller; the next round goes on.
+    this.#snapshotting = run.then(
+      () => {},
+      () => {},
+    );
+    return run;
+  }
+
+  /** Drops shards that were succeeded, after as long as a query may go on. When the server closes, the next start does. */
+  async #dropLater(collectionId: string, index: CollectionIndex): Promise<void> {
+    const pause = { signal: this.#stop.signal, ref: false };
+    await wait(this.#options.retireMs, undefined, pause).catch(() => {});
+    // Deleted with its collection, perhaps.
+    if (this.#stop.signal.aborted || this.#retired.get(collectionId)?.index !== index) return;
+    this.#retired.delete(collectionId);
+    try {
+      await index.drop();
+    } catch (error) {
+      const fields = { collectionId, error: String(error) };
+      this.#options.logger.warn(fields, 'the snapshots of former vectors stay until the next start');
+    }
+  }
+
+  #isNeeded(collectionId: string, generation: number): boolean {
+    const collection = this.#options.collections.byId(collectionId);
+    if (collection !== undefined && generationOf(collection) === generation) return true;
+    if (this.#founding.has(folderOf(collectionId, generation))) return true;
+    if (this.#opening.has(collectionId) || this.#dropping.has(collectionId)) return true;
+    const shelf = this.#shelves.get(collectionId);
+    const open = [shelf, shelf?.successor, this.#retired.get(collectionId)];
+    return open.some((index) => index?.generation === generation);
+  }
+
   async #restage(collectionId: string, version: number): Promise<void> {
     const record = this.#options.versions.get(collectionId, version);
     await this.stage(present(record, 'a version that search answered from has a record'), null);
@@ -391,7 +587,7 @@ export class Indexes {
   async #snapshotAll(changesMin: number): Promise<void> {
     const failures: unknown[] = [];
     for (const [collectionId, shelf] of this.#shelves) {
-      if (shelf.changed < changesMin) continue;
+      if (shelf.changed < changesMin || shelf.keepsLog) continue;
       try {
         await this.#snapshot(collectionId, shelf);
       } catch (error) {
@@ -404,28 +600,48 @@ export class Indexes {
 
   async #snapshot(collectionId: string, shelf: Shelf): Promise<void> {
     const { changes, logger } = this.#options;
-    let open = () => {};
-    shelf.gate = new Promise((resolve) => {
-      open = resolve;
-    });
-    let writing: ReturnType<CollectionIndex['snapshot']>;
-    let changed: number;
-    try {
-      while (shelf.inDoubt.size > 0) await Promise.all(shelf.inDoubt);
-      // The shards show a change that never happened: the next round comes when it is undone.
-      if (shelf.undoing > 0) return;
+    const begun = await this.#still(shelf, async () => {
       await changes.settle(collectionId);
-      changed = shelf.changed;
-      writing = shelf.index.snapshot();
-    } finally {
-      shelf.gate = null;
-      open();
-    }
+      return { changed: shelf.changed, writing: shelf.index.snapshot() };
+    });
+    if (begun === null) return;
+    const { changed, writing } = begun;
     const { sequence, bytes } = await writing;
     logger.debug({ collectionId, sequence, bytes }, 'collection index snapshot written');
     while ((await changes.trim(collectionId, sequence, trimChangesMax)) === trimChangesMax);
     shelf.changed -= changed;
   }
+}
+
+interface Loading {
+  readonly collectionId: string;
+  readonly generation: number;
+  readonly index: CollectionIndex;
+}
+
+function newShelf(index: CollectionIndex, generation: number): Shelf {
+  return {
+    index,
+    generation,
+    staged: new Set(),
+    successor: null,
+    keepsLog: false,
+    changed: 0,
+    inDoubt: new Set(),
+    undoing: 0,
+    gate: null,
+  };
+}
+
+/** The vectors that a collection was made with lie where those of the first builds do. */
+function folderOf(collectionId: string, generation: number): string {
+  return generation === 0 ? collectionId : `${collectionId}.${generation}`;
+}
+
+function succeeding(): AppError {
+  return new AppError('unavailable', 'The collection changes its model just now; try again in a moment.', {
+    retryAfterMs: 250,
+  });
 }
 
 function busy(cause: IndexError): AppError {

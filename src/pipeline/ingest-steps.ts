@@ -21,6 +21,8 @@ export type StepFailure = ParseFailureData;
 export interface DocumentModel {
   readonly id: string;
   readonly dimensions: number;
+  /** Of the collection's vectors. */
+  readonly generation: number;
   /** Vectors of chunks and codes of their parts, as `models/chunk-vectors` makes them; null: chunk workers do it. */
   readonly embedChunks:
     | ((chunks: readonly EmbeddedChunk[], onStep: () => void) => Promise<ChunkVectors>)
@@ -37,6 +39,8 @@ export interface IngestStepsOptions {
   readonly blobsFolder: string;
   readonly contents: Contents;
   readonly indexes: Indexes;
+  /** Makes the vectors of a chunked document whose collection has got another model since. */
+  readonly renewVectors: (record: DocumentRecord, signal: AbortSignal) => Promise<void>;
   readonly parseLimits: Partial<ParseLimits>;
   /** Whether pages of such a document can be drawn. */
   readonly hasPageImages: (kind: DocumentKind) => boolean;
@@ -122,7 +126,7 @@ export class IngestSteps {
       const result = model.embedChunks === null ? cut : await withVectors(cut, model, signal);
       signal.throwIfAborted();
       return {
-        ...contentOf(result, model.id),
+        ...contentOf(result, model),
         layout: layoutOf(result, head, record),
         timeTakenMs: ms,
       };
@@ -146,8 +150,9 @@ export class IngestSteps {
   }
 
   /** Puts the rows of the document's version into its shard; nobody sees them yet. `block`: null when it is stored. */
-  stage(record: DocumentRecord, block: IndexBlock | null): Promise<void> {
-    return this.#options.indexes.stage(record, block);
+  async stage(record: DocumentRecord, block: IndexBlock | null, signal: AbortSignal): Promise<void> {
+    if (block === null) await this.#options.renewVectors(record, signal);
+    await this.#options.indexes.stage(record, block);
   }
 
   unstage(record: DocumentRecord): void {
@@ -178,7 +183,10 @@ async function withVectors(
 }
 
 /** What is stored of the answer of a chunk worker. */
-function contentOf(result: ChunkTaskResult, model: string): Omit<ChunkedContent, 'layout' | 'timeTakenMs'> {
+function contentOf(
+  result: ChunkTaskResult,
+  { id: model, generation }: DocumentModel,
+): Omit<ChunkedContent, 'layout' | 'timeTakenMs'> {
   const { spans, vectors, dimensions, terms, tokens } = result;
   const codeBytes = result.codes.length / Math.max(1, countChildren(result.chunks));
   const chunks: NewChunk[] = [];
@@ -196,7 +204,7 @@ function contentOf(result: ChunkTaskResult, model: string): Omit<ChunkedContent,
   return {
     chunks,
     codes,
-    block: { rowCount: chunkOfRow.length, dimensions, model, vectors, terms, chunkOfRow },
+    block: { rowCount: chunkOfRow.length, dimensions, model, generation, vectors, terms, chunkOfRow },
     languages: [...new Set(chunks.flatMap(({ language }) => language ?? []))],
     tokens,
   };

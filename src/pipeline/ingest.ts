@@ -6,6 +6,7 @@ import type { DocumentRecord } from '../store/documents.ts';
 import { type Job, JobQueue } from '../store/jobs.ts';
 import type { Metadata } from '../store/metadata-codec.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
+import { allDone } from './all-done.ts';
 import { Abandoned, type ChunkedContent, type DocumentProgress } from './document-progress.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
 
@@ -276,7 +277,7 @@ export class Ingest {
     const { progress, steps, logger } = this.#options;
     try {
       await allDone([
-        steps.stage(record, content?.block ?? null),
+        steps.stage(record, content?.block ?? null, signal),
         ...(content === null ? [] : [progress.prepared(job, content)]),
       ]);
       signal.throwIfAborted();
@@ -369,12 +370,6 @@ function metadataUnits(metadata: Metadata): number {
     for (const text of typeof value === 'string' ? [value] : value) units += text.length;
   }
   return units;
-}
-
-/** Rejects as the first of the list that did, once none of them runs any more. */
-async function allDone(running: readonly Promise<void>[]): Promise<void> {
-  await Promise.allSettled(running);
-  await Promise.all(running);
 }
 
 function describe(error: unknown): string {

@@ -30,6 +30,20 @@ export const DeleteCollectionRequest = Component(
 );
 export type DeleteCollectionRequest = Static<typeof DeleteCollectionRequest>;
 
+export const ChangeModelRequest = Component(
+  'ChangeModelRequest',
+  'A collection, and the model that is to make its vectors.',
+  {
+    collection_name: CollectionName(),
+    embedding_model: Type.String({
+      description:
+        'Name of an embedding model of this server. The one whose vectors the collection has cancels a change that is under way.',
+      examples: ['zembed-1'],
+    }),
+  },
+);
+export type ChangeModelRequest = Static<typeof ChangeModelRequest>;
+
 export const GetCollectionListResponse = Component(
   'GetCollectionListResponse',
   'All collections of the caller.',

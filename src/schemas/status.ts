@@ -11,6 +11,16 @@ export const StatusRequest = Component('StatusRequest', 'Whose status.', {
 });
 export type StatusRequest = Static<typeof StatusRequest>;
 
+const ModelChange = Type.Object({
+  collection_name: Type.String({ description: 'Whose model is being changed.' }),
+  embedding_model: Type.String({ description: 'The model that makes its new vectors.' }),
+  num_documents: Count('Documents that search answers from.'),
+  num_documents_done: Count('Those of them whose new vectors are made.'),
+  waiting_for: Type.Optional(
+    Type.String({ description: 'What keeps it from going on just now; absent when nothing does.' }),
+  ),
+});
+
 export const StatusResponse = Component('StatusResponse', 'How many documents stand where.', {
   num_documents: Count('All documents: the sum of the next four.'),
   num_parsing_documents: Count('Waiting for or in parsing.'),
@@ -20,6 +30,16 @@ export const StatusResponse = Component('StatusResponse', 'How many documents st
   waiting_for: Type.Optional(
     Type.Array(Type.String(), {
       description: 'What keeps documents from being indexed just now; absent when nothing does.',
+    }),
+  ),
+  embedding_model: Type.Optional(
+    Type.String({
+      description: 'The model whose vectors the collection has, when one collection is asked for.',
+    }),
+  ),
+  model_changes: Type.Optional(
+    Type.Array(ModelChange, {
+      description: 'Collections whose model is being changed; absent when there are none.',
     }),
   ),
   num_indexed_bytes: Count('UTF-8 bytes of the indexed text.'),

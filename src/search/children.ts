@@ -20,6 +20,8 @@ export interface Child {
 export interface ComparedQuery {
   /** Null: words alone decide. */
   readonly vector: Float32Array | null;
+  /** The collection's vectors that it is compared with. */
+  readonly generation: number;
   readonly analysed: AnalysedQuery;
   readonly weights: Weights;
 }
@@ -47,7 +49,7 @@ export function scoreChildren(
   { reader, similarities }: ChildSource,
 ): Child[] {
   const { vector } = query;
-  const codes = reader.codes(passages);
+  const codes = reader.codes(passages, query.generation);
   const found = passages.flatMap((passage, p) => {
     const records = codes[p];
     if (records === undefined) return [];

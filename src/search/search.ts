@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
 import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
+import { type Collection, generationOf } from '../store/collections.ts';
 import type { StoredChunk } from '../store/content.ts';
 import type { KeptVersion, VersionReader } from '../store/version-reader.ts';
 import type { Language } from '../text/languages.ts';
@@ -22,6 +23,8 @@ export interface QueryModels {
   /** Unit-length vector; `shared` lets the query wait a little and share a run with others. */
   embed(query: {
     readonly collectionId: string;
+    /** Of the collection's vectors as they were when the query came. */
+    readonly model: Collection['model'];
     readonly text: string;
     readonly shared: boolean;
   }): Float32Array | Promise<Float32Array>;
@@ -33,8 +36,8 @@ export interface QueryModels {
 
 export interface SearchOptions {
   readonly models: QueryModels;
-  /** Throws 503 while a collection is loading. */
-  readonly indexOf: (collectionId: string) => CollectionIndex;
+  /** The shards with the vectors of this generation. Throws 503 while a collection is loading. */
+  readonly indexOf: (collectionId: string, generation: number) => CollectionIndex;
   readonly reader: VersionReader;
   /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
   readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
@@ -116,6 +119,8 @@ interface Run {
   readonly request: SearchRequest;
   /** Null when its model is not asked or does not answer: words alone decide. */
   readonly vector: Float32Array | null;
+  /** The vectors that it is compared with, to the end of the query. */
+  readonly generation: number;
   readonly analysed: AnalysedQuery;
   readonly weights: Weights;
   readonly times: SearchTimes;
@@ -352,7 +357,7 @@ export class Search {
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const { collectionId } = request.collection;
     const started = clock.monotonic();
-    const index = indexOf(collectionId);
+    const index = indexOf(collectionId, generationOf(request.collection));
     const numbers = await askIndex(request.caller, () => index.list(request.filter, request.k));
     times.search = clock.monotonic() - started;
     const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, words: [] };
@@ -372,10 +377,11 @@ export class Search {
     const { clock, models } = this.#options;
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const started = clock.monotonic();
-    const { collectionId, languages } = request.collection;
+    const { collectionId, languages, model } = request.collection;
+    const generation = generationOf(request.collection);
     const { weights } = request.control;
     const missing: MissingModel[] = [];
-    const embed = () => models.embed({ collectionId, text: request.query, shared: request.wide });
+    const embed = () => models.embed({ collectionId, model, text: request.query, shared: request.wide });
     let vector: Float32Array | null = null;
     // Without words and without a vector there would be nothing left to ask.
     if (weights.lexical === 0) vector = await embed();
@@ -387,6 +393,7 @@ export class Search {
     return {
       request,
       vector,
+      generation,
       analysed,
       weights,
       times,
@@ -429,8 +436,8 @@ export class Search {
     return found;
   }
 
-  #indexOf({ request }: Run): CollectionIndex {
-    return this.#options.indexOf(request.collection.collectionId);
+  #indexOf({ request, generation }: Run): CollectionIndex {
+    return this.#options.indexOf(request.collection.collectionId, generation);
   }
 
   #read({ request, times }: Run, candidates: readonly Candidate[]): Passage[] {

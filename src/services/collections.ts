@@ -4,13 +4,14 @@ import type { Chance } from '../base/ids.ts';
 import { checkCollectionName, checkControl, checkShardCount } from '../schemas/checks.ts';
 import type {
   AddCollectionRequest,
+  ChangeModelRequest,
   DeleteCollectionRequest,
   GetCollectionListResponse,
 } from '../schemas/collections.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
 import { type DefaultResponse, success } from '../schemas/wire.ts';
-import type { Collection, Collections } from '../store/collections.ts';
+import { beginning, type Collection, type Collections, cancelled, vectorsOf } from '../store/collections.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
 import type { Call } from './call.ts';
 
@@ -20,6 +21,14 @@ export interface CollectionLifecycle {
   open(collection: Collection): Promise<void>;
   /** Takes the shards out of service and clears everything away in the background. */
   remove(collection: Collection): Promise<void>;
+  /** Which model is to make its vectors was written down: the work follows. */
+  modelChanged(collection: Collection): void;
+}
+
+interface NamedModel {
+  readonly id: string;
+  readonly version: string;
+  readonly dimensions: number;
 }
 
 export interface CollectionServicesOptions {
@@ -29,7 +38,9 @@ export interface CollectionServicesOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   /** The model that a new collection gets its vectors from. */
-  readonly model: { readonly id: string; readonly version: string; readonly dimensions: number };
+  readonly model: NamedModel;
+  /** The embedding model of a name; 404 when there is none. */
+  readonly modelNamed: (name: string) => NamedModel;
 }
 
 /** Collections: create, delete, list. */
@@ -89,6 +100,35 @@ export class CollectionServices {
     return success;
   }
 
+  /**
+   * Another model is to make the vectors of a collection. It answers when that is written down; the work goes on in the
+   * background, and until it is done the old vectors serve.
+   */
+  async changeModel(
+    call: Call<OrganisationPrincipal>,
+    request: ChangeModelRequest,
+  ): Promise<DefaultResponse> {
+    const { store, collections, lifecycle, modelNamed } = this.#options;
+    const collection = findCollection(collections, call.principal, request.collection_name);
+    const model = modelNamed(request.embedding_model);
+    const state = vectorsOf(collection);
+    const isModel = (other: { readonly id: string; readonly version: string } | null | undefined) =>
+      other?.id === model.id && other.version === model.version;
+    if (isModel(state.next?.model)) throw changing(collection, model.id);
+    if (isModel(state.model) && state.next === null) throw unchanged(collection, model.id);
+    const after = isModel(state.model) ? cancelled(state) : beginning(state, model);
+    try {
+      await store.write(collections.putVectors(collection.collectionId, state, after));
+    } catch (error) {
+      if (!(error instanceof ExpectationFailed)) throw error;
+      // Deleted meanwhile, or somebody else changed it.
+      findCollection(collections, call.principal, collection.name);
+      throw new AppError('conflict', 'The model of the collection was changed in this very moment.');
+    }
+    lifecycle.modelChanged(collection);
+    return success;
+  }
+
   async getCollectionList(call: Call<OrganisationPrincipal>): Promise<GetCollectionListResponse> {
     const found = await this.#options.collections.list(call.principal.organizationId);
     const collectionNames = found.map((collection) => collection.name);
@@ -126,6 +166,16 @@ function knownDefaults({ weights, min_score, max_per_document, syntax }: QueryDe
 
 function collectionUnknown(name: string): AppError {
   return new AppError('not_found', `There is no collection named ${JSON.stringify(name)}.`);
+}
+
+function changing({ name }: Collection, model: string): AppError {
+  const sentence = `The model of ${JSON.stringify(name)} is being changed to ${JSON.stringify(model)} already.`;
+  return new AppError('conflict', sentence);
+}
+
+function unchanged({ name }: Collection, model: string): AppError {
+  const sentence = `The vectors of ${JSON.stringify(name)} are those of ${JSON.stringify(model)} already.`;
+  return new AppError('conflict', sentence);
 }
 
 function nameTaken(name: string): AppError {

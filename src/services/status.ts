@@ -1,6 +1,6 @@
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import type { StatusRequest, StatusResponse } from '../schemas/status.ts';
-import type { Collections } from '../store/collections.ts';
+import type { Collection, Collections } from '../store/collections.ts';
 import type { CollectionCounts, Counts } from '../store/counts.ts';
 import type { Call } from './call.ts';
 import { findCollection } from './collections.ts';
@@ -10,6 +10,15 @@ export interface StatusServicesOptions {
   readonly counts: Counts;
   /** Why documents of a collection wait for their vectors, as a sentence; null when nothing is in their way. */
   readonly waitsFor: (collectionId: string) => string | null;
+  /** The model of collections that do not remember theirs. */
+  readonly firstModel: string;
+  /** How far the change of a collection's model is; null when there is none. */
+  readonly changeOf: (collection: Collection) => {
+    readonly model: string;
+    readonly done: number;
+    readonly total: number;
+    readonly trouble: string | null;
+  } | null;
 }
 
 /** How many documents stand where, from counts that every write keeps exact. */
@@ -30,7 +39,28 @@ export class StatusServices {
     const found = asked.map(({ collectionId }) => ({ collectionId, ...counts.get(collectionId) }));
     const waiting = found.filter(({ documents }) => documents.not_indexed + documents.indexing > 0);
     const reasons = new Set(waiting.flatMap(({ collectionId }) => waitsFor(collectionId) ?? []));
-    return { ...summarise(found), ...(reasons.size === 0 ? {} : { waiting_for: [...reasons] }) };
+    const changes = asked.flatMap((collection) => this.#changeOf(collection));
+    return {
+      ...summarise(found),
+      ...(reasons.size === 0 ? {} : { waiting_for: [...reasons] }),
+      ...(name === null ? {} : { embedding_model: asked[0]?.model?.id ?? this.#options.firstModel }),
+      ...(changes.length === 0 ? {} : { model_changes: changes }),
+    };
+  }
+
+  #changeOf(collection: Collection): NonNullable<StatusResponse['model_changes']> {
+    const change = this.#options.changeOf(collection);
+    if (change === null) return [];
+    const { model, done, total, trouble } = change;
+    return [
+      {
+        collection_name: collection.name,
+        embedding_model: model,
+        num_documents: total,
+        num_documents_done: done,
+        ...(trouble === null ? {} : { waiting_for: trouble }),
+      },
+    ];
   }
 }
 

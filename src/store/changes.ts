@@ -87,6 +87,15 @@ export class LiveVersions {
     return live.delete([collectionId, entry.shard, entry.version]);
   }
 
+  /** The write is refused unless search answers from this version at its turn. */
+  expect(collectionId: string, entry: Omit<LiveVersion, 'documentId'>): Operation {
+    return live.expect(
+      [collectionId, entry.shard, entry.version],
+      (known) => known !== undefined,
+      'search answers from the version',
+    );
+  }
+
   /** All shards, or one, in the order of shard and version. */
   async *list(collectionId: string, shard?: number): AsyncGenerator<LiveVersion, void, void> {
     const leading = shard === undefined ? ([collectionId] as const) : ([collectionId, shard] as const);

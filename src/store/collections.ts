@@ -19,6 +19,64 @@ export interface Collection {
   readonly languages: readonly string[];
   /** What its queries ask unless they say otherwise. */
   readonly queryDefaults?: QueryDefaults;
+  /** Absent until its model is changed for the first time; `dimensions` and `model` above are those in here. */
+  readonly vectors?: VectorState;
+}
+
+/** Vectors of all documents of a collection, made by one model. */
+export interface VectorSet {
+  /** The vectors that a collection was made with are 0; `content.ts` says where those of each generation lie. */
+  readonly generation: number;
+  readonly dimensions: number;
+  /** Null where a collection of the first builds does not remember it. */
+  readonly model: { readonly id: string; readonly version: string } | null;
+}
+
+export interface NamedVectors extends VectorSet {
+  readonly model: { readonly id: string; readonly version: string };
+}
+
+/**
+ * Which vectors search answers from, and which are made to take their place. A record of its own, because others write
+ * the collection's: with their writes an older state would come back.
+ */
+export interface VectorState extends VectorSet {
+  /** What is being made; of the other parity, so that both are stored side by side. */
+  readonly next: NamedVectors | null;
+  /** The greatest generation that was ever begun. */
+  readonly last: number;
+  /** Vectors that nobody answers from may be stored beside these. */
+  readonly hasRemains: boolean;
+}
+
+/** The vectors that search answers from. */
+export function vectorsOf({ dimensions, model, vectors }: Collection): VectorState {
+  if (vectors !== undefined) return vectors;
+  return { generation: 0, dimensions, model: model ?? null, next: null, last: 0, hasRemains: false };
+}
+
+export function generationOf({ vectors }: Collection): number {
+  return vectors?.generation ?? 0;
+}
+
+/** Vectors of another model, or of another version, are to take the place of these. */
+export function beginning(
+  state: VectorState,
+  { id, version, dimensions }: { readonly id: string; readonly version: string; readonly dimensions: number },
+): VectorState {
+  const isOther = (state.last + 1 - state.generation) % 2 === 1;
+  const generation = state.last + (isOther ? 1 : 2);
+  return { ...state, next: { generation, dimensions, model: { id, version } }, last: generation };
+}
+
+/** What was being made is not wanted any more. */
+export function cancelled(state: VectorState): VectorState {
+  return { ...state, next: null, hasRemains: true };
+}
+
+/** Search answers from what was made. */
+export function succeeded(state: VectorState, next: VectorSet): VectorState {
+  return { ...next, next: null, last: state.last, hasRemains: true };
 }
 
 /** A collection whose deletion was acknowledged and whose keys are not all gone yet. */
@@ -36,6 +94,7 @@ const ids = new Table<readonly [collectionId: string], readonly [organizationId:
   tables.collectionId,
   [uuid],
 );
+const vectorStates = new Table<readonly [collectionId: string], VectorState>(tables.vectorStates, [uuid]);
 const tombstones = new Table<readonly [collectionId: string], Tombstone>(tables.tombstones, [uuid]);
 
 /** Collections by organisation and name, and by id. */
@@ -46,14 +105,15 @@ export class Collections {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#remembered = new Remembered(store, tables.collections);
+    this.#remembered = new Remembered(store, tables.collections, tables.vectorStates);
     this.#places = new Remembered(store, tables.collectionId);
   }
 
   get(organizationId: string, name: string): Collection | undefined {
-    return this.#remembered.get(`${organizationId} ${name}`, () =>
-      collections.get(this.#store, [organizationId, name]),
-    );
+    return this.#remembered.get(`${organizationId} ${name}`, () => {
+      const found = collections.get(this.#store, [organizationId, name]);
+      return found === undefined ? undefined : this.#whole(found);
+    });
   }
 
   byId(collectionId: string): Collection | undefined {
@@ -64,14 +124,15 @@ export class Collections {
   /** The collections of one organisation, by name in the order of UTF-8 bytes. */
   async list(organizationId: string): Promise<Collection[]> {
     const found: Collection[] = [];
-    for await (const { value } of collections.range(this.#store, [organizationId])) found.push(value);
+    for await (const { value } of collections.range(this.#store, [organizationId]))
+      found.push(this.#whole(value));
     return found;
   }
 
   /** Every collection of the installation. */
   async all(): Promise<Collection[]> {
     const found: Collection[] = [];
-    for await (const { value } of collections.range(this.#store, [])) found.push(value);
+    for await (const { value } of collections.range(this.#store, [])) found.push(this.#whole(value));
     return found;
   }
 
@@ -89,11 +150,24 @@ export class Collections {
     ];
   }
 
-  /** Replaces what may change (languages); name and id stay. */
-  update(collection: Collection): Operation[] {
+  /** Replaces what may change (languages); name and id stay, and `putVectors` changes the vectors. */
+  update({ vectors: _, ...collection }: Collection): Operation[] {
     return [
       this.expectExists(collection.collectionId),
       collections.put([collection.organizationId, collection.name], collection),
+    ];
+  }
+
+  /** Refused with `ExpectationFailed` when the collection is gone or `before` is not what is stored any more. */
+  putVectors(collectionId: string, before: VectorState, after: VectorState): Operation[] {
+    return [
+      this.expectExists(collectionId),
+      vectorStates.expect(
+        [collectionId],
+        (known) => (known === undefined ? before.last === 0 : isSame(known, before)),
+        'the vectors of the collection are as they were',
+      ),
+      vectorStates.put([collectionId], after),
     ];
   }
 
@@ -123,7 +197,24 @@ export class Collections {
   }
 
   /** The last step of a sweep. */
-  forget(collectionId: string): Operation {
-    return tombstones.delete([collectionId]);
+  forget(collectionId: string): Operation[] {
+    return [vectorStates.delete([collectionId]), tombstones.delete([collectionId])];
   }
+
+  #whole(collection: Collection): Collection {
+    const vectors = vectorStates.get(this.#store, [collection.collectionId]);
+    if (vectors === undefined) return collection;
+    const { model: _, ...rest } = collection;
+    const { dimensions, model } = vectors;
+    return { ...rest, ...(model === null ? {} : { model }), dimensions, vectors };
+  }
+}
+
+function isSame(one: VectorState, other: VectorState): boolean {
+  return (
+    one.generation === other.generation &&
+    one.last === other.last &&
+    one.next?.generation === other.next?.generation &&
+    one.hasRemains === other.hasRemains
+  );
 }

@@ -17,7 +17,7 @@ const parts = {
   layout: 3,
   /** Index = chunk: `StoredChunk`. */
   chunk: 4,
-  /** Index = chunk: 8-bit vectors of its precise chunks, one after the other. */
+  /** Index = chunk: 8-bit vectors of its precise chunks, one after the other. Of an even generation, as the next two. */
   codes: 5,
   /** Index 0: `IndexHead`. */
   indexHead: 6,
@@ -25,7 +25,24 @@ const parts = {
   vectors: 7,
   /** Index = piece: the TermBlock as the engine takes it. */
   terms: 8,
+  /** What `codes`, `indexHead` and `vectors` are, of an odd generation. */
+  oddCodes: 9,
+  oddIndexHead: 10,
+  oddVectors: 11,
 } as const;
+
+/**
+ * Where the vectors of a generation lie: while the model of a collection is changed, those that search answers from stand
+ * beside those that are made. A head says whose the others are.
+ */
+const sides = [
+  { codes: parts.codes, head: parts.indexHead, vectors: parts.vectors },
+  { codes: parts.oddCodes, head: parts.oddIndexHead, vectors: parts.oddVectors },
+] as const;
+
+function sideOf(generation: number): (typeof sides)[number] {
+  return sides[(generation % 2) as 0 | 1];
+}
 
 /** Bytes of one piece of vectors or terms: those of a long document are too large for one write. */
 const pieceBytesMax = 4_000_000;
@@ -88,6 +105,8 @@ export interface IndexBlock {
   readonly dimensions: number;
   /** Model that made the vectors; another model's need embedding again. */
   readonly model: string;
+  /** See `VectorSet`; absent: 0. */
+  readonly generation?: number;
   /** `rowCount` x `dimensions`, unit length. */
   readonly vectors: Float32Array;
   readonly terms: Uint8Array;
@@ -100,10 +119,18 @@ export interface ChunkPlace {
   readonly chunk: number;
 }
 
+/** The vectors of a document whose rows and terms are there already. */
+export type VectorBlock = Omit<IndexBlock, 'terms'> & {
+  readonly generation: number;
+  /** Pieces of the terms. */
+  readonly termPieces: number;
+};
+
 interface IndexHead {
   readonly rowCount: number;
   readonly dimensions: number;
   readonly model: string;
+  readonly generation?: number;
   readonly chunkOfRow: Uint8Array;
   /** How many there are of each; one where the first builds of format 1 did not say. */
   readonly pieces?: { readonly vectors: number; readonly terms: number };
@@ -219,56 +246,107 @@ export class Contents {
 
   // vectors and terms
 
-  putCodes(documentId: string, chunk: number, codes: Uint8Array): Operation {
-    return content.put([documentId, parts.codes, chunk], codes);
+  putCodes(documentId: string, chunk: number, codes: Uint8Array, generation = 0): Operation {
+    return content.put([documentId, sideOf(generation).codes, chunk], codes);
   }
 
   /** Codes of the precise chunks of each place; undefined where there are none. */
-  codes(places: readonly ChunkPlace[]): (Uint8Array | undefined)[] {
-    return this.#getMany(places, parts.codes);
+  codes(places: readonly ChunkPlace[], generation = 0): (Uint8Array | undefined)[] {
+    return this.#getMany(places, sideOf(generation).codes);
   }
 
   /** The large parts of an index block, each small enough to share a write with others. */
-  putIndexPieces(documentId: string, { vectors, terms }: IndexBlock): Operation[] {
+  putIndexPieces(documentId: string, block: IndexBlock): Operation[] {
     return [
-      ...pieces(asBytes(vectors)).map((piece, i) => content.put([documentId, parts.vectors, i], piece)),
-      ...pieces(terms).map((piece, i) => content.put([documentId, parts.terms, i], piece)),
+      ...this.putVectorPieces(documentId, block),
+      ...pieces(block.terms).map((piece, i) => content.put([documentId, parts.terms, i], piece)),
     ];
+  }
+
+  putVectorPieces(
+    documentId: string,
+    { vectors, generation = 0 }: Pick<IndexBlock, 'vectors' | 'generation'>,
+  ): Operation[] {
+    const part = sideOf(generation).vectors;
+    return pieces(asBytes(vectors)).map((piece, i) => content.put([documentId, part, i], piece));
   }
 
   /** Write this with or after the last piece: it says that the embed step is complete. */
   putIndexHead(documentId: string, block: IndexBlock): Operation {
-    const { rowCount, dimensions, model, vectors, terms, chunkOfRow } = block;
+    const { generation = 0, terms } = block;
+    return this.putVectorHead(documentId, { ...block, generation, termPieces: pieceCount(terms.byteLength) });
+  }
+
+  /** The same for vectors that stand beside others. */
+  putVectorHead(documentId: string, block: VectorBlock): Operation {
+    const { rowCount, dimensions, model, generation, vectors, chunkOfRow, termPieces } = block;
     assert(vectors.length === rowCount * dimensions, 'an index block has a vector per row');
     assert(chunkOfRow.length === rowCount, 'an index block has a chunk per row');
     const head = indexHeads.encode({
       rowCount,
       dimensions,
       model,
+      ...(generation === 0 ? {} : { generation }),
       chunkOfRow: asBytes(chunkOfRow),
-      pieces: { vectors: pieceCount(vectors.byteLength), terms: pieceCount(terms.byteLength) },
+      pieces: { vectors: pieceCount(vectors.byteLength), terms: termPieces },
     });
-    return content.put([documentId, parts.indexHead, 0], head);
+    return content.put([documentId, sideOf(generation).head, 0], head);
   }
 
-  indexBlock(documentId: string): IndexBlock | undefined {
-    const head = this.#get(documentId, parts.indexHead, 0);
+  /** With the vectors of exactly that generation; undefined where there are none. */
+  indexBlock(documentId: string, generation = 0): IndexBlock | undefined {
+    const head = this.#head(documentId, generation);
     if (head === undefined) return undefined;
-    const { chunkOfRow, pieces = { vectors: 1, terms: 1 }, ...rest } = indexHeads.decode(head);
+    const { chunkOfRow, pieces = { vectors: 1, terms: 1 }, ...rest } = head;
+    const { vectors } = sideOf(generation);
     return {
       ...rest,
       chunkOfRow: asUint32(chunkOfRow),
-      vectors: new Float32Array(aligned(this.#joined(documentId, parts.vectors, pieces.vectors))),
+      vectors: new Float32Array(aligned(this.#joined(documentId, vectors, pieces.vectors))),
       terms: this.#joined(documentId, parts.terms, pieces.terms),
     };
   }
 
+  hasVectors(documentId: string, generation: number): boolean {
+    return this.#head(documentId, generation) !== undefined;
+  }
+
+  /** What vectors of any generation have to fit; undefined until a document has its first, and when it is gone. */
+  rowsOf(documentId: string): Pick<VectorBlock, 'rowCount' | 'chunkOfRow' | 'termPieces'> | undefined {
+    const bytes = this.#get(documentId, parts.indexHead, 0) ?? this.#get(documentId, parts.oddIndexHead, 0);
+    if (bytes === undefined) return undefined;
+    const { rowCount, chunkOfRow, pieces } = indexHeads.decode(bytes);
+    return { rowCount, chunkOfRow: asUint32(chunkOfRow), termPieces: pieces?.terms ?? 1 };
+  }
+
+  /**
+   * Deletes up to `limit` of the vectors beside those of `generation`; an empty list when none are left, or when a
+   * document has none but these.
+   */
+  async deletesBeside(documentId: string, generation: number, limit: number): Promise<Operation[]> {
+    if (!this.hasVectors(documentId, generation)) return [];
+    const { codes, vectors, head } = sideOf(generation + 1);
+    const operations: Operation[] = [];
+    for (const part of [head, codes, vectors]) {
+      const range = { limit: Math.max(1, limit - operations.length) };
+      for await (const key of content.keys(this.#store, [documentId, part], range))
+        operations.push({ type: 'delete', key });
+      if (operations.length >= limit) break;
+    }
+    return operations;
+  }
+
   /** Per document the chunk of each row, without reading the vectors; undefined for a document that is gone. */
   chunksOfRows(documentIds: readonly string[]): (Uint32Array | undefined)[] {
-    const keys = documentIds.map((documentId) => content.keyOf(documentId, parts.indexHead, 0));
-    return this.#store
-      .getMany(keys)
-      .map((head) => (head === undefined ? undefined : asUint32(indexHeads.decode(head).chunkOfRow)));
+    const heads = this.#heads(documentIds, parts.indexHead);
+    // The rows are the same in all generations.
+    const others = documentIds.filter((_, i) => heads[i] === undefined);
+    const odd = others.length === 0 ? [] : this.#heads(others, parts.oddIndexHead);
+    let next = 0;
+    return heads.map((head) => {
+      const found = head ?? odd[next++];
+      return found === undefined ? undefined : asUint32(indexHeads.decode(found).chunkOfRow);
+    });
   }
 
   // reading text
@@ -310,6 +388,16 @@ export class Contents {
 
   #reader(documentId: string): ReadChunks {
     return (numbers) => this.chunks(numbers.map((chunk) => ({ documentId, chunk })));
+  }
+
+  #heads(documentIds: readonly string[], part: number): (Uint8Array | undefined)[] {
+    return this.#store.getMany(documentIds.map((documentId) => content.keyOf(documentId, part, 0)));
+  }
+
+  #head(documentId: string, generation: number): IndexHead | undefined {
+    const bytes = this.#get(documentId, sideOf(generation).head, 0);
+    const head = bytes === undefined ? undefined : indexHeads.decode(bytes);
+    return (head?.generation ?? 0) === generation ? head : undefined;
   }
 
   #joined(documentId: string, part: number, count: number): Uint8Array {

@@ -2,23 +2,25 @@ import { limits } from '../base/limits.ts';
 import type { Store } from './store.ts';
 
 /**
- * Records of one table that are asked for with every request, kept decoded until the next write to the table. Right
+ * Records of some tables that are asked for with every request, kept decoded until the next write to one of them. Right
  * without anybody saying what a write changed: whatever it was, the next request reads again.
  */
 export class Remembered<Record extends object> {
   readonly #store: Pick<Store, 'revisionOf'>;
-  readonly #table: number;
+  readonly #tables: readonly number[];
   readonly #records = new Map<string, Record>();
   #revision = -1;
 
-  constructor(store: Pick<Store, 'revisionOf'>, table: number) {
+  constructor(store: Pick<Store, 'revisionOf'>, ...tables: readonly number[]) {
     this.#store = store;
-    this.#table = table;
+    this.#tables = tables;
   }
 
   /** What `read` answers for this key; a record that does not exist is looked for every time. */
   get<Found extends Record | undefined>(key: string, read: () => Found): Found {
-    const revision = this.#store.revisionOf(this.#table);
+    // Each only grows, so that the sum is the same only while all of them are.
+    let revision = 0;
+    for (const table of this.#tables) revision += this.#store.revisionOf(table);
     if (revision !== this.#revision || this.#records.size >= limits.rememberedRecordsMax) {
       this.#records.clear();
       this.#revision = revision;

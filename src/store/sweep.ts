@@ -45,7 +45,7 @@ async function sweepCollection(
   for (const table of [tables.live, tables.changes]) await sweepTable(place.store, table, collectionId);
   const last = [
     new Counts(place.store).delete(collectionId),
-    new Collections(place.store).forget(collectionId),
+    ...new Collections(place.store).forget(collectionId),
   ];
   await place.store.write(last, { mayUseReserve: true });
   return true;

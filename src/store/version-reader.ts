@@ -48,6 +48,7 @@ interface Reading {
   chunkOfRow: Uint32Array | undefined;
   layout: Layout | undefined;
   readonly chunks: Map<number, KeptChunk>;
+  /** By chunk, and by generation. */
   readonly codes: Map<number, Uint8Array>;
 }
 
@@ -56,6 +57,8 @@ const recordBytes = 1_000;
 const chunkBytes = 700;
 const childBytes = 80;
 const arrayBytes = 200;
+/** Numbers that chunks of a document can have. */
+const chunksMax = 2 ** 32;
 /** Of the token of a file. */
 const tokenLength = 64;
 
@@ -106,22 +109,30 @@ export class VersionReader {
     });
   }
 
-  /** Codes of the precise chunks of each chunk; undefined where there are none. */
-  codes(places: readonly { readonly version: VersionRecord; readonly number: number }[]) {
+  /**
+   * Codes of the precise chunks of each chunk, of a generation of the collection's vectors; undefined where there are
+   * none.
+   */
+  codes(
+    places: readonly { readonly version: VersionRecord; readonly number: number }[],
+    generation = 0,
+  ): (Uint8Array | undefined)[] {
     const readings = places.map(({ version }) => this.#readingOf(version));
-    const missing = places.flatMap(({ number }, i) => (readings[i]!.codes.has(number) ? [] : [i]));
+    const keyOf = (number: number) => generation * chunksMax + number;
+    const missing = places.flatMap(({ number }, i) => (readings[i]!.codes.has(keyOf(number)) ? [] : [i]));
     const found = this.#contents.codes(
       missing.map((i) => ({ documentId: places[i]!.version.documentId, chunk: places[i]!.number })),
+      generation,
     );
     missing.forEach((i, at) => {
       const codes = found[at];
       const reading = readings[i]!;
       const { number } = places[i]!;
-      if (codes === undefined || reading.codes.has(number)) return;
-      reading.codes.set(number, codes);
+      if (codes === undefined || reading.codes.has(keyOf(number))) return;
+      reading.codes.set(keyOf(number), codes);
       this.#kept.grow(reading.record.version, codes.byteLength + arrayBytes);
     });
-    return places.map(({ number }, i) => readings[i]!.codes.get(number));
+    return places.map(({ number }, i) => readings[i]!.codes.get(keyOf(number)));
   }
 
   /** Where the pages and chunks of a version lie; undefined when it is gone. */

@@ -305,6 +305,7 @@ const replyShapes = {
   'queries/top-pages': TopPagesResponse,
   'queries/top-snippets': TopSnippetsResponse,
   'documents/add-documents': AddDocumentsResponse,
+  'collections/change-model': DefaultResponse,
   'parsers/parse-document': ParseDocumentResponse,
   embeddings: OpenAiEmbeddings,
   rerank: CohereRerank,

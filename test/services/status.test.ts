@@ -17,7 +17,10 @@ t.test('the status adds up what stands where, for one collection and for all', a
     num_failed_documents: 1,
     num_indexed_bytes: 5,
   };
-  t.same(await status.getStatus(callOf(), { collection_name: 'papers' }), counts);
+  t.same(await status.getStatus(callOf(), { collection_name: 'papers' }), {
+    ...counts,
+    embedding_model: 'letters',
+  });
   const all = { ...counts, num_documents: 3, num_indexed_documents: 2, num_indexed_bytes: 10 };
   for (const request of [{}, { collection_name: null }])
     t.same(await status.getStatus(callOf(), request), all);

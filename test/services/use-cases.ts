@@ -47,7 +47,9 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     clock,
     chance: systemChance,
     model: { id: 'letters', version: '1', dimensions: 8 },
+    modelNamed: (id) => ({ id, version: '1', dimensions: 8 }),
     lifecycle: {
+      modelChanged: () => {},
       open: (collection) => first.indexes.open(collection),
       remove: ({ collectionId }) => {
         first.ingest.abandonCollection(collectionId);
@@ -84,7 +86,12 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     embedModel: 'letters',
   });
   const files = new FileServices({ ...first, images, secret });
-  const status = new StatusServices({ ...first, waitsFor: () => obstacle.reason });
+  const status = new StatusServices({
+    ...first,
+    waitsFor: () => obstacle.reason,
+    firstModel: 'letters',
+    changeOf: () => null,
+  });
   return {
     obstacle,
     first,

@@ -17,11 +17,20 @@ import { Indexes } from '../../src/pipeline/indexes.ts';
 import { Ingest } from '../../src/pipeline/ingest.ts';
 import { IngestSteps } from '../../src/pipeline/ingest-steps.ts';
 import { KeyedLock } from '../../src/pipeline/keyed-lock.ts';
+import { ModelChanges } from '../../src/pipeline/model-changes.ts';
+import { StoredVectors, type VectorMaker, vectorRenewal } from '../../src/pipeline/stored-vectors.ts';
 import { Switchboard } from '../../src/pipeline/switchboard.ts';
 import { Search } from '../../src/search/search.ts';
 import { Blobs } from '../../src/store/blobs.ts';
 import { ChangeLog, LiveVersions } from '../../src/store/changes.ts';
-import { type Collection, Collections } from '../../src/store/collections.ts';
+import {
+  beginning,
+  type Collection,
+  Collections,
+  cancelled,
+  type VectorSet,
+  vectorsOf,
+} from '../../src/store/collections.ts';
 import { Contents } from '../../src/store/content.ts';
 import { Counts } from '../../src/store/counts.ts';
 import { Documents } from '../../src/store/documents.ts';
@@ -34,6 +43,7 @@ import { VersionReader } from '../../src/store/version-reader.ts';
 import { Versions } from '../../src/store/versions.ts';
 import { analyseChunks } from '../../src/text/terms.ts';
 
+/** Of the model of new collections. */
 const dimensions = 8;
 
 export interface ProcessOptions {
@@ -78,7 +88,8 @@ export async function openProcess(options: ProcessOptions) {
   const blobsFolder = join(folder, 'blobs');
   mkdirSync(indexFolder, { recursive: true });
   const blobs = await Blobs.open({ directory: blobsFolder, store, chance });
-  const indexes = new Indexes({ ...parts, folder: indexFolder, logger: silentLogger });
+  const indexes = new Indexes({ ...parts, folder: indexFolder, retireMs: 50, logger: silentLogger });
+  const vectors = new StoredVectors({ ...parts, space });
   const shared = {
     ...parts,
     switchboard: new Switchboard({ ...parts, indexes }),
@@ -91,12 +102,12 @@ export async function openProcess(options: ProcessOptions) {
   const progress = new DocumentProgress(shared);
   const parsePool = {
     run: async <Result>(task: object) =>
-      (await Promise.race([outcomeOf(parse, task as ParseTask), cancelled(task)])) as Result,
+      (await Promise.race([outcomeOf(parse, task as ParseTask), ended(task)])) as Result,
   };
   const chunker = {
     run: async (task: ChunkTask) => {
       await onCut(task.path);
-      return { result: await prepareDocument(task, chunkMeans(letters)), ms: 1 };
+      return { result: await prepareDocument(task, chunkMeans(modelNamed(task.model!))), ms: 1 };
     },
   };
   const steps = new IngestSteps({
@@ -106,7 +117,12 @@ export async function openProcess(options: ProcessOptions) {
     blobsFolder,
     pools: { parse: parsePool },
     chunker,
-    modelOf: () => lettersModel,
+    modelOf: (collectionId) => {
+      const collection = parts.collections.byId(collectionId);
+      if (collection === undefined) return lettersModel;
+      return { ...makerOf(vectorsOf(collection)), embedChunks: null };
+    },
+    renewVectors: vectorRenewal({ ...parts, vectors, makerOf }),
     parseLimits: {},
     hasPageImages: () => false,
     clock,
@@ -127,17 +143,24 @@ export async function openProcess(options: ProcessOptions) {
   const search = new Search({
     ...parts,
     clock,
-    indexOf: (collectionId) => indexes.get(collectionId),
+    indexOf: (collectionId, generation) => indexes.get(collectionId, generation),
     similarities: dotWithCodes,
     doesWithout: true,
     models: {
-      embed: async ({ text }) => embed([text]).vectors,
+      embed: async ({ text, model }) => embed([text], modelNamed(model?.id).dimensions).vectors,
       rerank: async (_model, _query, texts) => new Float32Array(texts.length),
       rerankWeight: () => 1,
     },
   });
+  const modelChanges = new ModelChanges({
+    ...parts,
+    ...{ indexes, vectors, makerOf, logger: silentLogger },
+    renewed: () => null,
+    checkRoom: () => space.check(),
+  });
   for (const collection of await parts.collections.all()) await indexes.open(collection);
   ingest.start();
+  await modelChanges.start();
   return {
     ...parts,
     blobs,
@@ -159,7 +182,18 @@ export async function openProcess(options: ProcessOptions) {
     async deleteCollection(collection: Collection) {
       await store.write(parts.collections.delete(collection, clock.now()), { mayUseReserve: true });
       ingest.abandonCollection(collection.collectionId);
+      modelChanges.look(collection.collectionId);
       await indexes.remove(collection.collectionId);
+    },
+    /** Gives a collection the other model, or cancels that. */
+    async changeModel(collection: Collection) {
+      const { collectionId } = collection;
+      const state = vectorsOf(collection);
+      const id = state.model?.id === soundsModel.id ? letters.id : soundsModel.id;
+      const after =
+        state.next === null ? beginning(state, { ...modelNamed(id), version: '1' }) : cancelled(state);
+      await store.write(parts.collections.putVectors(collectionId, state, after));
+      modelChanges.look(collectionId);
     },
     async clean() {
       await collectGarbage({ store, blobs }, clock.now());
@@ -168,6 +202,7 @@ export async function openProcess(options: ProcessOptions) {
       await indexes.removeOrphans();
     },
     async close() {
+      await modelChanges.close();
       await ingest.close();
       await indexes.close();
     },
@@ -175,6 +210,7 @@ export async function openProcess(options: ProcessOptions) {
     async bury() {
       const kept = join(folder, 'kept');
       copyFolder(indexFolder, kept);
+      await modelChanges.close();
       await ingest.close();
       await indexes.close();
       rmSync(indexFolder, { recursive: true, force: true });
@@ -200,7 +236,7 @@ function copyFolder(from: string, to: string): void {
 }
 
 /** What the parse worker answers when its task is cancelled. */
-async function cancelled(task: { cancel?: MessagePort }): Promise<ParseOutcome> {
+async function ended(task: { cancel?: MessagePort }): Promise<ParseOutcome> {
   await new Promise((resolve) => task.cancel?.once('message', resolve));
   return { failure: { code: 'timeout', message: 'Reading the document was cancelled.' } };
 }
@@ -221,7 +257,7 @@ async function outcomeOf(parse: ProcessOptions['parse'], task: ParseTask): Promi
 }
 
 /** That model, run by whoever cuts the documents. */
-export const lettersModel = { id: 'letters', dimensions: 8, embedChunks: null };
+export const lettersModel = { id: 'letters', dimensions: 8, generation: 0, embedChunks: null };
 
 /** An embedding model that tells letters apart, and nothing else. */
 export const letters: Embedder = {
@@ -230,6 +266,28 @@ export const letters: Embedder = {
   embed: async (texts) => embed(texts),
   close: async () => {},
 };
+
+/** Another one, whose vectors are longer. */
+const soundsModel: Embedder = {
+  id: 'sounds',
+  dimensions: 12,
+  embed: async (texts) => embed(texts, 12),
+  close: async () => {},
+};
+
+/** Collections that remember no model have the first. */
+function modelNamed(id: string | undefined): Embedder {
+  return id === soundsModel.id ? soundsModel : letters;
+}
+
+function makerOf({ generation, model }: VectorSet): VectorMaker {
+  const embedder = modelNamed(model?.id);
+  const { id, dimensions } = embedder;
+  return {
+    ...{ id, dimensions, generation },
+    embedChunks: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
+  };
+}
 
 /** What workers/chunk.ts does with chunks, with another model. */
 export function chunkMeans(embedder: Embedder): ChunkMeans {
@@ -240,8 +298,8 @@ export function chunkMeans(embedder: Embedder): ChunkMeans {
   };
 }
 
-/** Vectors that tell how often eight kinds of letters stand in a text. */
-export function embed(texts: readonly string[]) {
+/** Vectors that tell how often so many kinds of letters stand in a text. */
+export function embed(texts: readonly string[], dimensions = 8) {
   const vectors = new Float32Array(texts.length * dimensions);
   texts.forEach((text, row) => {
     const vector = vectors.subarray(row * dimensions, (row + 1) * dimensions).fill(0.01);

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { AppError } from '../../src/base/app-error.ts';
 import { limits } from '../../src/base/limits.ts';
 import { usualControl } from '../../src/search/query-request.ts';
 import { documentText } from '../../src/services/document-text.ts';
-import type { Collection } from '../../src/store/collections.ts';
+import { type Collection, generationOf } from '../../src/store/collections.ts';
 import type { DocumentRecord } from '../../src/store/documents.ts';
 import { hash, tables, text, uuid } from '../../src/store/keys.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
+import { ExpectationFailed } from '../../src/store/store.ts';
 import { callerWith } from '../base/caller.ts';
 import { markerOf } from '../crash/documents.ts';
 import type { Seeded } from '../store/seeded.ts';
@@ -55,7 +57,7 @@ export class Simulation {
   #flaky: FlakyStore;
   #process: Process | null = null;
   #crashed = false;
-  readonly seen = { done: 0, refused: 0, crashes: 0, restarts: 0, failedWrites: 0 };
+  readonly seen = { done: 0, refused: 0, crashes: 0, restarts: 0, failedWrites: 0, modelsChanged: 0 };
 
   constructor(t: Test, chance: Seeded, folder: string) {
     this.#t = t;
@@ -98,9 +100,10 @@ export class Simulation {
     if (roll < 8) return this.#attempt(() => this.#process!.indexes.snapshot());
     if (roll < 10) this.#time += limits.garbageDelayMs;
     if (roll < 14) return this.#attempt(() => this.#process!.clean());
+    if (roll < 16) return this.#attempt(() => this.#changeModel());
     if (this.#running.size >= runningMax) return;
     const shelf = this.#pick([...this.#shelves.values()]);
-    if (roll < 20) return this.#begin(shelf.name, () => this.#changeShelf(shelf, roll));
+    if (roll < 22) return this.#begin(shelf.name, () => this.#changeShelf(shelf, roll));
     const path = `${this.#chance.below(pathsMax)}.txt`;
     this.#begin(`${shelf.name} ${path}`, () => this.#changeDocument(shelf, path, roll));
   }
@@ -110,7 +113,7 @@ export class Simulation {
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
+      if (!(error instanceof AppError) && !(error instanceof ExpectationFailed)) throw error;
     }
   }
 
@@ -148,7 +151,7 @@ export class Simulation {
           shelf.exists = states.map((after) => after);
         },
       );
-    } else if (roll < 16) {
+    } else if (roll < 18) {
       shelf.exists = [true, false];
       await this.#ask(
         () => process.deleteCollection(known),
@@ -335,12 +338,27 @@ export class Simulation {
     this.#flaky.failed = 0;
     this.#flaky.failures = 0;
     await Promise.all(this.#running);
-    for (let turn = 0; this.#process!.ingest.depth > 0; turn += 1) {
-      if (turn > 5_000) throw new Error(`${this.#process!.ingest.depth} documents stay pending`);
+    for (let turn = 0; this.#process!.ingest.depth > 0 || (await this.#isChanging()); turn += 1) {
+      if (turn > 20_000) throw new Error(`${this.#process!.ingest.depth} documents stay pending`);
       this.#time += 500;
       this.#process!.ingest.start();
       await turns(4);
+      if (turn > 500) await sleep(1);
     }
+  }
+
+  async #changeModel(): Promise<void> {
+    const { collections, changeModel } = this.#process!;
+    const known = collections.get(organizationId, this.#pick(names));
+    if (known === undefined) return;
+    await changeModel(known);
+    this.seen.modelsChanged += 1;
+  }
+
+  /** A collection is getting the vectors of another model, or losing those of the last. */
+  async #isChanging(): Promise<boolean> {
+    const all = await this.#process!.collections.all();
+    return all.some(({ vectors }) => vectors !== undefined && (vectors.next !== null || vectors.hasRemains));
   }
 
   async #check(): Promise<void> {
@@ -385,7 +403,7 @@ export class Simulation {
   }
 
   async #checkDocument(collection: Collection, written: Written, record: DocumentRecord): Promise<void> {
-    const { contents, versions } = this.#process!;
+    const { contents, versions, collections } = this.#process!;
     const { path, status, version, live, documentId } = record;
     const expected = written.fate === 'read' ? 'indexed' : 'parsing_failed';
     if (status !== expected) this.#t.fail(`${path} is ${status} instead of ${expected}`, { record });
@@ -395,6 +413,8 @@ export class Simulation {
     if (versions.get(collection.collectionId, version)?.documentId !== documentId)
       this.#t.fail(`${path} has another version record`);
     if (status !== 'indexed') return;
+    if (!contents.hasVectors(documentId, generationOf(collections.byId(collection.collectionId)!)))
+      this.#t.fail(`${path} has no vectors of its collection's model`);
     if ((await documentText(contents, documentId)) !== written.text) this.#t.fail(`${path} has lost text`);
     const found = await this.#find(collection, written.marker);
     if (found.join() !== path) this.#t.fail(`${path} is found as [${found}] by ${written.marker}`);
@@ -443,7 +463,7 @@ export class Simulation {
     const shelves = readdirSync(join(this.#folder, 'index'));
     this.#t.same(
       shelves.sort(),
-      collections.map(({ collectionId }) => collectionId).sort(),
+      collections.map((collection) => folderOf(collection)).sort(),
       'no shards are left over',
     );
   }
@@ -492,6 +512,11 @@ export class Simulation {
   #pick<T>(list: readonly T[]): T {
     return list[this.#chance.below(list.length)]!;
   }
+}
+
+function folderOf(collection: Collection): string {
+  const generation = generationOf(collection);
+  return generation === 0 ? collection.collectionId : `${collection.collectionId}.${generation}`;
 }
 
 function isState(state: Written | null, record: DocumentRecord | undefined): boolean {

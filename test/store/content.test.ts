@@ -109,6 +109,51 @@ t.test('chunks, layout, codes and index block come back as they were', async (t)
   );
 });
 
+t.test('vectors of two models stand side by side, and deleting one leaves the other', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  const block = (generation: number, dimensions: number) => ({
+    ...{ rowCount: 2, dimensions, model: `m${generation}`, generation, terms: Uint8Array.of(1, 2, 3) },
+    vectors: Float32Array.from({ length: 2 * dimensions }, (_, i) => generation + i),
+    chunkOfRow: Uint32Array.of(0, 5),
+  });
+  const codes = (generation: number) =>
+    contents.codes([{ documentId, chunk: 5 }], generation).map((found) => found?.[0]);
+  const place = [{ documentId, chunk: 5 }];
+  t.equal(contents.rowsOf(documentId), undefined);
+  await store.write([
+    ...contents.putIndexPieces(documentId, block(0, 3)),
+    contents.putIndexHead(documentId, block(0, 3)),
+    contents.putCodes(documentId, 5, Uint8Array.of(70)),
+  ]);
+  for (const [generation, dimensions] of [
+    [1, 5],
+    [2, 4],
+    [5, 2],
+  ] as const) {
+    const rows = contents.rowsOf(documentId)!;
+    t.same(rows, { rowCount: 2, chunkOfRow: Uint32Array.of(0, 5), termPieces: 1 });
+    const made = { ...block(generation, dimensions), ...rows };
+    await store.write([
+      ...contents.putVectorPieces(documentId, made),
+      contents.putCodes(documentId, 5, Uint8Array.of(70 + generation), generation),
+    ]);
+    t.notOk(contents.hasVectors(documentId, generation), 'before the head they are not all there');
+    t.same(await contents.deletesBeside(documentId, generation, 10), [], 'and the others stay');
+    await store.write([contents.putVectorHead(documentId, made)]);
+    t.equal(contents.codes(place, generation - 1)[0]?.length, 1, 'the others are still there');
+    await store.write(await contents.deletesBeside(documentId, generation, 100));
+    t.same(await contents.deletesBeside(documentId, generation, 100), []);
+    const { vectors, model, terms } = contents.indexBlock(documentId, generation)!;
+    t.same([vectors, model, [...terms]], [made.vectors, `m${generation}`, [1, 2, 3]]);
+    t.equal(contents.indexBlock(documentId, generation - 1), undefined);
+    t.equal(contents.indexBlock(documentId, generation + 2), undefined, 'nor vectors of a later generation');
+    t.same([codes(generation), codes(generation + 1)], [[70 + generation], [undefined]]);
+    t.same(contents.chunksOfRows([documentId, randomUUID()]), [Uint32Array.of(0, 5), undefined]);
+  }
+});
+
 t.test(
   'the vectors and terms of the longest documents come back as they were, in bounded writes',
   async (t) => {

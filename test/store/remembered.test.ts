@@ -1,15 +1,24 @@
 import t from 'tap';
-import { Collections } from '../../src/store/collections.ts';
+import {
+  beginning,
+  type Collection,
+  Collections,
+  cancelled,
+  succeeded,
+  type VectorState,
+  vectorsOf,
+} from '../../src/store/collections.ts';
 import { Counts } from '../../src/store/counts.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { Remembered } from '../../src/store/remembered.ts';
+import { ExpectationFailed } from '../../src/store/store.ts';
 
 const organisations = [
   '00000000-0000-4000-8000-000000000001',
   '00000000-0000-4000-8000-000000000002',
 ] as const;
 
-function collection(collectionId: string, fields: object = {}) {
+function collection(collectionId: string, fields: object = {}): Collection {
   const [organizationId] = organisations;
   const whole = { organizationId, name: 'papers', shards: 1, dimensions: 8, createdAt: 0, languages: [] };
   return { ...whole, collectionId, ...fields };
@@ -30,6 +39,60 @@ t.test('a record is read once until something is written to its table', (t) => {
   t.equal(remembered.get('a', read).reads, 1, 'another table');
   revisions[1]! += 1;
   t.equal(remembered.get('a', read).reads, 3);
+  t.end();
+});
+
+t.test('a record of two tables is read again when either of them is written to', (t) => {
+  const revisions = [0, 0, 0];
+  const remembered = new Remembered<{ reads: number }>({ revisionOf: (table) => revisions[table]! }, 1, 2);
+  let reads = 0;
+  const read = () => {
+    reads += 1;
+    return { reads };
+  };
+  t.same([remembered.get('a', read).reads, remembered.get('a', read).reads], [1, 1]);
+  revisions[1]! += 1;
+  t.equal(remembered.get('a', read).reads, 2);
+  revisions[2]! += 1;
+  t.equal(remembered.get('a', read).reads, 3);
+  t.end();
+});
+
+t.test("writers of a collection's record do not bring back vectors that were succeeded", async (t) => {
+  const store = new MemoryStore();
+  const collections = new Collections(store);
+  const old = collection('00000000-0000-4000-8000-00000000000a');
+  await store.write(collections.create(old));
+  const change = async (after: VectorState) => {
+    const before = vectorsOf(collections.byId(old.collectionId)!);
+    await store.write(collections.putVectors(old.collectionId, before, after));
+    await t.rejects(store.write(collections.putVectors(old.collectionId, before, after)), ExpectationFailed);
+  };
+  const begun = beginning(vectorsOf(old), { id: 'better', version: '2', dimensions: 16 });
+  await change(begun);
+  t.match(collections.byId(old.collectionId), { dimensions: 8, vectors: { generation: 0 } });
+  const stale = collections.byId(old.collectionId)!;
+  await change(succeeded(begun, begun.next!));
+  await store.write(collections.update({ ...stale, languages: ['en'] }));
+  const model = { id: 'better', version: '2' };
+  const expected = { dimensions: 16, model, languages: ['en'], vectors: { generation: 1, next: null } };
+  t.match(collections.byId(old.collectionId), expected);
+  t.match((await collections.all())[0], expected);
+  t.match((await collections.list(old.organizationId))[0], expected);
+  await store.close();
+});
+
+t.test('vectors that are made lie beside those that serve, however often it is begun and cancelled', (t) => {
+  let state = vectorsOf(collection('00000000-0000-4000-8000-00000000000a'));
+  const given = new Set([0]);
+  for (const [i, isKept] of [true, false, false, true, false, true, true].entries()) {
+    const begun = beginning(state, { id: 'm', version: String(i), dimensions: 8 });
+    const { generation } = begun.next!;
+    t.equal(Math.abs(generation - state.generation) % 2, 1, `${generation} beside ${state.generation}`);
+    t.notOk(given.has(generation), 'a number of its own');
+    given.add(generation);
+    state = isKept ? succeeded(begun, begun.next!) : cancelled(begun);
+  }
   t.end();
 });
 
