@@ -194,6 +194,7 @@ export class Check {
       num_indexed_documents: indexed.length,
       num_failed_documents: infos.size - indexed.length,
       num_indexed_bytes: bytes,
+      embedding_model: 'zembed-1',
     };
     this.#t.same(body, expected, `${folder.name}: the counts are exact`);
   }
