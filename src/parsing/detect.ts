@@ -2,16 +2,24 @@ import { fileTypeFromBuffer } from 'file-type';
 import { byteOrderMark, controlShare, type DecodedText, decodeText, wideCharset } from './charset.ts';
 import { compoundFileMagic, compoundFileNames } from './compound-file.ts';
 import { columnsOf } from './delimited.ts';
+import { isEpub } from './epub.ts';
 import type { ParseLimits } from './limits.ts';
 import { type OfficeKind, officeKindOf } from './office-package.ts';
+import { type OpenDocumentKind, openDocumentKindOf } from './open-document.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentKind } from './parse-task.ts';
 import { controlShareMax } from './plain-text.ts';
 import { ZipArchive } from './zip.ts';
 
-/** What the bytes are: text already decoded, an opened Office package, or a PDF. */
+type TextKind = Extract<
+  DocumentKind,
+  'text' | 'markdown' | 'code' | 'json' | 'xml' | 'csv' | 'tsv' | 'html' | 'xhtml'
+>;
+
+/** What the bytes are: text already decoded, an opened container, or a PDF. */
 export type Detected =
-  | { readonly kind: Exclude<DocumentKind, OfficeKind | 'pdf'>; readonly decoded: DecodedText }
+  | { readonly kind: TextKind; readonly decoded: DecodedText }
+  | { readonly kind: OpenDocumentKind | 'epub'; readonly archive: ZipArchive }
   | { readonly kind: OfficeKind; readonly archive: ZipArchive; readonly mainPart: string }
   | { readonly kind: 'pdf' };
 
@@ -46,37 +54,17 @@ function detectZip(bytes: Uint8Array, limits: ParseLimits): Detected {
   const archive = new ZipArchive(bytes, limits);
   const office = officeKindOf(archive, limits);
   if (office !== null) return { ...office, archive };
+  const openDocument = openDocumentKindOf(archive);
+  if (openDocument !== null) return { kind: openDocument, archive };
+  if (isEpub(archive)) return { kind: 'epub', archive };
   throw new ParseFailure('unsupported', `The file is ${zipTypeName(archive)}, a type that is not read.`);
 }
 
-const openDocumentNames: Readonly<Record<string, string>> = {
-  text: 'an OpenDocument text (ODT)',
-  presentation: 'an OpenDocument presentation (ODP)',
-  spreadsheet: 'an OpenDocument spreadsheet (ODS)',
-  graphics: 'an OpenDocument drawing (ODG)',
-};
-
 function zipTypeName(archive: ZipArchive): string {
-  const mimetype = archive.has('mimetype')
-    ? latin1(archive.read('mimetype') ?? new Uint8Array(), 200).trim()
-    : '';
-  if (mimetype === 'application/epub+zip') return 'an EPUB book';
-  const openDocument = /^application\/vnd\.oasis\.opendocument\.(\w+)/.exec(mimetype)?.[1];
-  if (openDocument !== undefined) {
-    if (isEncryptedOpenDocument(archive)) {
-      throw new ParseFailure('encrypted', 'The OpenDocument file is encrypted with a password.');
-    }
-    return openDocumentNames[openDocument] ?? `an OpenDocument file (${openDocument})`;
-  }
   if (archive.has('META-INF/MANIFEST.MF')) return 'a Java archive (JAR)';
   if (archive.has('AndroidManifest.xml')) return 'an Android package (APK)';
   if (archive.has('Index/Document.iwa')) return 'an Apple iWork document';
   return 'a ZIP archive';
-}
-
-function isEncryptedOpenDocument(archive: ZipArchive): boolean {
-  const manifest = archive.read('META-INF/manifest.xml');
-  return manifest !== null && new TextDecoder().decode(manifest).includes('encryption-data');
 }
 
 /** Streams of a compound file and what they mean, first match wins. */

@@ -1,4 +1,5 @@
 import type { ParseLimits } from './limits.ts';
+import { listNumber } from './list-number.ts';
 import { openPart } from './office-package.ts';
 import type { ZipArchive } from './zip.ts';
 
@@ -60,7 +61,7 @@ export class DocxNumbering {
     if (own.format === 'none') return '';
     return own.text.replace(/%([1-9])/g, (_, digit: string) => {
       const at = Number(digit) - 1;
-      return formatted(counts[at] ?? 0, levels[at]?.format ?? 'decimal');
+      return listNumber(counts[at] ?? 0, levels[at]?.format ?? 'decimal');
     });
   }
 
@@ -95,52 +96,4 @@ function setProperty(level: Level, name: string, value: string): void {
 export function levelNumber(value: string | null): number {
   const level = Math.trunc(Number(value ?? '0'));
   return level >= 0 && level < levelsMax ? level : 0;
-}
-
-function formatted(count: number, format: string): string {
-  switch (format) {
-    case 'lowerLetter':
-      return letters(count);
-    case 'upperLetter':
-      return letters(count).toUpperCase();
-    case 'lowerRoman':
-      return roman(count);
-    case 'upperRoman':
-      return roman(count).toUpperCase();
-    case 'decimalZero':
-      return String(count).padStart(2, '0');
-    default:
-      return String(count); // decimal, and spelled-out or native digits, whose value is the same
-  }
-}
-
-/** 1 -> a, 26 -> z, 27 -> aa, 28 -> bb, as Word counts. */
-function letters(count: number): string {
-  if (count < 1 || count > 780) return String(count);
-  return String.fromCharCode(97 + ((count - 1) % 26)).repeat(Math.ceil(count / 26));
-}
-
-const romanDigits = [
-  [1000, 'm'],
-  [900, 'cm'],
-  [500, 'd'],
-  [400, 'cd'],
-  [100, 'c'],
-  [90, 'xc'],
-  [50, 'l'],
-  [40, 'xl'],
-  [10, 'x'],
-  [9, 'ix'],
-  [5, 'v'],
-  [4, 'iv'],
-  [1, 'i'],
-] as const;
-
-function roman(count: number): string {
-  if (count < 1 || count > 3_999) return String(count);
-  let [rest, text] = [count, ''];
-  for (const [value, digit] of romanDigits) {
-    for (; rest >= value; rest -= value) text += digit;
-  }
-  return text;
 }

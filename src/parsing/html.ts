@@ -38,15 +38,17 @@ export function* parseHtml(
   };
 }
 
-interface ExtractedHtml {
+export interface ExtractedHtml {
   readonly text: string;
+  /** The title of the head, else the first heading. */
   readonly title: string | null;
+  readonly heading: string | null;
   /** `lang` of the html element. */
   readonly language: string | null;
 }
 
-/** Linear in the length of the source however deep it nests, because no tree and no stack of elements is kept. */
-function htmlToText(source: string, budget: TextBudget): ExtractedHtml {
+/** What a reader sees. Linear in the length of the source however deep it nests: no tree, no stack of elements is kept. */
+export function htmlToText(source: string, budget: TextBudget): ExtractedHtml {
   const collector = new HtmlCollector(source, budget);
   const tokenizer = new Tokenizer({ decodeEntities: true }, collector);
   tokenizer.write(source);
@@ -86,7 +88,8 @@ class HtmlCollector implements TokenizerCallbacks {
       .join('\n')
       .replace(/\n{3,}/g, '\n\n')
       .trim();
-    return { text, title: collapsed(this.headTitle) || this.firstHeading, language: this.language };
+    const heading = this.firstHeading;
+    return { text, title: collapsed(this.headTitle) || heading, heading, language: this.language };
   }
 
   onopentagname(start: number, end: number): void {

@@ -85,14 +85,14 @@ export function relationshipsOf(
     const outside = reader.attribute('TargetMode') === 'External';
     found.set(reader.attribute('Id') ?? '', {
       type: (reader.attribute('Type') ?? '').split('/').at(-1) ?? '',
-      target: outside ? null : resolved(folder, target),
+      target: outside ? null : resolvedPart(folder, target),
     });
   }
   return found;
 }
 
 /** A target as a part name: relative to the folder of its source, `..` kept inside the package. */
-function resolved(folder: string, target: string): string {
+export function resolvedPart(folder: string, target: string): string {
   const path = target.startsWith('/') ? target.slice(1) : folder + target;
   const segments: string[] = [];
   for (const segment of path.split('/')) {

@@ -16,6 +16,10 @@ export const documentKinds = [
   'docx',
   'pptx',
   'xlsx',
+  'odt',
+  'odp',
+  'ods',
+  'epub',
 ] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
@@ -25,9 +29,9 @@ export interface ParsedDocument {
   readonly contentType: string;
   /** Well-formed text, never with a lone surrogate. A page without text is the empty string. */
   readonly pages: string[];
-  /** True: pages are independent rows (CSV, XLSX); text must not be joined over a page's end. */
+  /** True: pages are independent rows (CSV, workbooks); text must not be joined over a page's end. */
   readonly unordered: boolean;
-  /** True: lines that start with 1 to 6 `#` and a space are headings (Markdown, HTML, DOCX, PPTX). */
+  /** True: lines that start with 1 to 6 `#` and a space are headings (Markdown, HTML, EPUB, Office files). */
   readonly headings: boolean;
   /** The document's own title: metadata first, then its most prominent heading. */
   readonly title: string | null;

@@ -1,11 +1,14 @@
 import { parseDelimited } from './delimited.ts';
 import { type Detected, detect } from './detect.ts';
 import { parseDocx } from './docx.ts';
+import { parseEpub } from './epub.ts';
 import { parseHtml } from './html.ts';
 import { detectLanguage, primaryLanguage } from './language.ts';
 import type { ParseLimits } from './limits.ts';
+import { parseOds } from './ods.ts';
+import { parseOpenDocumentText } from './open-document-text.ts';
 import { ParseFailure } from './parse-failure.ts';
-import type { DocumentFacts } from './parse-task.ts';
+import type { DocumentFacts, DocumentKind } from './parse-task.ts';
 import { parsePdf } from './pdf.ts';
 import { parsePlainText } from './plain-text.ts';
 import { parsePptx } from './pptx.ts';
@@ -59,6 +62,13 @@ function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): Pa
       return parsePptx(detected.archive, detected.mainPart, limits);
     case 'xlsx':
       return parseXlsx(detected.archive, detected.mainPart, limits);
+    case 'odt':
+    case 'odp':
+      return parseOpenDocumentText(detected.archive, detected.kind, limits);
+    case 'ods':
+      return parseOds(detected.archive, limits);
+    case 'epub':
+      return parseEpub(detected.archive, limits);
     case 'html':
     case 'xhtml':
       return parseHtml(detected.decoded, detected.kind, limits);
@@ -74,9 +84,11 @@ function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): Pa
   }
 }
 
+/** Kinds whose pages are groups of rows. */
+const rowKinds: ReadonlySet<DocumentKind> = new Set(['csv', 'tsv', 'xlsx', 'ods'] as const);
+
 function checkCount(count: number, detected: Detected, limits: ParseLimits): void {
-  const rows = detected.kind === 'csv' || detected.kind === 'tsv' || detected.kind === 'xlsx';
-  const max = rows ? limits.rowPagesMax : limits.pagesMax;
+  const max = rowKinds.has(detected.kind) ? limits.rowPagesMax : limits.pagesMax;
   if (count > max)
     throw new ParseFailure('too_large', `The document has more than ${max} pages, the most that are read.`);
 }

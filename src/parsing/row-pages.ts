@@ -30,3 +30,21 @@ export class RowPages {
 export function cellText(value: string): string {
   return /[\t\r\n]/.test(value) ? value.replace(/\s*[\t\r\n]+\s*/g, ' ') : value;
 }
+
+/** Names that a program gave, in the languages of its common versions. */
+const defaultSheetName =
+  /^(?:sheet|tabelle|feuil|hoja|foglio|planilha|blad|ark|arkusz|list|лист|工作表)\s*\d*$/iu;
+
+/** Pages of one sheet of a workbook; a name that a person gave it opens the first. */
+export function* sheetPages(name: string, rows: Iterable<string>): Generator<string, void> {
+  const pages = new RowPages();
+  let named = defaultSheetName.test(name);
+  for (const row of rows) {
+    if (!named) pages.add(name);
+    named = true;
+    const page = pages.add(row);
+    if (page !== null) yield page;
+  }
+  const last = pages.flush();
+  if (last !== null) yield last;
+}

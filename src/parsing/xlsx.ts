@@ -1,7 +1,7 @@
 import type { ParseLimits } from './limits.ts';
 import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
 import type { DocumentFacts } from './parse-task.ts';
-import { cellText, RowPages } from './row-pages.ts';
+import { cellText, sheetPages } from './row-pages.ts';
 import { TextBudget } from './text-budget.ts';
 import type { XmlReader } from './xml-reader.ts';
 import type { ZipArchive } from './zip.ts';
@@ -43,23 +43,6 @@ export function* parseXlsx(
     language: properties.language,
     warnings,
   };
-}
-
-/** Names that a program gave, in the languages of its common versions. */
-const defaultSheetName =
-  /^(?:sheet|tabelle|feuil|hoja|foglio|planilha|blad|ark|arkusz|list|лист|工作表)\s*\d*$/iu;
-
-function* sheetPages(name: string, rows: Iterable<string>): Generator<string, void> {
-  const pages = new RowPages();
-  let named = defaultSheetName.test(name);
-  for (const row of rows) {
-    if (!named) pages.add(name);
-    named = true;
-    const page = pages.add(row);
-    if (page !== null) yield page;
-  }
-  const last = pages.flush();
-  if (last !== null) yield last;
 }
 
 interface Sheet {

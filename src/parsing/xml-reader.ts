@@ -7,8 +7,8 @@ const namedEntities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt:
 
 /**
  * A pull reader for the XML of Office files: one pass, no tree. Names come without their namespace prefix, entities are
- * decoded, an empty element is an `open` followed by a `close`. A document type is refused, so that no entity can be
- * declared; every file of these formats does without.
+ * decoded, an empty element is an `open` followed by a `close`. A document type with declarations of its own is refused, so
+ * that no entity can be declared; every file of these formats does without.
  */
 export class XmlReader {
   /** Local name of the element that was opened or closed last. */
@@ -144,7 +144,12 @@ export class XmlReader {
       this.position = end;
       return 'text';
     }
-    throw this.broken('it declares a document type, which no file of this kind needs');
+    const end = source.indexOf('>', position);
+    if (end === -1 || source.slice(position, end).includes('[')) {
+      throw this.broken('it declares a document type of its own, which no file of this kind needs');
+    }
+    this.position = end + 1; // it only names a type that lies elsewhere, and nothing is fetched
+    return null;
   }
 
   /** Index of the `>` that ends the tag, respecting quotes. */

@@ -1,0 +1,73 @@
+import type { ParseLimits } from './limits.ts';
+import { openPart } from './office-package.ts';
+import { ParseFailure } from './parse-failure.ts';
+import type { DocumentKind } from './parse-task.ts';
+import type { ZipArchive } from './zip.ts';
+
+/** The package layer that ODT, ODP and ODS share. Source: OASIS OpenDocument 1.3, part 2. */
+
+export type OpenDocumentKind = Extract<DocumentKind, 'odt' | 'odp' | 'ods'>;
+
+export const openDocumentContentTypes: Readonly<Record<OpenDocumentKind, string>> = {
+  odt: 'application/vnd.oasis.opendocument.text',
+  odp: 'application/vnd.oasis.opendocument.presentation',
+  ods: 'application/vnd.oasis.opendocument.spreadsheet',
+};
+
+const kinds: Readonly<Record<string, OpenDocumentKind>> = {
+  text: 'odt',
+  presentation: 'odp',
+  spreadsheet: 'ods',
+};
+
+/** Null when the archive is something else. Errors: `encrypted`; `unsupported` for drawings, charts and formulas. */
+export function openDocumentKindOf(archive: ZipArchive): OpenDocumentKind | null {
+  const manifest = textOf(archive, 'META-INF/manifest.xml');
+  const declared = textOf(archive, 'mimetype').trim() || rootTypeOf(manifest);
+  const type = /^application\/vnd\.oasis\.opendocument\.(\w+)/.exec(declared)?.[1];
+  if (type === undefined) return null;
+  if (manifest.includes('encryption-data')) {
+    throw new ParseFailure('encrypted', 'The OpenDocument file is encrypted with a password.');
+  }
+  const kind = kinds[type];
+  if (kind === undefined) {
+    throw new ParseFailure(
+      'unsupported',
+      `The file is an OpenDocument file of the type ${type}, a type that is not read.`,
+    );
+  }
+  if (!archive.has('content.xml')) {
+    throw new ParseFailure(
+      'corrupt',
+      'The OpenDocument file is damaged: its main part content.xml is missing.',
+    );
+  }
+  return kind;
+}
+
+/** Media type that the manifest gives to the package as a whole, for packages without a `mimetype`. */
+function rootTypeOf(manifest: string): string {
+  const entry = /<[^>]+full-path="\/"[^>]*>/.exec(manifest)?.[0] ?? '';
+  return /media-type="([^"]*)"/.exec(entry)?.[1] ?? '';
+}
+
+function textOf(archive: ZipArchive, name: string): string {
+  const bytes = archive.has(name) ? archive.read(name) : null;
+  return bytes === null ? '' : new TextDecoder().decode(bytes);
+}
+
+/** Title and language of `meta.xml`. */
+export function openDocumentProperties(
+  archive: ZipArchive,
+  limits: ParseLimits,
+): { title: string | null; language: string | null } {
+  const properties: { title: string | null; language: string | null } = { title: null, language: null };
+  if (!archive.has('meta.xml')) return properties;
+  const reader = openPart(archive, 'meta.xml', limits);
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (token !== 'open') continue;
+    if (reader.name === 'title') properties.title ??= reader.characters().trim() || null;
+    else if (reader.name === 'language') properties.language ??= reader.characters().trim() || null;
+  }
+  return properties;
+}
