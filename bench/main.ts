@@ -7,6 +7,7 @@ import { canaryCase } from './cases/canary.ts';
 import { engineCase } from './cases/engine.ts';
 import { ingestCase } from './cases/ingest.ts';
 import { lexicalCase } from './cases/lexical.ts';
+import { parsingCase } from './cases/parsing.ts';
 import { passagesCase } from './cases/passages.ts';
 import { pipelineCase } from './cases/pipeline.ts';
 import { relevanceCase } from './cases/relevance.ts';
@@ -39,6 +40,7 @@ const cases: readonly BenchCase[] = [
   shardsCase,
   serverCase,
   ingestCase,
+  parsingCase,
   pipelineCase,
   boundaryCase,
   lexicalCase,

@@ -34,6 +34,10 @@ export interface BenchOptions {
   readonly judged: string | null;
   /** Documents with the passages that answer questions; null: generated ones. */
   readonly passages: string | null;
+  /** Documents to parse, with or without a manifest; null: generated ones only. */
+  readonly dir: string | null;
+  /** Pages of the generated report; the other generated files grow with it. */
+  readonly pages: number;
   /** The canary does so many times its usual work. */
   readonly handicap: number;
   /** A JSON report of an earlier run. */
@@ -115,6 +119,8 @@ const flags = {
   },
   judged: text('folder', 'judged collections in BEIR layout, for the case "relevance"'),
   passages: text('folder', 'documents with passages that answer questions, for the case "passages"'),
+  dir: text('folder', 'documents of your own to parse, for the case "parsing"'),
+  pages: whole(1, 5_000, 600, 'pages of the generated report that is parsed'),
   handicap: real({ least: 1, most: 100 }, 1, 'the canary does so many times its usual work'),
   compare: text('file', 'JSON of an earlier run: marks what got worse beyond noise, and then exits with 4'),
   out: text('folder', 'where to write (default: bench/results/latest, overwritten each time)'),
@@ -178,6 +184,8 @@ function readOptions(values: Values, size: Size): BenchOptions {
     modelMs: value('model-ms'),
     judged: value('judged'),
     passages: value('passages'),
+    dir: value('dir'),
+    pages: value('pages'),
     handicap: value('handicap'),
     compare: value('compare'),
     out: value('out'),

@@ -17,3 +17,15 @@ export function memoryOf(pid: number): ProcessMemory | null {
     Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1_024;
   return { ownBytes: bytes('RssAnon') + bytes('RssShmem'), mappedBytes: bytes('RssFile') };
 }
+
+/** The most bytes of RAM that a process ever used; null where the system does not tell, or when it is gone. */
+export function peakBytesOf(pid: number): number | null {
+  if (platform() !== 'linux') return null;
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1_024;
+  } catch {
+    // It ended between the list of processes and this look at it.
+    return null;
+  }
+}

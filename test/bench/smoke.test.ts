@@ -9,7 +9,10 @@ import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
 // The machine may be busy with other tests.
 t.setTimeout(200_000);
 
-const cases = 'boundary canary engine ingest lexical passages pipeline relevance server shards startup'.split(' ');
+const cases =
+  'boundary canary engine ingest lexical parsing passages pipeline relevance server shards startup'.split(
+    ' ',
+  );
 
 const bench = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
 

@@ -1,0 +1,83 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+
+/** What a manifest says that a file is. */
+export type WantedOutcome = 'text' | 'refused or opened' | 'refused or repaired' | 'unknown';
+
+/** A document to be parsed. */
+export interface DocumentFile {
+  /** As a person would name it: relative to the folder. */
+  readonly name: string;
+  readonly file: string;
+  readonly bytes: number;
+  /** Extension without its dot, in lower case, unless the manifest says otherwise. */
+  readonly type: string;
+  /** The manifest's word: normal, encrypted, broken, huge; empty without a manifest. */
+  readonly kind: string;
+  readonly wanted: WantedOutcome;
+  /** The text a person would read in it, where somebody wrote it down. */
+  readonly expected: string | null;
+}
+
+const outcomes: Readonly<Record<string, WantedOutcome>> = {
+  normal: 'text',
+  huge: 'text',
+  encrypted: 'refused or opened',
+  broken: 'refused or repaired',
+};
+
+/**
+ * The documents of a folder: those of its `manifest.csv` (columns `file`, `type`, `kind` and `expected`, the path of a
+ * text), or without one every file below it. Rejects when there are none.
+ */
+export async function documentFiles(folder: string): Promise<DocumentFile[]> {
+  const rows = await manifestRows(join(folder, 'manifest.csv'));
+  const names = rows?.map(({ file = '' }) => file) ?? (await filesBelow(folder));
+  const files: DocumentFile[] = [];
+  for (const [i, name] of names.entries()) {
+    const row = rows?.[i] ?? {};
+    const file = join(folder, name);
+    const expected = row.expected ? await readFile(join(folder, row.expected), 'utf8') : null;
+    files.push({
+      ...{ name, file, bytes: (await stat(file)).size, kind: row.kind ?? '' },
+      type: row.type ? row.type : extname(name).slice(1).toLowerCase(),
+      wanted: outcomes[row.kind ?? ''] ?? 'unknown',
+      expected,
+    });
+  }
+  if (files.length === 0) throw new Error(`${folder} holds no documents.`);
+  return files;
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const names = entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.replace(/\/+$/, '').length + 1));
+  return names.toSorted();
+}
+
+async function manifestRows(file: string): Promise<Record<string, string>[] | null> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const [names = [], ...rows] = recordsOf(text);
+  return rows.map((fields) => Object.fromEntries(names.map((name, i) => [name, fields[i] ?? ''])));
+}
+
+/** Records of comma-separated values; a quoted field may hold commas, line ends and doubled quotes. */
+function recordsOf(text: string): string[][] {
+  const records: string[][] = [];
+  let fields: string[] = [];
+  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|$)/g)) {
+    fields.push(quoted?.replaceAll('""', '"') ?? plain ?? '');
+    if (end === ',') continue;
+    if (fields.length > 1 || fields[0] !== '') records.push(fields);
+    fields = [];
+  }
+  return records;
+}

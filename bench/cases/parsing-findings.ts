@@ -1,0 +1,223 @@
+import type { BenchOptions } from '../harness/options.ts';
+import { ratioOf, spreadOf } from '../harness/statistics.ts';
+import type { Column, Figure, Findings, Row, Table } from '../report/findings.ts';
+import type { ParsedFile } from './parsing-run.ts';
+
+/** Amount per second of CPU by generated file, round by round; null where poppler is missing. */
+export type Speeds = ReadonlyMap<string, readonly (number | null)[]>;
+
+export interface ParsingFindings {
+  readonly files: readonly ParsedFile[];
+  readonly speeds: Speeds;
+  /** CPU of drawing first pages. */
+  readonly imageMs: readonly number[];
+  readonly peakBytes: number | null;
+  readonly options: BenchOptions;
+}
+
+export function parsingFindings(found: ParsingFindings): Findings {
+  const { files, options } = found;
+  return {
+    title: 'Documents: what is read in them, how fast, and how much of it is right',
+    method: [
+      'Each document goes through the parse pool of the server with one thread: its own restricted process, limits and second attempts included. CPU is that of the parser process and of the tools that were started for it.',
+      'Agreement is F1 of words, and of pairs of neighbouring words, which falls where the order differs. Wanted is the text that the manifest names; for PDFs also what poppler’s `pdftotext` finds in the same run, if it is on the path.',
+      `Speeds are of files that the bench makes: a report of ${options.pages} pages in one column, a table, a letter, a web page; ${options.rounds} rounds, interleaved.`,
+    ],
+    tables: [wantedTable(found), formatTable(files), fileTable(files)],
+    charts: [],
+    notes: [
+      'Pages that were read by OCR cost hundreds of times what other pages cost; they are in the CPU of their format. Running headers, footers and page numbers, which poppler keeps, count against the agreement with it.',
+      'A PDF counts as clean when poppler finds at least 20 words and nearly no characters without a meaning in it. Other PDFs have fonts that say nothing about their characters: no program reads them without OCR.',
+    ],
+    figures: figuresOf(found),
+    measured: {
+      files,
+      speeds: Object.fromEntries(found.speeds),
+      imageMs: found.imageMs,
+      peakBytes: found.peakBytes,
+    },
+  };
+}
+
+const speedNames: Readonly<
+  Record<string, { readonly what: string; readonly unit: string; readonly least: number }>
+> = {
+  'report.pdf': { what: 'PDF, plain report: pages per second of CPU', unit: 'pages/s', least: 250 },
+  'table.xlsx': { what: 'XLSX: cells per second of CPU', unit: 'cells/s', least: 700_000 },
+  'letter.docx': { what: 'DOCX: MB of text per second of CPU', unit: 'MB/s', least: 5 },
+  'page.html': { what: 'HTML: MB per second of CPU', unit: 'MB/s', least: 8 },
+  chunks: { what: 'chunker, both granularities: MB per second of CPU', unit: 'MB/s', least: 30 },
+};
+
+interface Wanted {
+  readonly what: string;
+  readonly reached: number | null;
+  readonly least?: number;
+  readonly most?: number;
+}
+
+function wantedTable(found: ParsingFindings): Table {
+  return {
+    title: 'Reached and wanted',
+    columns: [
+      word('what', 'what'),
+      { key: 'reached', heading: 'reached', unit: null, digits: 3 },
+      word('wanted', 'wanted'),
+      word('verdict', 'verdict'),
+    ],
+    rows: promises(found).map(rowOf),
+  };
+}
+
+function promises({ files, speeds, imageMs, peakBytes }: ParsingFindings): Wanted[] {
+  const clean = files.flatMap(({ poppler }) => (poppler?.clean === true ? [poppler.words] : []));
+  const judged = files.filter(({ asWanted }) => asWanted !== null);
+  return [
+    ...Object.entries(speedNames).map(([name, { what, least }]) => ({
+      ...{ what, least },
+      reached: spreadOf(speeds.get(name) ?? [null])?.median ?? null,
+    })),
+    {
+      what: 'PDF, plain report: speed as a share of pdftotext',
+      reached: ratioOf(speeds.get('report.pdf') ?? [], speeds.get('pdftotext') ?? [])?.median ?? null,
+      least: 0.4,
+    },
+    { what: 'clean PDFs against pdftotext: mean word F1', reached: mean(clean), least: 0.98 },
+    { what: 'clean PDFs against pdftotext: median word F1', reached: median(clean), least: 0.99 },
+    { what: 'page image at 110 dpi: ms of CPU, median', reached: median(imageMs), most: 70 },
+    {
+      what: 'parser process: MiB at its peak',
+      reached: peakBytes === null ? null : peakBytes / 2 ** 20,
+      most: 400,
+    },
+    {
+      what: 'documents that ended as they should, %',
+      reached: mean(judged.map(({ asWanted }) => (asWanted === true ? 100 : 0))),
+      least: 100,
+    },
+  ];
+}
+
+function rowOf({ what, reached, least, most }: Wanted): Row {
+  const kept = reached !== null && reached >= (least ?? reached) && reached <= (most ?? reached);
+  return {
+    ...{ what, reached, wanted: least === undefined ? `<= ${most}` : `>= ${least}` },
+    verdict: reached === null ? 'not measured' : kept ? 'reached' : 'MISSED',
+  };
+}
+
+function formatTable(files: readonly ParsedFile[]): Table {
+  const types = [...new Set(files.map(({ type }) => type))].toSorted();
+  return {
+    title: 'By format',
+    columns: [
+      word('type', 'type'),
+      count('files', 'files'),
+      count('text', 'with text'),
+      count('refused', 'refused'),
+      count('unwanted', 'not as wanted'),
+      count('pages', 'pages'),
+      count('characters', 'characters'),
+      { key: 'cpu', heading: 'CPU', unit: 's', digits: 2 },
+      { key: 'rate', heading: 'pages', unit: '1/s', digits: 1 },
+      ...agreementColumns,
+    ],
+    rows: types.map((type) =>
+      formatRow(
+        type,
+        files.filter((file) => file.type === type),
+      ),
+    ),
+  };
+}
+
+function formatRow(type: string, files: readonly ParsedFile[]): Row {
+  const sum = (of: (file: ParsedFile) => number) => files.reduce((total, file) => total + of(file), 0);
+  const seconds = sum(({ cpuMs, ms }) => cpuMs ?? ms) / 1_000;
+  const means = (key: 'expected' | 'poppler') => {
+    const known = files.flatMap((file) => file[key] ?? []);
+    return [mean(known.map(({ words }) => words)), mean(known.map(({ pairs }) => pairs))] as const;
+  };
+  const [[words, pairs], [otherWords, otherPairs]] = [means('expected'), means('poppler')];
+  return {
+    ...{ type, files: files.length, words, pairs, otherWords, otherPairs },
+    text: files.filter(({ outcome }) => outcome === 'text').length,
+    refused: files.filter(({ outcome }) => outcome !== 'text' && outcome !== 'no text').length,
+    unwanted: files.filter(({ asWanted }) => asWanted === false).length,
+    pages: sum(({ pages }) => pages),
+    characters: sum(({ characters }) => characters),
+    cpu: seconds,
+    rate: seconds === 0 ? null : sum(({ pages }) => pages) / seconds,
+  };
+}
+
+function fileTable(files: readonly ParsedFile[]): Table {
+  return {
+    title: 'File by file',
+    columns: [
+      word('name', 'file'),
+      word('kind', 'kind'),
+      word('outcome', 'outcome'),
+      word('verdict', 'as wanted'),
+      count('pages', 'pages'),
+      count('characters', 'characters'),
+      { key: 'cpu', heading: 'CPU', unit: 'ms', digits: 0 },
+      ...agreementColumns,
+      { key: 'other', heading: 'pdftotext', unit: 'ms', digits: 0 },
+      word('reason', 'said'),
+    ],
+    rows: files.map(
+      ({ name, kind, outcome, asWanted, pages, characters, cpuMs, expected, poppler, reason }) => ({
+        ...{ name, kind, outcome, pages, characters, cpu: cpuMs, reason },
+        verdict: asWanted === null ? '' : asWanted ? 'yes' : 'NO',
+        ...{ words: expected?.words ?? null, pairs: expected?.pairs ?? null },
+        ...{
+          otherWords: poppler?.words ?? null,
+          otherPairs: poppler?.pairs ?? null,
+          other: poppler?.cpuMs ?? null,
+        },
+      }),
+    ),
+  };
+}
+
+function word(key: string, heading: string): Column {
+  return { key, heading, unit: null, digits: 0 };
+}
+
+const count = word;
+
+const agreementColumns: readonly Column[] = [
+  { key: 'words', heading: 'words, expected', unit: null, digits: 3 },
+  { key: 'pairs', heading: 'order, expected', unit: null, digits: 3 },
+  { key: 'otherWords', heading: 'words, pdftotext', unit: null, digits: 3 },
+  { key: 'otherPairs', heading: 'order, pdftotext', unit: null, digits: 3 },
+];
+
+function figuresOf({ files, speeds, imageMs, peakBytes }: ParsingFindings): Figure[] {
+  const clean = files.flatMap(({ poppler }) => (poppler?.clean === true ? [poppler] : []));
+  const known = files.flatMap(({ expected }) => expected ?? []);
+  const once = (name: string, unit: string, better: Figure['better'], value: number | null): Figure[] =>
+    value === null ? [] : [{ name, unit, better, values: [value] }];
+  return [
+    ...Object.entries(speedNames).flatMap(([name, { what, unit }]): Figure[] => {
+      const values = (speeds.get(name) ?? []).filter((value) => value !== null);
+      return values.length === 0 ? [] : [{ name: what, unit, better: 'more', values }];
+    }),
+    ...once('clean PDFs: mean word F1', 'F1', 'more', mean(clean.map(({ words }) => words))),
+    ...once('clean PDFs: mean order F1', 'F1', 'more', mean(clean.map(({ pairs }) => pairs))),
+    ...once('expected texts: mean word F1', 'F1', 'more', mean(known.map(({ words }) => words))),
+    ...once('expected texts: mean order F1', 'F1', 'more', mean(known.map(({ pairs }) => pairs))),
+    ...once('page image: median CPU', 'ms', 'less', median(imageMs)),
+    ...once('parser process: peak', 'bytes', 'less', peakBytes),
+  ];
+}
+
+function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function median(values: readonly number[]): number | null {
+  return values.length === 0 ? null : (spreadOf(values)?.median ?? null);
+}

@@ -1,0 +1,158 @@
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import {
+  isFailure,
+  type ParseOutcome,
+  type ParserTask,
+  type RenderOutcome,
+} from '../../src/parsing/parse-task.ts';
+import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
+import { callParser } from '../../src/pipeline/parser-call.ts';
+import { Pool } from '../../src/pipeline/pools.ts';
+import { childrenCpuMs } from '../harness/cpu-time.ts';
+import { peakBytesOf } from '../harness/process-memory.ts';
+import { type WordAgreement, wordAgreement } from '../harness/word-agreement.ts';
+import type { DocumentFile } from './parsing-files.ts';
+
+/** What became of one document. */
+export interface ParsedFile extends Omit<DocumentFile, 'file' | 'expected'> {
+  /** `text`, `no text`, or the code of the failure. */
+  readonly outcome: string;
+  /** The sentence for the person who sent it, or what was left out. */
+  readonly reason: string;
+  /** Null without a manifest's word for it. */
+  readonly asWanted: boolean | null;
+  readonly pages: number;
+  readonly characters: number;
+  readonly cpuMs: number | null;
+  readonly ms: number;
+  /** Against the text that the manifest names. */
+  readonly expected: WordAgreement | null;
+  /** Against poppler's text, of PDFs that both could read. */
+  readonly poppler: (WordAgreement & { readonly cpuMs: number | null; readonly clean: boolean }) | null;
+}
+
+const popplerMsMax = 60_000;
+const sampleMs = 25;
+
+/** The server's parse pool with one thread, and poppler's `pdftotext` beside it. */
+export class ParsingRun {
+  #processes = new ParserProcesses();
+  #peakBytes = 0;
+  readonly #pool = new Pool({
+    ...{ name: 'parse', threads: 1, queueTasksMax: 4 },
+    onMessage: (message) => void this.#processes.accept(message),
+  });
+  readonly #sampler = setInterval(() => this.#lookAtMemory(), sampleMs);
+
+  /** The most RAM that a parser process used so far; null where the system does not tell. */
+  get peakBytes(): number | null {
+    return this.#peakBytes === 0 ? null : this.#peakBytes;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sampler);
+    await this.#pool.close();
+    this.#processes.killAll();
+  }
+
+  /** Parses a document and compares its text with what others say of it. */
+  async parse(document: DocumentFile): Promise<ParsedFile> {
+    const { file, expected, ...about } = document;
+    const { result, cpuMs, ms } = await this.#timed(() => this.pagesOf(file));
+    const failure = isFailure(result) ? result.failure : null;
+    const pages = isFailure(result) ? [] : result.pages;
+    const text = pages.join('\n\n');
+    const outcome = failure?.code ?? (/[\p{L}\p{N}]/u.test(text) ? 'text' : 'no text');
+    return {
+      ...about,
+      ...{ outcome, pages: pages.length, cpuMs, ms },
+      reason: failure?.message ?? (isFailure(result) ? '' : result.warnings.join(' ')),
+      asWanted: isWanted(document, outcome),
+      characters: [...text].length,
+      expected: expected === null || failure !== null ? null : wordAgreement(text, expected),
+      poppler: outcome === 'text' && about.type === 'pdf' ? await this.#againstPoppler(file, text) : null,
+    };
+  }
+
+  pagesOf(file: string): Promise<ParseOutcome> {
+    return this.#call<ParseOutcome>({ kind: 'parse', file, folder: dirname(file), path: file });
+  }
+
+  /** CPU of parsing a file; rejects when it has no text. */
+  async cpuMsOfParsing(file: string): Promise<number> {
+    const { result, cpuMs, ms } = await this.#timed(() => this.pagesOf(file));
+    if (isFailure(result)) throw new Error(`${file} could not be parsed: ${result.failure.message}`);
+    return cpuMs ?? ms;
+  }
+
+  /** CPU of drawing the first page at 110 dots per inch; null when there is no image of it. */
+  async cpuMsOfImage(file: string): Promise<number | null> {
+    const task: ParserTask = { kind: 'render', file, folder: dirname(file), page: 0 };
+    const { result, cpuMs, ms } = await this.#timed(() => this.#call<RenderOutcome>(task));
+    return result instanceof Uint8Array ? (cpuMs ?? ms) : null;
+  }
+
+  /** CPU of poppler's `pdftotext` and what it says; null when it is not on the path, fails or hangs. */
+  async popplerText(file: string): Promise<{ readonly text: string; readonly cpuMs: number } | null> {
+    const { result, cpuMs, ms } = await this.#timed(() =>
+      outputOf('pdftotext', ['-q', '-enc', 'UTF-8', file, '-']),
+    );
+    return result === null ? null : { text: result, cpuMs: cpuMs ?? ms };
+  }
+
+  async #againstPoppler(file: string, text: string): Promise<ParsedFile['poppler']> {
+    const other = await this.popplerText(file);
+    if (other === null || other.text.trim() === '') return null;
+    const agreement = wordAgreement(text, other.text);
+    const clean = agreement.wanted >= 20 && brokenShare(other.text) < 0.01;
+    return { ...agreement, cpuMs: other.cpuMs, clean };
+  }
+
+  #call<Outcome>(task: ParserTask): Promise<Outcome> {
+    return callParser<Outcome>(this.#pool, task);
+  }
+
+  async #timed<Result>(work: () => Promise<Result>) {
+    const [start, cpu] = [performance.now(), childrenCpuMs(this.#processes.pids())];
+    const result = await work();
+    const ms = performance.now() - start;
+    await new Promise((resolve) => setTimeout(resolve, 2)); // news of processes that came and went arrive
+    const after = childrenCpuMs(this.#processes.pids());
+    this.#lookAtMemory();
+    return { result, ms, cpuMs: cpu === null || after === null ? null : Math.max(0, after - cpu) };
+  }
+
+  #lookAtMemory(): void {
+    for (const pid of this.#processes.pids())
+      this.#peakBytes = Math.max(this.#peakBytes, peakBytesOf(pid) ?? 0);
+  }
+}
+
+function isWanted({ wanted }: DocumentFile, outcome: string): boolean | null {
+  const read = outcome === 'text';
+  const refused = ['corrupt', 'unsupported', 'too_large', 'encrypted'].includes(outcome);
+  switch (wanted) {
+    case 'text':
+      return read;
+    case 'refused or opened':
+      return outcome === 'encrypted' || read || outcome === 'no text';
+    case 'refused or repaired':
+      return read || refused || outcome === 'no text';
+    case 'unknown':
+      return read || refused || outcome === 'no text' ? null : false;
+  }
+}
+
+/** Share of characters that say a font has no usable map. */
+function brokenShare(text: string): number {
+  const visible = text.match(/[^\s]/gu)?.length ?? 0;
+  return (text.match(/(?!\s)\p{Cc}|[\ufffd\ue000-\uf8ff]/gu)?.length ?? 0) / Math.max(1, visible);
+}
+
+function outputOf(program: string, words: readonly string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    const options = { maxBuffer: 2 ** 28, timeout: popplerMsMax, killSignal: 'SIGKILL' } as const;
+    execFile(program, words, options, (error, out) => resolve(error === null ? out : null));
+  });
+}

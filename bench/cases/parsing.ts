@@ -1,0 +1,148 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chunkDocument } from '../../src/chunking/chunk-document.ts';
+import { isFailure } from '../../src/parsing/parse-task.ts';
+import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
+import { ownCpuMs } from '../harness/cpu-time.ts';
+import {
+  type MadeFile,
+  plainLetter,
+  plainReport,
+  plainWebPage,
+  plainWorkbook,
+} from '../harness/made-files.ts';
+import { interleaved } from '../harness/rounds.ts';
+import { documentFiles } from './parsing-files.ts';
+import { type ParsingFindings, parsingFindings, type Speeds } from './parsing-findings.ts';
+import { type ParsedFile, ParsingRun } from './parsing-run.ts';
+
+/** How many first pages are drawn. */
+const imagesMax = 20;
+
+/** What is read in the documents that people have, how fast, and how much of it is right? */
+export const parsingCase: BenchCase = {
+  name: 'parsing',
+  summary: 'documents of your own (--dir), file by file: text, order, time, memory; speed on generated ones',
+  presets: {
+    smoke: '--pages 4 --rounds 1',
+    usual: '--pages 600 --rounds 3',
+    full: '--pages 600 --rounds 9',
+  },
+  async run(context) {
+    const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-parsing-'));
+    const run = new ParsingRun();
+    try {
+      const made = await writeMade(folder, context);
+      const speeds = await measureSpeeds(run, made, folder, context);
+      const files = await parseFiles(run, context.options.dir ?? folder, context);
+      const found: ParsingFindings = {
+        ...{ files, speeds, peakBytes: run.peakBytes, options: context.options },
+        imageMs: await measureImages(run, context.options.dir ?? folder, files, context),
+      };
+      return parsingFindings(found);
+    } finally {
+      await run.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** The generated files: a report of `--pages` pages, and others that grow with it. */
+async function writeMade(folder: string, { options, progress }: BenchContext): Promise<MadeFile[]> {
+  const { pages, seed } = options;
+  progress.note('parsing: making files');
+  const made = [
+    plainReport(pages, seed),
+    plainWorkbook(pages * 1_000, seed),
+    plainLetter(pages / 200, seed),
+    plainWebPage(pages / 75, seed),
+  ];
+  for (const { name, bytes } of made) await writeFile(join(folder, name), bytes);
+  return made;
+}
+
+async function measureSpeeds(
+  run: ParsingRun,
+  made: readonly MadeFile[],
+  folder: string,
+  { options, progress, signal }: BenchContext,
+): Promise<Speeds> {
+  const report = join(folder, 'report.pdf');
+  const text = await textOf(run, report);
+  const perSecond = (amount: number, cpuMs: number) => amount / (Math.max(cpuMs, 1) / 1_000);
+  const ways = [
+    ...made.map(({ name, amount }) => ({
+      name,
+      measure: async () => perSecond(amount, await run.cpuMsOfParsing(join(folder, name))),
+    })),
+    {
+      name: 'pdftotext',
+      measure: async () => {
+        const other = await run.popplerText(report);
+        return other === null ? null : perSecond(options.pages, other.cpuMs);
+      },
+    },
+    { name: 'chunks', measure: async () => perSecond(Buffer.byteLength(text) / 1e6, chunkingMs(text)) },
+  ];
+  for (const { measure } of ways) await measure(); // once to warm up
+  const found = new Map(ways.map(({ name }) => [name, [] as (number | null)[]]));
+  for (const [done, { configuration }] of interleaved(ways, options.rounds, options.seed).entries()) {
+    signal.throwIfAborted();
+    progress.update('generated files', done, ways.length * options.rounds, configuration.name);
+    found.get(configuration.name)?.push(await configuration.measure());
+  }
+  return found;
+}
+
+async function textOf(run: ParsingRun, file: string): Promise<string> {
+  const outcome = await run.pagesOf(file);
+  if (isFailure(outcome))
+    throw new Error(`The generated report could not be read: ${outcome.failure.message}`);
+  return outcome.pages.join('\n\n');
+}
+
+function chunkingMs(text: string): number {
+  const start = ownCpuMs();
+  chunkDocument({ pages: [text], unordered: false, title: null, path: 'report.pdf' });
+  return ownCpuMs() - start;
+}
+
+async function parseFiles(
+  run: ParsingRun,
+  folder: string,
+  { progress, signal }: BenchContext,
+): Promise<ParsedFile[]> {
+  const documents = await documentFiles(folder);
+  const parsed: ParsedFile[] = [];
+  for (const [done, document] of documents.entries()) {
+    signal.throwIfAborted();
+    progress.update('parsing', done, documents.length, document.name);
+    parsed.push(await run.parse(document));
+  }
+  return parsed;
+}
+
+/** First pages of the PDFs that have text, evenly chosen. */
+async function measureImages(
+  run: ParsingRun,
+  folder: string,
+  files: readonly ParsedFile[],
+  { progress, signal }: BenchContext,
+): Promise<number[]> {
+  const drawable = files.filter(({ type, outcome }) => type === 'pdf' && outcome === 'text');
+  const step = Math.max(1, drawable.length / imagesMax);
+  const chosen = Array.from(
+    { length: Math.min(imagesMax, drawable.length) },
+    (_, i) => drawable[Math.floor(i * step)]!,
+  );
+  const times: number[] = [];
+  for (const [done, { name }] of chosen.entries()) {
+    signal.throwIfAborted();
+    progress.update('page images', done, chosen.length, name);
+    if (done === 0) await run.cpuMsOfImage(join(folder, name)); // once to warm up
+    const ms = await run.cpuMsOfImage(join(folder, name));
+    if (ms !== null) times.push(ms);
+  }
+  return times;
+}

@@ -1,0 +1,42 @@
+/** How far one text has the words of another, each from 0 to 1. */
+export interface WordAgreement {
+  /** F1 of the words, each as often as it occurs, wherever it stands. */
+  readonly words: number;
+  /** F1 of the pairs of neighbouring words: falls where the order differs. */
+  readonly pairs: number;
+  /** Words of the text that was wanted. */
+  readonly wanted: number;
+}
+
+/** Compares without regard to case, marks, ligatures and markup; a letter of a script without spaces is a word. */
+export function wordAgreement(found: string, wanted: string): WordAgreement {
+  const [own, other] = [wordsOf(found), wordsOf(wanted)];
+  return { words: f1(own, other), pairs: f1(pairsOf(own), pairsOf(other)), wanted: other.length };
+}
+
+const wordPattern =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}])[\p{L}\p{N}\p{M}])+/gu;
+
+export function wordsOf(text: string): string[] {
+  const plain = text.replace(/<!--[\s\S]*?-->/g, ' ').replace(/[\u00ad\u200b-\u200f\u202a-\u202e]/g, '');
+  return plain.normalize('NFKC').toLowerCase().match(wordPattern) ?? [];
+}
+
+function pairsOf(words: readonly string[]): string[] {
+  return words.slice(1).map((word, i) => `${words[i]} ${word}`);
+}
+
+/** Two empty lists agree. */
+function f1(found: readonly string[], wanted: readonly string[]): number {
+  if (found.length + wanted.length === 0) return 1;
+  const left = new Map<string, number>();
+  for (const one of wanted) left.set(one, (left.get(one) ?? 0) + 1);
+  let common = 0;
+  for (const one of found) {
+    const count = left.get(one) ?? 0;
+    if (count === 0) continue;
+    left.set(one, count - 1);
+    common += 1;
+  }
+  return (2 * common) / (found.length + wanted.length);
+}
