@@ -96,7 +96,8 @@ export function controlShare(text: string): number {
   return controls / text.length;
 }
 
-function decodeAs(bytes: Uint8Array, charset: string): DecodedText {
+/** Bytes of a known encoding; what is not valid in it becomes U+FFFD, with a warning. */
+export function decodeAs(bytes: Uint8Array, charset: string): DecodedText {
   if (charset.startsWith('utf-32')) return decodeUtf32(bytes, charset === 'utf-32le');
   if (charset === 'windows-1252') return { text: decodeWindows1252(bytes), charset, warning: null };
   const text = new TextDecoder(charset).decode(bytes);
@@ -112,10 +113,12 @@ const windows1252High =
 
 /** By hand, because the TextDecoder of Node 20 and 22 takes windows-1252 for ISO 8859-1 (nodejs/node issue 56542). */
 function decodeWindows1252(bytes: Uint8Array): string {
-  const latin1 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-  return latin1.replace(/[\x80-\x9f]/g, (character) =>
-    windows1252High.charAt(character.charCodeAt(0) - 0x80),
-  );
+  return withoutC1(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'));
+}
+
+/** Control characters of ISO 8859-1 as what windows-1252 means by their bytes: no text holds them on purpose. */
+export function withoutC1(text: string): string {
+  return text.replace(/[\x80-\x9f]/g, (character) => windows1252High.charAt(character.charCodeAt(0) - 0x80));
 }
 
 function decodeUtf32(bytes: Uint8Array, littleEndian: boolean): DecodedText {

@@ -1,6 +1,6 @@
 import { fileTypeFromBuffer } from 'file-type';
 import { byteOrderMark, controlShare, type DecodedText, decodeText, wideCharset } from './charset.ts';
-import { compoundFileMagic, compoundFileNames } from './compound-file.ts';
+import { CompoundFile, compoundFileMagic } from './compound-file.ts';
 import { columnsOf } from './delimited.ts';
 import { isEpub } from './epub.ts';
 import type { ParseLimits } from './limits.ts';
@@ -16,14 +16,19 @@ type TextKind = Extract<
   'text' | 'markdown' | 'code' | 'json' | 'xml' | 'csv' | 'tsv' | 'html' | 'xhtml'
 >;
 
-/** What the bytes are: text already decoded, an opened container, or a PDF. */
+type CompoundKind = Extract<DocumentKind, 'msg'>;
+
+/** What the bytes are: text already decoded, an opened container, or bytes that their parser reads whole. */
 export type Detected =
   | { readonly kind: TextKind; readonly decoded: DecodedText }
   | { readonly kind: OpenDocumentKind | 'epub'; readonly archive: ZipArchive }
   | { readonly kind: OfficeKind; readonly archive: ZipArchive; readonly mainPart: string }
-  | { readonly kind: 'pdf' };
+  | { readonly kind: CompoundKind; readonly file: CompoundFile }
+  | { readonly kind: 'pdf' | 'rtf' | 'eml' };
 
 const sniffBytes = 4_096;
+/** `{\rtf` */
+const richTextMagic = [0x7b, 0x5c, 0x72, 0x74, 0x66] as const;
 
 /**
  * Tells the type by content: byte order mark, magic numbers with a look into containers, then text heuristics. The path's
@@ -35,7 +40,8 @@ export async function detect(bytes: Uint8Array, path: string | null, limits: Par
   if (byteOrderMark(bytes) === null) {
     if (isPdf(bytes)) return { kind: 'pdf' };
     if (startsWith(bytes, [0x50, 0x4b, 0x03, 0x04])) return detectZip(bytes, limits);
-    if (startsWith(bytes, compoundFileMagic)) throw compoundFileFailure(bytes);
+    if (startsWith(bytes, compoundFileMagic)) return detectCompoundFile(bytes);
+    if (startsWith(bytes, richTextMagic)) return { kind: 'rtf' };
   }
   if (mayBeText(bytes)) return detectText(bytes, extensionOf(path));
   throw await binaryFailure(bytes);
@@ -68,28 +74,27 @@ function zipTypeName(archive: ZipArchive): string {
 }
 
 /** Streams of a compound file and what they mean, first match wins. */
-const compoundFileTypes: readonly { stream: RegExp; name: string }[] = [
-  { stream: /^WordDocument$/, name: 'a Word 97-2003 document (DOC)' },
-  { stream: /^(Workbook|Book)$/, name: 'an Excel 97-2003 workbook (XLS)' },
-  { stream: /^PowerPoint Document$/, name: 'a PowerPoint 97-2003 presentation (PPT)' },
-  { stream: /^__substg1\.0_|^__properties_version1\.0$/, name: 'an Outlook message (MSG)' },
-  { stream: /^VisioDocument$/, name: 'a Visio drawing (VSD)' },
-  { stream: /^Quill$/, name: 'a Publisher document (PUB)' },
+const compoundFileTypes: readonly { stream: RegExp; kind: CompoundKind | null; name: string }[] = [
+  { stream: /^WordDocument$/, kind: null, name: 'a Word 97-2003 document (DOC)' },
+  { stream: /^(Workbook|Book)$/, kind: null, name: 'an Excel 97-2003 workbook (XLS)' },
+  { stream: /^PowerPoint Document$/, kind: null, name: 'a PowerPoint 97-2003 presentation (PPT)' },
+  { stream: /^__substg1\.0_|^__properties_version1\.0$/, kind: 'msg', name: 'an Outlook message (MSG)' },
+  { stream: /^VisioDocument$/, kind: null, name: 'a Visio drawing (VSD)' },
+  { stream: /^Quill$/, kind: null, name: 'a Publisher document (PUB)' },
 ];
 
-function compoundFileFailure(bytes: Uint8Array): ParseFailure {
-  const names = compoundFileNames(bytes);
+function detectCompoundFile(bytes: Uint8Array): Detected {
+  const file = new CompoundFile(bytes);
+  const names = file.names();
   if (names.includes('EncryptedPackage')) {
-    return new ParseFailure('encrypted', 'The Office file is encrypted with a password.');
+    throw new ParseFailure('encrypted', 'The Office file is encrypted with a password.');
   }
   const known = compoundFileTypes.find(({ stream }) => names.some((name) => stream.test(name)));
-  if (known !== undefined) {
-    return new ParseFailure('unsupported', `The file is ${known.name}, a type that is not read.`);
+  if (known === undefined) {
+    throw new ParseFailure('unsupported', 'The file is an OLE compound file of an unknown program.');
   }
-  if (names.length === 0) {
-    return new ParseFailure('corrupt', 'The file is an OLE compound file whose directory is damaged.');
-  }
-  return new ParseFailure('unsupported', 'The file is an OLE compound file of an unknown program.');
+  if (known.kind !== null) return { kind: known.kind, file };
+  throw new ParseFailure('unsupported', `The file is ${known.name}, a type that is not read.`);
 }
 
 /** No NUL outside UTF-16/32 and few control characters. */
@@ -114,7 +119,9 @@ function isKnownBinary(bytes: Uint8Array): boolean {
 
 function detectText(bytes: Uint8Array, extension: string | null): Detected {
   const head = decodeText(bytes.subarray(0, sniffBytes)).text;
-  const unread = unreadTextType(head, extension);
+  if (/^\s*\{\\rtf/.test(head)) return { kind: 'rtf' };
+  if (isEmail(head, extension)) return { kind: 'eml' };
+  const unread = unreadTextType(head);
   if (unread !== null)
     throw new ParseFailure('unsupported', `The file is ${unread}, a type that is not read.`);
   const markup = markupKind(head, extension);
@@ -124,11 +131,10 @@ function detectText(bytes: Uint8Array, extension: string | null): Detected {
 }
 
 /** Types written in text whose text is not what their reader sees. */
-function unreadTextType(head: string, extension: string | null): string | null {
-  if (head.startsWith('{\\rtf')) return 'a Rich Text document (RTF)';
+function unreadTextType(head: string): string | null {
   if (head.startsWith('%!PS')) return 'a PostScript file';
   if (/^From \S+.*\r?\n[A-Za-z-]+: /.test(head)) return 'a mailbox (MBOX)';
-  return isEmail(head, extension) ? 'an e-mail message (EML)' : null;
+  return null;
 }
 
 /** A block of header lines up to an empty line, with those that only a mail program writes, or named `.eml`. */

@@ -20,6 +20,9 @@ export const documentKinds = [
   'odp',
   'ods',
   'epub',
+  'rtf',
+  'eml',
+  'msg',
 ] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 

@@ -1,10 +1,12 @@
 import { parseDelimited } from './delimited.ts';
 import { type Detected, detect } from './detect.ts';
 import { parseDocx } from './docx.ts';
+import { parseEml } from './eml.ts';
 import { parseEpub } from './epub.ts';
 import { parseHtml } from './html.ts';
 import { detectLanguage, primaryLanguage } from './language.ts';
 import type { ParseLimits } from './limits.ts';
+import { parseMsg } from './msg.ts';
 import { parseOds } from './ods.ts';
 import { parseOpenDocumentText } from './open-document-text.ts';
 import { ParseFailure } from './parse-failure.ts';
@@ -12,6 +14,7 @@ import type { DocumentFacts, DocumentKind } from './parse-task.ts';
 import { parsePdf } from './pdf.ts';
 import { parsePlainText } from './plain-text.ts';
 import { parsePptx } from './pptx.ts';
+import { parseRtf } from './rtf.ts';
 import { wellFormed } from './text-budget.ts';
 import { parseXlsx } from './xlsx.ts';
 
@@ -69,6 +72,12 @@ function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): Pa
       return parseOds(detected.archive, limits);
     case 'epub':
       return parseEpub(detected.archive, limits);
+    case 'rtf':
+      return parseRtf(bytes, limits);
+    case 'eml':
+      return parseEml(bytes, limits);
+    case 'msg':
+      return parseMsg(detected.file, limits);
     case 'html':
     case 'xhtml':
       return parseHtml(detected.decoded, detected.kind, limits);

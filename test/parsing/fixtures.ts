@@ -278,31 +278,6 @@ function cellXml(cell: XlsxCell, strings: string[]): string {
   return `<c t="inlineStr"><is><t>${xmlEscaped(cell.inline)}</t></is></c>`;
 }
 
-/** An OLE compound file whose directory names these streams; they hold nothing. */
-export function compoundFile(streams: readonly string[]): Uint8Array {
-  const bytes = new Uint8Array(512 * 3);
-  const view = new DataView(bytes.buffer);
-  bytes.set([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
-  view.setUint16(26, 3, true);
-  view.setUint16(28, 0xfffe, true);
-  view.setUint16(30, 9, true);
-  view.setUint32(44, 1, true);
-  view.setUint32(48, 1, true);
-  for (let i = 0; i < 109; i++) view.setUint32(76 + i * 4, i === 0 ? 0 : 0xffffffff, true);
-  for (let i = 0; i < 128; i++) view.setUint32(512 + i * 4, 0xffffffff, true);
-  view.setUint32(512, 0xfffffffd, true);
-  view.setUint32(516, 0xfffffffe, true);
-  ['Root Entry', ...streams].slice(0, 4).forEach((name, i) => {
-    const offset = 1_024 + i * 128;
-    [...name].forEach((character, at) => {
-      view.setUint16(offset + at * 2, character.charCodeAt(0), true);
-    });
-    view.setUint16(offset + 64, (name.length + 1) * 2, true);
-    view.setUint8(offset + 66, i === 0 ? 5 : 2);
-  });
-  return bytes;
-}
-
 export interface PdfOptions {
   readonly title?: string;
   /** In points; default 612 x 792. */

@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { ParseLimits } from '../../src/parsing/limits.ts';
 import { ParseFailure, type ParseFailureCode } from '../../src/parsing/parse-failure.ts';
+import { compoundFile } from './compound-fixtures.ts';
 import {
   bitFlipped,
-  compoundFile,
   docx,
   docxPart,
   pdfWithPages,
@@ -327,7 +327,6 @@ t.test('the type is found without a name, too', async (t) => {
 });
 
 t.test('each type that is recognised and not read is refused by its name', async (t) => {
-  const mail = 'From: a@example.com\r\nTo: b@example.com\r\nMIME-Version: 1.0\r\nSubject: x\r\n\r\nHello';
   const openDocument = (type: string) =>
     zipOf({ mimetype: `application/vnd.oasis.opendocument.${type}`, 'content.xml': '<x/>' });
   const png = Buffer.from(
@@ -339,10 +338,6 @@ t.test('each type that is recognised and not read is refused by its name', async
     ['DOC', compoundFile(['WordDocument']), /\(DOC\)/],
     ['XLS', compoundFile(['Workbook']), /\(XLS\)/],
     ['PPT', compoundFile(['PowerPoint Document']), /\(PPT\)/],
-    ['MSG', compoundFile(['__properties_version1.0']), /\(MSG\)/],
-    ['RTF', utf8('{\\rtf1\\ansi hello}'), /\(RTF\)/],
-    ['EML', utf8(mail), /\(EML\)/],
-    ['EML in UTF-16', utf16(mail, 'le', true), /\(EML\)/],
     ['an OpenDocument drawing', openDocument('graphics'), /graphics/],
     ['ZIP', zipOf({ 'a.txt': 'x', 'inner.zip': zipOf({ b: 'y' }) }), /ZIP archive/],
     ['PNG', png, /image \(PNG\)/],

@@ -1,0 +1,87 @@
+import PostalMime, { type Address, type Email } from 'postal-mime';
+import { byteOrderMark, decodeAs, wideCharset, withoutC1 } from './charset.ts';
+import { htmlToText } from './html.ts';
+import type { ParseLimits } from './limits.ts';
+import { mailPage } from './mail.ts';
+import { ParseFailure } from './parse-failure.ts';
+import type { DocumentFacts } from './parse-task.ts';
+import { TextBudget } from './text-budget.ts';
+
+/** Mail inside mail whose text is read along; what lies deeper is named as an attachment. */
+const mailDepthMax = 10;
+
+/** Mails as one page: subject, who and when, the text part or else the HTML part, the names of attachments. */
+export async function* parseEml(
+  bytes: Uint8Array,
+  limits: ParseLimits,
+): AsyncGenerator<string, DocumentFacts> {
+  const email = await readEmail(bytes);
+  const type = email.headers.find(({ key }) => key === 'content-type')?.value ?? '';
+  const isEnveloped = /^application\/(?:x-)?pkcs7-mime/i.test(type) && !/smime-type="?signed/i.test(type);
+  if (isEnveloped || /^multipart\/encrypted/i.test(type)) {
+    throw new ParseFailure('encrypted', 'The mail is encrypted; only its receiver can read it.');
+  }
+  const budget = new TextBudget(limits.textUnitsMax);
+  const text = bodyOf(email, budget);
+  budget.take(text.length);
+  yield mailPage({
+    subject: mended(email.subject),
+    fields: [
+      ['From', addresses([email.from])],
+      ['To', addresses(email.to)],
+      ['Cc', addresses(email.cc)],
+      ['Date', email.headers.find(({ key }) => key === 'date')?.value ?? null],
+    ],
+    body: text,
+    attachments: email.attachments.flatMap(({ filename }) => (filename === null ? [] : [filename])),
+  });
+  return {
+    kind: 'eml',
+    contentType: 'message/rfc822',
+    unordered: false,
+    headings: true,
+    title: mended(email.subject),
+    language: null,
+    warnings: [],
+  };
+}
+
+/** A mail that an editor saved in UTF-16 or UTF-32 no longer has the encodings that its parts declare. */
+async function readEmail(bytes: Uint8Array): Promise<Email> {
+  const mark = byteOrderMark(bytes);
+  const wide = mark?.charset ?? wideCharset(bytes);
+  const source =
+    wide === null
+      ? bytes
+      : decodeAs(bytes.subarray(mark?.length ?? 0), wide).text.replace(
+          /(charset\s*=\s*"?)utf-?(?:16|32)(?:le|be)?/gi,
+          '$1utf-8',
+        );
+  try {
+    return await PostalMime.parse(source, { maxRfc822NestingDepth: mailDepthMax });
+  } catch (error) {
+    if (!(error instanceof Error) || !/exceeded/i.test(error.message)) throw error;
+    throw new ParseFailure('too_large', 'The mail nests too many parts or has too long headers.');
+  }
+}
+
+function bodyOf(email: Email, budget: TextBudget): string {
+  const text = mended(email.text) ?? '';
+  if (text.trim() !== '' || email.html === undefined) return text;
+  return htmlToText(withoutC1(email.html), budget).text;
+}
+
+/** The decoder of Node 20 takes windows-1252 for ISO 8859-1. */
+function mended(text: string | undefined): string | null {
+  return text === undefined ? null : withoutC1(text);
+}
+
+function addresses(list: readonly (Address | undefined)[] | undefined): string {
+  const shown = (list ?? []).map((one) => {
+    if (one === undefined) return '';
+    if (one.address === undefined) return `${one.name}: ${addresses(one.group)}`;
+    if (one.name === '') return one.address;
+    return one.address === '' ? one.name : `${one.name} <${one.address}>`;
+  });
+  return withoutC1(shown.filter((one) => one !== '').join(', '));
+}

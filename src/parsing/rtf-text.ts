@@ -1,0 +1,163 @@
+import type { TextBudget } from './text-budget.ts';
+
+/** Where the text of a group goes. `info` and `twice` hold groups that have destinations of their own. */
+export type RtfDestination =
+  | 'text'
+  | 'hidden'
+  | 'fonts'
+  | 'styles'
+  | 'title'
+  | 'note'
+  | 'label'
+  | 'info'
+  | 'twice';
+
+/** Builds lines and pages from the text and the paragraph commands of a Rich Text file. */
+export class RtfText {
+  private readonly budget: TextBudget;
+  private readonly pages: string[] = [];
+  private readonly styleLevels = new Map<number, number>();
+  private lines: string[] = [];
+  private line: string[] = [];
+  private cells: string[] = [];
+  private notes: string[] = [];
+  private note: string[] = [];
+  private label: string[] = [];
+  private infoTitle = '';
+  private heading: string | null = null;
+  private inTable = false;
+  /** Heading level of the paragraph being built, 0 for the title; null for running text. */
+  private level: number | null = null;
+  private style = 0;
+  private styleName = '';
+
+  constructor(budget: TextBudget) {
+    this.budget = budget;
+  }
+
+  /** What the file calls itself, else its first heading. */
+  get title(): string | null {
+    return this.infoTitle.trim() || this.heading;
+  }
+
+  add(text: string, destination: RtfDestination): void {
+    this.budget.take(text.length);
+    if (destination === 'text') this.line.push(text);
+    else if (destination === 'note') this.note.push(text);
+    else if (destination === 'label') this.label.push(text);
+    else if (destination === 'title') this.infoTitle += text;
+    else if (destination === 'styles') this.addStyleName(text);
+  }
+
+  /** A command that is neither a character nor about how characters are read. */
+  control(word: string, number: number | null, destination: RtfDestination): void {
+    if (destination === 'styles') {
+      if (word === 's') this.style = number ?? 0;
+    } else if (destination === 'note') {
+      if (word === 'par') this.note.push(' ');
+    } else if (destination === 'text') this.paragraph(word, number);
+  }
+
+  /** A group with a destination of its own has ended. */
+  endDestination(destination: RtfDestination): void {
+    if (destination === 'note') {
+      const text = collapsed(this.note.join(''));
+      if (text !== '') this.notes.push(text);
+      this.note = [];
+    } else if (destination === 'label') {
+      const label = collapsed(this.label.join(''));
+      if (label !== '') this.line.push(/^[\p{L}\p{N}(]/u.test(label) && label !== 'o' ? `${label} ` : '- ');
+      this.label = [];
+    }
+  }
+
+  /** All pages; called once, at the end. */
+  finish(): string[] {
+    this.endParagraph();
+    this.endRow();
+    this.endPage();
+    return this.pages;
+  }
+
+  private paragraph(word: string, number: number | null): void {
+    if (word === 'par' || word === 'sect') this.endParagraph();
+    else if (word === 'cell') this.endCell();
+    else if (word === 'row') this.endRow();
+    else if (word === 'nestcell' || word === 'nestrow') this.line.push(' ');
+    else if (word === 'pard') this.startParagraph();
+    else if (word === 'intbl') this.inTable = true;
+    else if (word === 's') this.level = this.styleLevels.get(number ?? 0) ?? null;
+    else if (word === 'outlinelevel' && number !== null && number < 9) this.level = Math.max(0, number) + 1;
+    else if (word === 'page' || (word === 'pagebb' && number !== 0)) this.breakPage();
+  }
+
+  private startParagraph(): void {
+    this.inTable = false;
+    this.level = null;
+  }
+
+  private addStyleName(text: string): void {
+    const end = text.indexOf(';');
+    this.styleName += end === -1 ? text : text.slice(0, end);
+    if (end === -1) return;
+    const name = this.styleName.trim();
+    const level = /^heading ([1-9])$/i.exec(name)?.[1];
+    if (level !== undefined) this.styleLevels.set(this.style, Number(level));
+    else if (/^title$/i.test(name)) this.styleLevels.set(this.style, 0);
+    this.styleName = '';
+    this.style = 0;
+  }
+
+  private endParagraph(): void {
+    if (this.inTable) {
+      this.line.push(' ');
+      return;
+    }
+    const text = this.line
+      .join('')
+      .replace(/[ \t]+$/gm, '')
+      .replace(/^\n+|\n+$/g, '');
+    this.line = [];
+    if (text.trim() === '') return;
+    this.endRow();
+    if (this.level === null) this.lines.push(text);
+    else this.keepHeading(collapsed(text), this.level);
+  }
+
+  private keepHeading(text: string, level: number): void {
+    this.heading ??= text;
+    this.lines.push('', `${'#'.repeat(Math.min(6, Math.max(1, level)))} ${text}`, '');
+  }
+
+  private endCell(): void {
+    this.cells.push(collapsed(this.line.join('')));
+    this.line = [];
+  }
+
+  private endRow(): void {
+    const row = this.cells.join(' | ');
+    this.cells = [];
+    if (/[^ |]/.test(row)) this.lines.push(row);
+  }
+
+  private breakPage(): void {
+    if (this.inTable) return;
+    this.endParagraph();
+    if (this.lines.some((line) => line !== '')) this.endPage();
+  }
+
+  private endPage(): void {
+    const notes = this.notes.length > 0 ? ['', ...this.notes] : [];
+    const text = [...this.lines, ...notes]
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim();
+    this.lines = [];
+    this.notes = [];
+    if (text !== '' || this.pages.length === 0) this.pages.push(text);
+  }
+}
+
+function collapsed(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

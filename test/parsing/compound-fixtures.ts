@@ -1,0 +1,143 @@
+/** Builders of OLE compound files. Source of the layout: [MS-CFB]. */
+
+const endOfChain = 0xfffffffe;
+const free = 0xffffffff;
+const sectorBytes = 512;
+const miniBytes = 64;
+
+interface Entry {
+  readonly name: string;
+  readonly type: 1 | 2 | 5;
+  readonly content: Uint8Array;
+  /** Indexes of the entries inside, which become one long branch of the tree. */
+  readonly inside: number[];
+  next: number;
+  start: number;
+}
+
+/** A compound file of these streams; a path with `/` makes storages. Streams below 4,096 bytes lie in the mini stream. */
+export function compoundFileOf(streams: Readonly<Record<string, Uint8Array>>): Uint8Array {
+  const entries = entriesOf(streams);
+  const mini: Uint8Array[] = [];
+  const miniTable: number[] = [];
+  const sectors: Uint8Array[] = [];
+  const table: number[] = [];
+  const addChain = (content: Uint8Array): number => {
+    const first = sectors.length;
+    for (let at = 0; at < content.length; at += sectorBytes) {
+      sectors.push(padded(content.subarray(at, at + sectorBytes), sectorBytes));
+      table.push(at + sectorBytes < content.length ? sectors.length : endOfChain);
+    }
+    return content.length === 0 ? endOfChain : first;
+  };
+  for (const entry of entries) {
+    if (entry.type !== 2) continue;
+    if (entry.content.length >= 4_096) entry.start = addChain(entry.content);
+    else entry.start = addMini(entry.content, mini, miniTable);
+  }
+  const miniStream = Buffer.concat(mini);
+  entries[0]!.start = addChain(miniStream);
+  const miniTableStart = addChain(numbers(miniTable));
+  const directoryStart = addChain(directoryOf(entries, miniStream.length));
+  const tableStart = sectors.length;
+  const tableSectors = Math.ceil((tableStart + 8) / 127);
+  for (let i = 0; i < tableSectors; i++) table.push(0xfffffffd);
+  const tableBytes = padded(numbers(table), tableSectors * sectorBytes, 0xff);
+  const head = headOf({ tableStart, tableSectors, directoryStart, miniTableStart });
+  return Buffer.concat([head, ...sectors, tableBytes]);
+}
+
+/** A compound file whose streams have these names and hold nothing. */
+export function compoundFile(names: readonly string[]): Uint8Array {
+  return compoundFileOf(Object.fromEntries(names.map((name) => [name, new Uint8Array()])));
+}
+
+function entriesOf(streams: Readonly<Record<string, Uint8Array>>): Entry[] {
+  const make = (name: string, type: 1 | 2 | 5, content: Uint8Array): Entry => ({
+    name,
+    type,
+    content,
+    inside: [],
+    next: free,
+    start: endOfChain,
+  });
+  const entries = [make('Root Entry', 5, new Uint8Array())];
+  const folders = new Map([['', 0]]);
+  const add = (path: string, type: 1 | 2, content: Uint8Array): void => {
+    const slash = path.lastIndexOf('/');
+    const folder = path.slice(0, Math.max(0, slash));
+    if (!folders.has(folder)) add(folder, 1, new Uint8Array());
+    entries[folders.get(folder)!]!.inside.push(entries.length);
+    if (type === 1) folders.set(path, entries.length);
+    entries.push(make(path.slice(slash + 1), type, content));
+  };
+  for (const [path, content] of Object.entries(streams)) add(path, 2, content);
+  for (const { inside } of entries) {
+    inside.forEach((index, i) => {
+      entries[index]!.next = inside[i + 1] ?? free;
+    });
+  }
+  return entries;
+}
+
+function addMini(content: Uint8Array, mini: Uint8Array[], table: number[]): number {
+  const first = table.length;
+  for (let at = 0; at < content.length; at += miniBytes) {
+    mini.push(padded(content.subarray(at, at + miniBytes), miniBytes));
+    table.push(at + miniBytes < content.length ? table.length + 1 : endOfChain);
+  }
+  return content.length === 0 ? endOfChain : first;
+}
+
+function directoryOf(entries: readonly Entry[], miniStreamBytes: number): Uint8Array {
+  const bytes = Buffer.alloc(Math.ceil(entries.length / 4) * sectorBytes);
+  entries.forEach((entry, i) => {
+    const at = i * 128;
+    bytes.write(entry.name, at, 'utf16le');
+    bytes.writeUInt16LE((entry.name.length + 1) * 2, at + 64);
+    bytes.writeUInt8(entry.type, at + 66);
+    bytes.writeUInt32LE(free, at + 68);
+    bytes.writeUInt32LE(entry.next, at + 72);
+    bytes.writeUInt32LE(entry.inside[0] ?? free, at + 76);
+    bytes.writeUInt32LE(entry.start, at + 116);
+    bytes.writeUInt32LE(entry.type === 5 ? miniStreamBytes : entry.content.length, at + 120);
+  });
+  return bytes;
+}
+
+function headOf(starts: {
+  readonly tableStart: number;
+  readonly tableSectors: number;
+  readonly directoryStart: number;
+  readonly miniTableStart: number;
+}): Uint8Array {
+  const head = Buffer.alloc(sectorBytes);
+  head.set([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
+  head.writeUInt16LE(3, 26);
+  head.writeUInt16LE(0xfffe, 28);
+  head.writeUInt16LE(9, 30);
+  head.writeUInt16LE(6, 32);
+  head.writeUInt32LE(starts.tableSectors, 44);
+  head.writeUInt32LE(starts.directoryStart, 48);
+  head.writeUInt32LE(4_096, 56);
+  head.writeUInt32LE(starts.miniTableStart, 60);
+  head.writeUInt32LE(endOfChain, 68);
+  for (let i = 0; i < 109; i++) {
+    head.writeUInt32LE(i < starts.tableSectors ? starts.tableStart + i : free, 76 + i * 4);
+  }
+  return head;
+}
+
+function numbers(values: readonly number[]): Uint8Array {
+  const bytes = Buffer.alloc(values.length * 4);
+  values.forEach((value, i) => {
+    bytes.writeUInt32LE(value, i * 4);
+  });
+  return bytes;
+}
+
+function padded(bytes: Uint8Array, length: number, fill = 0): Uint8Array {
+  const whole = Buffer.alloc(length, fill);
+  whole.set(bytes);
+  return whole;
+}

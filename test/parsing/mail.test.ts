@@ -1,0 +1,135 @@
+import t from 'tap';
+import { compoundFileOf } from './compound-fixtures.ts';
+import { utf8, utf16 } from './fixtures.ts';
+import { failure, parsed } from './parsed.ts';
+
+const head =
+  'From: Ann <ann@example.com>\r\nTo: Bob <bob@example.com>\r\nDate: Fri, 16 Dec 2022 17:04:16 -0500\r\n';
+
+function mail(rest: string): Uint8Array {
+  return utf8(`${head}MIME-Version: 1.0\r\n${rest}`);
+}
+
+t.test('a mail is one page: its subject, who and when, its text, the names of its attachments', async (t) => {
+  const bytes = mail(
+    [
+      'Subject: =?utf-8?B?R3LDvMOfZQ==?= & more',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/plain; charset=iso-8859-1',
+      'Content-Transfer-Encoding: quoted-printable',
+      '',
+      'Sch=F6ne =93Gr=FC=DFe=94',
+      '--b',
+      'Content-Type: application/pdf; name="offer.pdf"',
+      'Content-Disposition: attachment; filename="offer.pdf"',
+      'Content-Transfer-Encoding: base64',
+      '',
+      'JVBERi0=',
+      '--b--',
+    ].join('\r\n'),
+  );
+  const document = await parsed(bytes);
+  t.match(document, { kind: 'eml', title: 'Grüße & more', contentType: 'message/rfc822', unordered: false });
+  t.same(document.pages, [
+    '# Grüße & more\n\nFrom: Ann <ann@example.com>\nTo: Bob <bob@example.com>\n' +
+      'Date: Fri, 16 Dec 2022 17:04:16 -0500\n\nSchöne “Grüße”\n\nAttachment: offer.pdf',
+  ]);
+});
+
+t.test('a mail that has only HTML gives what a reader sees, in any encoding of the file', async (t) => {
+  const html =
+    'Subject: News\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<style>p{}</style><p>Seen &amp; read: é</p>';
+  t.match((await parsed(mail(html))).pages[0], /^# News\n[\s\S]*\n\nSeen & read: é$/);
+  const wide = `${head}MIME-Version: 1.0\r\nSubject: Wide\r\nContent-Type: text/plain; charset="utf-16"\r\n\r\nBody: é東`;
+  for (const endian of ['le', 'be'] as const) {
+    t.match((await parsed(utf16(wide, endian, true))).pages[0], /^# Wide\n[\s\S]*\n\nBody: é東$/, endian);
+  }
+});
+
+t.test('mails with a hundred levels, ten thousand parts or unknown encodings end as text', async (t) => {
+  let nested = 'Content-Type: text/plain\r\n\r\nthe core';
+  for (let i = 0; i < 100; i++) {
+    nested = `Content-Type: multipart/mixed; boundary=x${i}\r\n\r\n--x${i}\r\n${nested}\r\n--x${i}--\r\n`;
+  }
+  t.match((await parsed(mail(nested))).pages[0], /the core/);
+  let inner = 'Subject: deepest\r\n\r\nend';
+  for (let i = 0; i < 100; i++) inner = `Subject: level ${i}\r\nContent-Type: message/rfc822\r\n\r\n${inner}`;
+  t.match((await parsed(mail(inner))).pages[0], /level 95/);
+  const parts = Array.from(
+    { length: 10_000 },
+    (_, i) => `--p\r\nContent-Type: text/plain\r\n\r\npart ${i}\r\n`,
+  );
+  const many = mail(`Content-Type: multipart/mixed; boundary=p\r\n\r\n${parts.join('')}--p--\r\n`);
+  t.match((await parsed(many)).pages[0], /part 0\n[\s\S]*part 9999/);
+  const strange = mail('Content-Type: text/plain; charset=klingon\r\n\r\nplain words');
+  t.match((await parsed(strange)).pages[0], /plain words/);
+  const deep = Array.from(
+    { length: 400 },
+    (_, i) => `Content-Type: multipart/mixed; boundary=y${i}\r\n\r\n--y${i}\r\n`,
+  );
+  t.equal((await failure(mail(deep.join('')))).code, 'too_large');
+});
+
+t.test('a mail for the eyes of its receiver is refused as encrypted', async (t) => {
+  for (const type of [
+    'application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m',
+    'multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b',
+  ]) {
+    t.equal((await failure(mail(`Content-Type: ${type}\r\n\r\nMIIB`))).code, 'encrypted', type);
+  }
+});
+
+const wide = (text: string) => Buffer.from(text, 'utf16le');
+
+/** The stream of fixed properties: a head, then a tag and eight bytes for each. */
+function fixedProperties(headBytes: number, values: readonly (readonly [number, bigint])[]): Uint8Array {
+  const bytes = Buffer.alloc(headBytes + values.length * 16);
+  values.forEach(([tag, value], i) => {
+    bytes.writeUInt32LE(tag, headBytes + i * 16);
+    bytes.writeBigUInt64LE(value, headBytes + i * 16 + 8);
+  });
+  return bytes;
+}
+
+t.test(
+  'an Outlook message reads as a mail, with what is attached to it and the messages inside it',
+  async (t) => {
+    const submitted = BigInt(Date.UTC(2022, 11, 16) + 11_644_473_600_000) * 10_000n;
+    const inner = '__attach_version1.0_#00000001/__substg1.0_3701000D';
+    const bytes = compoundFileOf({
+      '__properties_version1.0': fixedProperties(32, [
+        [0x3ffd0003, 1_251n],
+        [0x00390040, submitted],
+      ]),
+      '__substg1.0_0037001F': wide('Offer & more'),
+      '__substg1.0_0C1A001F': wide('Ann'),
+      '__substg1.0_0C1F001F': wide('ann@example.com'),
+      '__substg1.0_0E04001F': wide('Bob'),
+      '__substg1.0_1000001E': Uint8Array.from([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2]),
+      '__attach_version1.0_#00000000/__substg1.0_3707001F': wide('offer.pdf'),
+      '__attach_version1.0_#00000000/__substg1.0_37010102': new Uint8Array(5_000),
+      [`${inner}/__substg1.0_0037001F`]: wide('Inside'),
+      [`${inner}/__substg1.0_10130102`]: utf8('<p>Inner <b>text</b></p>'),
+    });
+    const document = await parsed(bytes, 'a.bin');
+    t.match(document, { kind: 'msg', title: 'Offer & more', contentType: 'application/vnd.ms-outlook' });
+    t.same(document.pages, [
+      '# Offer & more\n\nFrom: Ann <ann@example.com>\nTo: Bob\nDate: 2022-12-16T00:00:00.000Z\n\nПривет\n\n' +
+        'Attachment: offer.pdf\n\n# Inside\n\nInner text',
+    ]);
+  },
+);
+
+t.test('an Outlook message that has only packed Rich Text is read, an encrypted one refused', async (t) => {
+  // The example of [MS-OXRTFCP] 3.1: a literal run and references into the window.
+  const packed = Buffer.from(
+    '2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0',
+    'hex',
+  );
+  const message = compoundFileOf({ '__substg1.0_0037001F': wide('x'), '__substg1.0_10090102': packed });
+  t.match((await parsed(message)).pages[0], /hello world/);
+  const secret = compoundFileOf({ '__substg1.0_001A001F': wide('IPM.Note.SMIME') });
+  t.equal((await failure(secret)).code, 'encrypted');
+});
