@@ -28,6 +28,7 @@ import { dotWithCodes } from './models/codes.ts';
 import { toDimensions } from './models/dimensions.ts';
 import type { Embedder } from './models/model.ts';
 import { openCatalogue } from './models/open-catalogue.ts';
+import { vectorsOfPages } from './models/page-vectors.ts';
 import { defaultEmbeddingModel, embeddingModel, openEmbedder } from './models/registry.ts';
 import { optionalTools } from './parsing/optional-tools.ts';
 import { hasPageImages } from './parsing/parse-task.ts';
@@ -63,7 +64,7 @@ import { QueryServices } from './services/queries.ts';
 import { StatusServices } from './services/status.ts';
 import { UsageService } from './services/usage.ts';
 import { ChangeLog, LiveVersions } from './store/changes.ts';
-import { Collections, generationOf, type VectorSet } from './store/collections.ts';
+import { Collections, generationOf, hasOwnVectors, ownVectors, type VectorSet } from './store/collections.ts';
 import { Contents } from './store/content.ts';
 import { Counts } from './store/counts.ts';
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts';
@@ -176,15 +177,6 @@ interface PipelineParts {
   readonly logger: Logger;
 }
 
-/** The model of a collection; `ModelUnavailable` when it is not there. */
-function modelOf(
-  { collections }: Storage,
-  catalogue: ModelCatalogue,
-  collectionId: string,
-): CataloguedEmbedding {
-  return catalogue.ofCollection(collections.byId(collectionId)?.model);
-}
-
 /** What makes vectors of stored chunks. `ModelUnavailable` while a service is away. */
 function vectorMaker(
   { id, dimensions, runs }: CataloguedEmbedding,
@@ -208,10 +200,17 @@ function documentModel(
 ): (collectionId: string) => DocumentModel {
   return (collectionId) => {
     const collection = collections.byId(collectionId);
-    const model = catalogue.ofCollection(collection?.model);
     const generation = collection === undefined ? 0 : generationOf(collection);
+    if (collection !== undefined && hasOwnVectors(collection))
+      return {
+        id: ownVectors,
+        dimensions: collection.dimensions,
+        generation,
+        embedChunks: { ofPages: vectorsOfPages },
+      };
+    const model = catalogue.ofCollection(collection?.model);
     const maker = vectorMaker(model, generation, { models, priority: 'ingest' });
-    return model.runs === 'built-in' ? { ...maker, embedChunks: null } : maker;
+    return model.runs === 'built-in' ? { ...maker, embedChunks: 'in-worker' } : maker;
   };
 }
 
@@ -330,8 +329,10 @@ function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): 
 
 /** Why documents of a collection do not get their vectors just now, as a sentence; null when they do. */
 function modelTrouble(storage: Storage, catalogue: ModelCatalogue, collectionId: string): string | null {
+  const collection = storage.collections.byId(collectionId);
+  if (collection !== undefined && hasOwnVectors(collection)) return null;
   try {
-    const { id, runs } = modelOf(storage, catalogue, collectionId);
+    const { id, runs } = catalogue.ofCollection(collection?.model);
     const trouble = runs !== 'built-in' && 'provider' in runs ? runs.provider.health.trouble : null;
     return trouble === null ? null : new ModelUnavailable(id, trouble, { retryAfterMs: 0 }).message;
   } catch (error) {
@@ -438,6 +439,7 @@ function bindServices(rooms: ServiceRooms): Services {
   return {
     addCollection: (call, request) => collections.addCollection(call, request),
     deleteCollection: (call, request) => collections.deleteCollection(call, request),
+    updateCollection: (call, request) => collections.updateCollection(call, request),
     changeModel: (call, request) => collections.changeModel(call, request),
     getCollectionList: (call) => collections.getCollectionList(call),
     addDocument: (call, request) => documents.addDocument(call, request),

@@ -8,6 +8,7 @@ export type Need = 'nothing' | 'read' | 'write' | 'administrator';
 export const operationNeeds = {
   'add-collection': 'write',
   'delete-collection': 'write',
+  'update-collection': 'write',
   'change-model': 'write',
   'get-collection-list': 'read',
   'add-document': 'write',

@@ -83,6 +83,11 @@ export const limits = {
   pageTextUnitsMax: 2_000_000,
   textPagesMax: 100_000,
 
+  // vectors of callers
+  ownDimensionsMax: 8_192,
+  /** Of the vectors of one document's passages and of their parts. */
+  ownVectorBytesMax: 128 * 1_048_576,
+
   // chunks, in UTF-16 code units
   coarseChunkUnitsMin: 1_000,
   coarseChunkUnitsTarget: 2_000,

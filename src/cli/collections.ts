@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
-import { shardCounts } from '../base/limits.ts';
+import { limits, shardCounts } from '../base/limits.ts';
 import type { GetCollectionListResponse } from '../schemas/collections.ts';
 import type { StatusResponse } from '../schemas/status.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { counted, printable } from './layout.ts';
-import { wholeOption } from './option-values.ts';
+import { controlOf, controlOptions, wholeOption } from './option-values.ts';
 import { Progress } from './progress.ts';
 
 export const collectionCommands: readonly CommandSpec[] = [
@@ -29,10 +29,24 @@ export const collectionCommands: readonly CommandSpec[] = [
         meaning: `one of ${shardCounts.join(', ')}; it cannot change later`,
         default: '1',
       },
+      { flags: '--model <name>', meaning: 'its embedding model; own: you send the vectors yourself' },
+      { flags: '--dimensions <count>', meaning: 'with --model own: how many numbers each vector has' },
       jsonOption,
     ],
-    examples: ['quarry collections add handbook', 'quarry collections add archive --shards 16'],
+    examples: [
+      'quarry collections add handbook',
+      'quarry collections add archive --shards 16',
+      'quarry collections add vectors --model own --dimensions 768',
+    ],
     run: add,
+  },
+  {
+    usage: 'collections update <name>',
+    settings: 'client',
+    summary: 'change what queries of a collection ask when they say nothing else; without options: nothing',
+    options: [...controlOptions, jsonOption],
+    examples: ['quarry collections update handbook --max-per-document 1 --weights 1:0.8'],
+    run: update,
   },
   {
     usage: 'collections change-model <name> <model>',
@@ -108,9 +122,33 @@ async function add(
   const reply = await context.api.call('collections/add-collection', {
     collection_name: name,
     num_shards: wholeOption(options, 'shards', { minimum: 1, maximum: 64 }),
+    ...(options.model === undefined ? {} : { embedding_model: String(options.model) }),
+    ...(options.dimensions === undefined
+      ? {}
+      : { dimensions: wholeOption(options, 'dimensions', { minimum: 1, maximum: limits.ownDimensionsMax }) }),
   });
   context.terminal.out(
     options.json === true ? JSON.stringify(reply) : `Collection ${printable(name)} exists now.`,
+  );
+  return exitCodes.done;
+}
+
+async function update(
+  context: CommandContext,
+  words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const name = words[0]!;
+  const defaults = controlOf(options);
+  const reply = await context.api.call('collections/update-collection', {
+    collection_name: name,
+    query_defaults: defaults,
+  });
+  const said = Object.keys(defaults).length === 0 ? 'nothing of their own' : JSON.stringify(defaults);
+  context.terminal.out(
+    options.json === true
+      ? JSON.stringify(reply)
+      : `Queries of ${printable(name)} ask ${printable(said)} unless they say otherwise.`,
   );
   return exitCodes.done;
 }

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
 import type { DeleteDocumentResponse, GetDocumentInfoResponse } from '../schemas/documents.ts';
+import { addLines } from './add-lines.ts';
 import { confirmOrRefuse } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption, yesOption } from './command.ts';
@@ -25,6 +26,23 @@ export const documentCommands: readonly CommandSpec[] = [
     ],
     examples: ['quarry documents list --collection handbook', 'quarry documents list --failed'],
     run: list,
+  },
+  {
+    usage: 'documents add <file>',
+    settings: 'client',
+    summary: 'add documents from a file with one JSON object per line; - reads the standard input',
+    options: [
+      collectionOption,
+      { flags: '--overwrite', meaning: 'replace documents that exist' },
+      { flags: '--no-wait', meaning: 'end when all are taken in' },
+      jsonOption,
+    ],
+    examples: [
+      'quarry documents add passages.jsonl --collection vectors',
+      'echo \'{"path": "a.txt", "text": "Salted herring.", "vector": [0.1, 0.9], "metadata": {"year": "2025"}}\' | quarry documents add -',
+    ],
+    interrupted: 'what was taken in stays; --overwrite begins again',
+    run: addLines,
   },
   {
     usage: 'documents get <path>',

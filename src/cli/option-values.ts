@@ -1,5 +1,5 @@
 import { AppError } from '../base/app-error.ts';
-import type { CommandOptions } from './command.ts';
+import type { CommandOptions, OptionSpec } from './command.ts';
 
 /** A whole number within bounds, or AppError `bad_request`. */
 export function wholeOption(
@@ -54,6 +54,24 @@ function decimal(text: string): number {
   return /^(\d{1,9}(\.\d{0,9})?|\.\d{1,9})$/.test(text) ? Number(text) : Number.NaN;
 }
 
+/** A vector as callers send them: a JSON list of numbers, or base64; null when the option is absent. */
+export function vectorOption(options: CommandOptions): number[] | string | null {
+  if (options.vector === undefined) return null;
+  const text = String(options.vector).trim();
+  if (!text.startsWith('[')) return text;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new AppError('bad_request', `--vector is not JSON: ${(cause as Error).message}.`, { cause });
+  }
+  if (Array.isArray(value) && value.every((number) => typeof number === 'number')) return value;
+  throw new AppError(
+    'bad_request',
+    '--vector must be a list of numbers, for example [0.12, -0.98], or base64.',
+  );
+}
+
 /** A JSON object, null when the option is absent, or AppError `bad_request`. */
 export function jsonObjectOption(options: CommandOptions, name: string): Record<string, unknown> | null {
   const text = options[name];
@@ -67,4 +85,34 @@ export function jsonObjectOption(options: CommandOptions, name: string): Record<
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
   throw new AppError('bad_request', `--${name} must be a JSON object, for example {"team": "support"}.`);
+}
+
+/** What queries ask beyond their words, of one query or of all that say nothing else. */
+export const controlOptions: readonly OptionSpec[] = [
+  {
+    flags: '--syntax <syntax>',
+    meaning: 'operators: "phrases" must stand in the text, -words must not',
+    choices: ['natural', 'operators'],
+  },
+  { flags: '--weights <words:meaning>', meaning: 'what words and meaning count, for example 1:0.6' },
+  { flags: '--min-score <score>', meaning: 'leave out what scores less, 0 to 1' },
+  {
+    flags: '--max-per-document <count>',
+    meaning: 'of one document at most so many snippets or pages',
+    conflicts: ['documents'],
+  },
+];
+
+export function controlOf(options: CommandOptions): Record<string, unknown> {
+  const weights = weightsOption(options);
+  const minScore = numberOption(options, 'minScore', { minimum: 0, maximum: 1 });
+  const most = options.maxPerDocument;
+  return {
+    ...(weights === null ? {} : { weights }),
+    ...(minScore === null ? {} : { min_score: minScore }),
+    ...(most === undefined
+      ? {}
+      : { max_per_document: wholeOption(options, 'maxPerDocument', { minimum: 1, maximum: 1_000_000 }) }),
+    ...(options.syntax === undefined ? {} : { syntax: String(options.syntax) }),
+  };
 }

@@ -12,7 +12,7 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { displayWidth, printable, wrap } from './layout.ts';
-import { jsonObjectOption, numberOption, weightsOption, wholeOption } from './option-values.ts';
+import { controlOf, controlOptions, jsonObjectOption, vectorOption, wholeOption } from './option-values.ts';
 
 const indent = '    ';
 const readingColumnsMax = 100;
@@ -37,17 +37,10 @@ export const searchCommand: CommandSpec = {
       meaning: 'reorder the best results with this model, for example zerank-2',
     },
     { flags: '--latency-mode <mode>', meaning: 'high searches wider and later', choices: ['low', 'high'] },
+    ...controlOptions,
     {
-      flags: '--syntax <syntax>',
-      meaning: 'operators: "phrases" must stand in the text, -words must not',
-      choices: ['natural', 'operators'],
-    },
-    { flags: '--weights <words:meaning>', meaning: 'what words and meaning count, for example 1:0.6' },
-    { flags: '--min-score <score>', meaning: 'leave out what scores less, 0 to 1' },
-    {
-      flags: '--max-per-document <count>',
-      meaning: 'of one document at most so many snippets or pages',
-      conflicts: ['documents'],
+      flags: '--vector <numbers>',
+      meaning: 'the vector of the question, for collections with vectors of your own: JSON or base64',
     },
     { flags: '--explain', meaning: 'show how each result was found and what took how long' },
     { flags: '--full', meaning: 'print snippets and pages whole instead of their first 8 lines' },
@@ -82,10 +75,12 @@ async function search(
   const granularity =
     options.documents === true ? 'documents' : options.pages === true ? 'pages' : 'snippets';
   const filter = jsonObjectOption(options, 'filter');
+  const vector = vectorOption(options);
   const request = {
     collection_name: String(options.collection),
     query: question,
     k: wholeOption(options, 'k', { minimum: 1, maximum: 2048 }),
+    ...(vector === null ? {} : { query_vector: vector }),
     ...(filter === null ? {} : { filter }),
     ...(options.reranker === undefined ? {} : { reranker: String(options.reranker) }),
     ...(options.latencyMode === undefined ? {} : { latency_mode: String(options.latencyMode) }),
@@ -109,20 +104,6 @@ async function search(
   });
   if (reply.explain !== undefined) explanationLines(reply.explain).forEach(context.terminal.out);
   return exitCodes.done;
-}
-
-function controlOf(options: CommandOptions): Record<string, unknown> {
-  const weights = weightsOption(options);
-  const minScore = numberOption(options, 'minScore', { minimum: 0, maximum: 1 });
-  const most = options.maxPerDocument;
-  return {
-    ...(weights === null ? {} : { weights }),
-    ...(minScore === null ? {} : { min_score: minScore }),
-    ...(most === undefined
-      ? {}
-      : { max_per_document: wholeOption(options, 'maxPerDocument', { minimum: 1, maximum: 1_000_000 }) }),
-    ...(options.syntax === undefined ? {} : { syntax: String(options.syntax) }),
-  };
 }
 
 type Result = SnippetResponse | PageRetrievalResponse | DocumentRetrievalResponse;

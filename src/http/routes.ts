@@ -203,7 +203,10 @@ const collectionRoutes: readonly Route[] = [
     reply: DefaultResponse,
     example: { collection_name: 'handbook', num_shards: 1 },
     successes: [201],
-    refusals: { 409: 'A collection of this name exists.' },
+    refusals: {
+      404: 'There is no such embedding model; the detail lists them.',
+      409: 'A collection of this name exists.',
+    },
     check: (request) => {
       checkCollection(request);
       if (request.num_shards !== undefined) checks.checkShardCount(request.num_shards);
@@ -225,6 +228,22 @@ const collectionRoutes: readonly Route[] = [
     serve: (services, call, request) => services.deleteCollection(call, request),
   }),
   serves({
+    operation: 'update-collection',
+    path: '/collections/update-collection',
+    summary: 'Change what queries of a collection ask by default',
+    description:
+      'Replaces the `query_defaults` of a collection, for every query that begins from then on. Without the field nothing changes.',
+    request: collections.UpdateCollectionRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
+    refusals: { 404: noCollection },
+    check: (request) => {
+      checkCollection(request);
+      checks.checkControl(request.query_defaults ?? {});
+    },
+    serve: (services, call, request) => services.updateCollection(call, request),
+  }),
+  serves({
     operation: 'change-model',
     path: '/collections/change-model',
     summary: 'Change the embedding model of a collection',
@@ -234,6 +253,7 @@ const collectionRoutes: readonly Route[] = [
     reply: DefaultResponse,
     example: { collection_name: 'handbook', embedding_model: 'zembed-1' },
     refusals: {
+      400: 'The vectors of the collection come from its callers, so that no model can make them.',
       404: 'The collection or the model does not exist; the detail lists the models.',
       409: 'The collection has the vectors of this model, or is getting them already.',
     },

@@ -51,6 +51,7 @@ type Administer<Request, Body> = Use<AdministratorCall, Request, Body>;
 export interface Services {
   readonly addCollection: Serve<collections.AddCollectionRequest, DefaultResponse>;
   readonly deleteCollection: Serve<collections.DeleteCollectionRequest, DefaultResponse>;
+  readonly updateCollection: Serve<collections.UpdateCollectionRequest, DefaultResponse>;
   readonly changeModel: Serve<collections.ChangeModelRequest, DefaultResponse>;
   readonly getCollectionList: Serve<EmptyRequest, collections.GetCollectionListResponse>;
 

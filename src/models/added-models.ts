@@ -13,6 +13,8 @@ export function modelsFolder(data: string): string {
 }
 
 const manifest = 'quarry.json';
+/** Not a model: collections with vectors of their callers are made with this name. */
+export const reservedName = 'own';
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** Every added model, by name. An AppError names the file of one that cannot be read. */
@@ -37,6 +39,11 @@ export async function addModel(data: string, folder: string, wishes: ModelWishes
     throw new AppError(
       'bad_request',
       `${JSON.stringify(id)} is no name for a model: letters, digits and . _ - are allowed (--name).`,
+    );
+  if (id === reservedName)
+    throw new AppError(
+      'bad_request',
+      `"${id}" stands for vectors that callers send; --name gives it another.`,
     );
   if (id === defaultEmbeddingModel || rerankModels.some((model) => model.id === id))
     throw new AppError(

@@ -5,7 +5,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
-import { listModels, modelsFolder } from './added-models.ts';
+import { listModels, modelsFolder, reservedName } from './added-models.ts';
 import { type CataloguedEmbedding, type CataloguedReranker, ModelCatalogue } from './catalogue.ts';
 import { HttpEmbedder, type InputTypeField } from './http-embedder.ts';
 import { HttpReranker, type RerankDialect } from './http-reranker.ts';
@@ -188,6 +188,11 @@ function rerankerOf(parts: CatalogueParts): CataloguedReranker | null {
 }
 
 function refuseBuiltInName(model: string, builtIn: readonly string[], setting: string): void {
+  if (model === reservedName)
+    throw new AppError(
+      'invalid',
+      `The setting ${setting} is "${model}", which stands for vectors that callers send: the service has to call its model otherwise.`,
+    );
   if (!builtIn.includes(model)) return;
   throw new AppError(
     'invalid',

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Collection, Collections } from '../store/collections.ts';
+import { type Collection, type Collections, ownVectors } from '../store/collections.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { Counts } from '../store/counts.ts';
 import type { DocumentError, DocumentRecord, Documents } from '../store/documents.ts';
@@ -218,9 +218,12 @@ export class DocumentProgress {
 
   /** From now on the chunks hold the text. */
   #replaceParsed(job: Job, record: DocumentRecord, content: ChunkedContent): Operation[] {
-    const { chunks, layout, tokens, timeTakenMs, languages } = content;
+    const { contents } = this.#options;
+    const { chunks, layout, block, tokens, timeTakenMs, languages } = content;
     return [
-      ...this.#options.contents.deleteParsed(job.documentId, layout.pageStarts.length),
+      ...contents.deleteParsed(job.documentId, layout.pageStarts.length, {
+        vectors: block.model === ownVectors,
+      }),
       ...this.#learnLanguages(job, languages),
       ...this.#count(job, record, {
         event: 'indexed',

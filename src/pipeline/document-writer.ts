@@ -30,6 +30,10 @@ export interface NewDocument {
   readonly size: number;
   /** The text variants bring their pages; `auto` has none yet. */
   readonly pages: readonly string[] | null;
+  /** One of unit length for each page, where the vectors of the collection come from its callers. */
+  readonly vectors?: readonly Float32Array[];
+  /** What becomes of them takes so many bytes, about. */
+  readonly vectorBytes?: number;
 }
 
 export interface DocumentWriterOptions {
@@ -237,6 +241,7 @@ export class DocumentWriter {
       metadata: input.metadata,
       attempts: 0,
       textBytes: input.pages === null ? 0 : input.size,
+      ...(input.vectorBytes === undefined ? {} : { vectorBytes: input.vectorBytes }),
       indexedBytes: existing?.indexedBytes ?? 0,
     };
   }
@@ -248,6 +253,7 @@ export class DocumentWriter {
     if (input.pages === null) return [putBlobReference(input.rawHash, documentId)];
     return [
       ...input.pages.map((page, i) => contents.putParsedPage(documentId, i, page)),
+      ...(input.vectors ?? []).map((vector, i) => contents.putGivenVector(documentId, i, vector)),
       contents.putParsedHead(documentId, {
         kind: input.contentKind,
         contentType: input.contentType,

@@ -17,16 +17,24 @@ import type { Pool } from './pools.ts';
 
 export type StepFailure = ParseFailureData;
 
+/** Vectors and codes where each page came with its own; `models/page-vectors`. */
+type OfPages = (
+  chunks: ChunkTaskResult['chunks'],
+  given: Float32Array,
+  dimensions: number,
+) => Pick<ChunkVectors, 'vectors' | 'codes'>;
+
 /** How documents of a collection get their vectors. */
 export interface DocumentModel {
   readonly id: string;
   readonly dimensions: number;
   /** Of the collection's vectors. */
   readonly generation: number;
-  /** Vectors of chunks and codes of their parts, as `models/chunk-vectors` makes them; null: chunk workers do it. */
+  /** What makes vectors of chunks and codes of their parts, as `models/chunk-vectors` does; or where they come from. */
   readonly embedChunks:
     | ((chunks: readonly EmbeddedChunk[], onStep: () => void) => Promise<ChunkVectors>)
-    | null;
+    | 'in-worker'
+    | { readonly ofPages: OfPages };
 }
 
 export interface IngestStepsOptions {
@@ -112,18 +120,19 @@ export class IngestSteps {
     signal.addEventListener('abort', onAbort, { once: true });
     const task: ChunkTask = {
       pages,
-      unordered: head.unordered,
+      // A passage has the vector of its page: none may cross from one to the next.
+      unordered: head.unordered || typeof model.embedChunks === 'object',
       title: head.title,
       path: record.path,
       headings: head.headings,
       language: head.language,
-      model: model.embedChunks === null ? model.id : null,
+      model: model.embedChunks === 'in-worker' ? model.id : null,
       stop,
     };
     try {
       signal.throwIfAborted();
       const { result: cut, ms } = await chunker.run(task, { signal, alone: record.attempts > 0 });
-      const result = model.embedChunks === null ? cut : await withVectors(cut, model, signal);
+      const result = await this.#withVectors(record, head, { cut, model, signal });
       signal.throwIfAborted();
       return {
         ...contentOf(result, model),
@@ -137,6 +146,31 @@ export class IngestSteps {
     } finally {
       signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** The answer of a chunk worker with vectors that it did not make. */
+  async #withVectors(
+    { documentId }: DocumentRecord,
+    { pageCount }: ParsedHead,
+    {
+      cut,
+      model,
+      signal,
+    }: {
+      readonly cut: ChunkTaskResult;
+      readonly model: DocumentModel;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<ChunkTaskResult> {
+    const { dimensions, embedChunks } = model;
+    if (embedChunks === 'in-worker') return cut;
+    if (typeof embedChunks === 'object') {
+      const given = this.#options.contents.givenVectors(documentId, pageCount);
+      return { ...cut, dimensions, ...embedChunks.ofPages(cut.chunks, given, dimensions) };
+    }
+    const rows = embeddedChunks(cut);
+    const { vectors, codes, tokens } = await embedChunks(rows, () => signal.throwIfAborted());
+    return { ...cut, dimensions, vectors, codes, tokens: { ...cut.tokens, embedding: tokens } };
   }
 
   async #pages(record: DocumentRecord, { pageCount }: ParsedHead): Promise<readonly string[]> {
@@ -160,13 +194,8 @@ export class IngestSteps {
   }
 }
 
-/** The answer of a chunk worker with the vectors of a model that runs elsewhere. */
-async function withVectors(
-  result: ChunkTaskResult,
-  { dimensions, embedChunks }: DocumentModel,
-  signal: AbortSignal,
-): Promise<ChunkTaskResult> {
-  const { chunks, spans, tokens } = result;
+/** What a model is to embed of the answer of a chunk worker. */
+function embeddedChunks({ chunks, spans }: ChunkTaskResult): EmbeddedChunk[] {
   const rows: EmbeddedChunk[] = [];
   let span = 0;
   for (const { text, prefix, blank, children: count } of chunks) {
@@ -177,9 +206,7 @@ async function withVectors(
     span += count * spanNumbers;
     if (!blank) rows.push({ text, prefix, children });
   }
-  const made = await present(embedChunks, 'the model runs elsewhere')(rows, () => signal.throwIfAborted());
-  const { vectors, codes, tokens: embedding } = made;
-  return { ...result, dimensions, vectors, codes, tokens: { ...tokens, embedding } };
+  return rows;
 }
 
 /** What is stored of the answer of a chunk worker. */

@@ -359,8 +359,8 @@ function isPassing(error: unknown): error is AppError & { options: { retryAfterM
 }
 
 /** What cutting, embedding and indexing a document takes of memory; parsing happens in processes with their own bound. */
-function indexingBytes({ textBytes, metadata }: DocumentRecord): number {
-  return limits.indexingBytesPerTextByte * textBytes + metadataUnits(metadata);
+function indexingBytes({ textBytes, metadata, vectorBytes = 0 }: DocumentRecord): number {
+  return limits.indexingBytesPerTextByte * textBytes + vectorBytes + metadataUnits(metadata);
 }
 
 function metadataUnits(metadata: Metadata): number {

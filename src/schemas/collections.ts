@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
 import { QueryDefaults } from './queries.ts';
-import { CollectionName, Component } from './wire.ts';
+import { CollectionName, Component, Nullable } from './wire.ts';
 
 export const AddCollectionRequest = Component('AddCollectionRequest', 'A collection to create.', {
   collection_name: Type.String({
@@ -15,6 +15,19 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
       description:
         'One of 1, 8, 16, 32 or 64; it cannot change later. More shards index faster and search large collections faster; small collections are fastest with 1.',
       examples: [1],
+    }),
+  ),
+  embedding_model: Type.Optional(
+    Type.String({
+      description:
+        'The embedding model that makes its vectors, by default the one of the server; `own`: you send them with documents and queries.',
+      examples: ['zembed-1'],
+    }),
+  ),
+  dimensions: Type.Optional(
+    Type.Integer({
+      description: 'With `embedding_model: "own"`: how many numbers each vector has, 1 to 8,192.',
+      examples: [768],
     }),
   ),
   query_defaults: Type.Optional(QueryDefaults),
@@ -43,6 +56,21 @@ export const ChangeModelRequest = Component(
   },
 );
 export type ChangeModelRequest = Static<typeof ChangeModelRequest>;
+
+export const UpdateCollectionRequest = Component(
+  'UpdateCollectionRequest',
+  'What is to be different in a collection.',
+  {
+    collection_name: CollectionName(),
+    query_defaults: Type.Optional(
+      Nullable(QueryDefaults, {
+        description: 'Takes the place of all that the collection has; null and `{}` take it away.',
+        examples: [{ max_per_document: 1 }],
+      }),
+    ),
+  },
+);
+export type UpdateCollectionRequest = Static<typeof UpdateCollectionRequest>;
 
 export const GetCollectionListResponse = Component(
   'GetCollectionListResponse',

@@ -5,6 +5,7 @@ import {
   Component,
   DocumentMetadataJson,
   DocumentPath,
+  GivenVector,
   Nullable,
   OneOf,
   Timestamp,
@@ -76,12 +77,26 @@ const overwrite = Type.Optional(
   }),
 );
 
+/** Only in a collection whose `embedding_model` is `own`, and there with every document. */
+const givenVectors = {
+  vector: Type.Optional(
+    GivenVector('The vector of a document of the type `text`, in a collection with vectors of your own.'),
+  ),
+  vectors: Type.Optional(
+    Type.Array(GivenVector('The vector of a page.'), {
+      description:
+        'One vector for each page of `text-pages` or `text-pages-unordered`, in a collection with vectors of your own.',
+    }),
+  ),
+} as const;
+
 export const AddDocumentRequest = Component('AddDocumentRequest', 'A document to add.', {
   collection_name: CollectionName(),
   path: DocumentPath(
     'Path of the new document: 1 to 4,096 bytes of UTF-8. A path that exists answers 409 unless `overwrite` is true.',
   ),
   content: DocumentContent,
+  ...givenVectors,
   metadata: Type.Optional(DocumentMetadataJson),
   overwrite,
   wait,
@@ -110,6 +125,7 @@ export interface UploadParameters {
 export const BatchDocument = Component('BatchDocument', 'One document of a batch.', {
   path: DocumentPath(),
   content: DocumentContent,
+  ...givenVectors,
   metadata: Type.Optional(DocumentMetadataJson),
   overwrite,
 });

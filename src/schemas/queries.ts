@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf } from './wire.ts';
+import { CollectionName, Component, DocumentMetadataJson, GivenVector, Nullable, OneOf } from './wire.ts';
 
 const latencyModes = ['low', 'high'] as const;
 
@@ -30,6 +30,11 @@ const latencyMode = Type.Optional(
 );
 const explain = Type.Optional(
   Type.Boolean({ default: false, description: 'Say how each result was found and what took how long.' }),
+);
+const queryVector = Type.Optional(
+  Nullable(
+    GivenVector('The vector of the query, in a collection with vectors of your own, whose queries need one.'),
+  ),
 );
 const Weights = Type.Object(
   {
@@ -86,6 +91,7 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A question 
   query: Nullable(query, {
     description: 'The question; null lists what the filter matches, in no particular order.',
   }),
+  query_vector: queryVector,
   k: limited('documents', 2048),
   filter,
   include_metadata: Type.Optional(
@@ -101,6 +107,7 @@ export type TopDocumentsRequest = Static<typeof TopDocumentsRequest>;
 export const TopPagesRequest = Component('TopPagesRequest', 'A question for pages.', {
   collection_name: CollectionName(),
   query,
+  query_vector: queryVector,
   k: limited('pages', 1024),
   filter,
   include_content: Type.Optional(
@@ -120,6 +127,7 @@ export type TopPagesRequest = Static<typeof TopPagesRequest>;
 export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A question for snippets.', {
   collection_name: CollectionName(),
   query,
+  query_vector: queryVector,
   k: limited('snippets', 128),
   reranker,
   filter,

@@ -58,6 +58,14 @@ export function DocumentPath(
   return Type.String({ description, examples: ['guides/setup.pdf'] });
 }
 
+/** A vector that a caller made. `services/given-vectors` checks length and numbers (400). */
+export function GivenVector(description: string) {
+  return Type.Union([Type.Array(Type.Number()), Type.String()], {
+    description: `${description} Numbers, or base64 of little-endian 32-bit floats; any length but 0, it is scaled to 1.`,
+    examples: [[0.12, -0.98, 0.31]],
+  });
+}
+
 /** Attributes of a document. The shape is checked here (422); names and size are checked by `checkMetadata` (400). */
 export const DocumentMetadataJson = Type.Unsafe<Record<string, string | string[]>>({
   title: 'DocumentMetadataJson',

@@ -28,6 +28,8 @@ export interface SearchRequest {
   readonly collection: Collection;
   /** What is looked for, without operators. */
   readonly query: string;
+  /** Of unit length, where the caller made it; otherwise the model of the collection does. */
+  readonly vector?: Float32Array | null;
   /** How many results at most. */
   readonly k: number;
   readonly filter: FilterNode | null;

@@ -381,7 +381,9 @@ export class Search {
     const generation = generationOf(request.collection);
     const { weights } = request.control;
     const missing: MissingModel[] = [];
-    const embed = () => models.embed({ collectionId, model, text: request.query, shared: request.wide });
+    const made = request.vector ?? null;
+    const embed = () =>
+      made ?? models.embed({ collectionId, model, text: request.query, shared: request.wide });
     let vector: Float32Array | null = null;
     // Without words and without a vector there would be nothing left to ask.
     if (weights.lexical === 0) vector = await embed();
@@ -389,7 +391,7 @@ export class Search {
     times.embed = clock.monotonic() - started;
     const analysed =
       weights.lexical === 0 ? nothingAsked : analyseQuery(request.query, languages as readonly Language[]);
-    const work = { embedded: vector !== null, reranked: 0, missing };
+    const work = { embedded: made === null && vector !== null, reranked: 0, missing };
     return {
       request,
       vector,

@@ -1,17 +1,27 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import { checkCollectionName, checkControl, checkShardCount } from '../schemas/checks.ts';
 import type {
   AddCollectionRequest,
   ChangeModelRequest,
   DeleteCollectionRequest,
   GetCollectionListResponse,
+  UpdateCollectionRequest,
 } from '../schemas/collections.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
 import { type DefaultResponse, success } from '../schemas/wire.ts';
-import { beginning, type Collection, type Collections, cancelled, vectorsOf } from '../store/collections.ts';
+import {
+  beginning,
+  type Collection,
+  type Collections,
+  cancelled,
+  hasOwnVectors,
+  ownVectors,
+  vectorsOf,
+} from '../store/collections.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
 import type { Call } from './call.ts';
 
@@ -55,7 +65,7 @@ export class CollectionServices {
     call: Call<OrganisationPrincipal>,
     request: AddCollectionRequest,
   ): Promise<DefaultResponse> {
-    const { store, collections, lifecycle, clock, chance, model } = this.#options;
+    const { store, collections, lifecycle, clock, chance } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
     checkCollectionName(name);
@@ -64,6 +74,7 @@ export class CollectionServices {
     if (defaults !== undefined) checkControl(defaults);
     const { organizationId } = call.principal;
     if (collections.get(organizationId, name) !== undefined) throw nameTaken(name);
+    const model = this.#modelOf(request);
     const collection: Collection = {
       collectionId: chance.uuid(),
       organizationId,
@@ -100,6 +111,45 @@ export class CollectionServices {
     return success;
   }
 
+  async updateCollection(
+    call: Call<OrganisationPrincipal>,
+    request: UpdateCollectionRequest,
+  ): Promise<DefaultResponse> {
+    const { store, collections } = this.#options;
+    const collection = findCollection(collections, call.principal, request.collection_name);
+    const defaults = request.query_defaults;
+    if (defaults === undefined) return success;
+    if (defaults !== null) checkControl(defaults);
+    const known = defaults === null ? {} : knownDefaults(defaults);
+    const kept = Object.keys(known).length === 0 ? null : known;
+    try {
+      await store.write(collections.putQueryDefaults(collection.collectionId, kept));
+    } catch (error) {
+      throw error instanceof ExpectationFailed ? collectionUnknown(collection.name) : error;
+    }
+    return success;
+  }
+
+  /** What makes the vectors of a new collection. */
+  #modelOf({ embedding_model: name, dimensions }: AddCollectionRequest): NamedModel {
+    const { model, modelNamed } = this.#options;
+    if (name !== ownVectors) {
+      if (dimensions === undefined) return name === undefined ? model : modelNamed(name);
+      throw new AppError(
+        'bad_request',
+        'dimensions are those of vectors of your own: they need embedding_model "own". A model knows its dimensions itself.',
+      );
+    }
+    const most = limits.ownDimensionsMax;
+    if (dimensions !== undefined && dimensions >= 1 && dimensions <= most)
+      return { id: ownVectors, version: '', dimensions };
+    const said = dimensions === undefined ? 'is missing' : `is ${dimensions}`;
+    throw new AppError(
+      'bad_request',
+      `embedding_model "own" needs dimensions, how many numbers each vector has, from 1 to ${most}; it ${said}.`,
+    );
+  }
+
   /**
    * Another model is to make the vectors of a collection. It answers when that is written down; the work goes on in the
    * background, and until it is done the old vectors serve.
@@ -110,6 +160,8 @@ export class CollectionServices {
   ): Promise<DefaultResponse> {
     const { store, collections, lifecycle, modelNamed } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
+    if (hasOwnVectors(collection)) throw callersVectors(collection);
+    if (request.embedding_model === ownVectors) throw noModel();
     const model = modelNamed(request.embedding_model);
     const state = vectorsOf(collection);
     const isModel = (other: { readonly id: string; readonly version: string } | null | undefined) =>
@@ -171,6 +223,20 @@ function collectionUnknown(name: string): AppError {
 function changing({ name }: Collection, model: string): AppError {
   const sentence = `The model of ${JSON.stringify(name)} is being changed to ${JSON.stringify(model)} already.`;
   return new AppError('conflict', sentence);
+}
+
+function callersVectors({ name }: Collection): AppError {
+  return new AppError(
+    'bad_request',
+    `The vectors of ${JSON.stringify(name)} come from its callers, who go on sending them: no model can take their place. Add the documents to a new collection.`,
+  );
+}
+
+function noModel(): AppError {
+  return new AppError(
+    'bad_request',
+    '"own" is no model: vectors that come from callers are asked for when a collection is created.',
+  );
 }
 
 function unchanged({ name }: Collection, model: string): AppError {

@@ -40,7 +40,7 @@ import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import { compileValidator } from '../schemas/validate.ts';
 import { type DefaultResponse, type DocumentMetadataJson, success } from '../schemas/wire.ts';
 import type { Blobs, HeldBlob } from '../store/blobs.ts';
-import type { Collection, Collections } from '../store/collections.ts';
+import { type Collection, type Collections, hasOwnVectors } from '../store/collections.ts';
 import type { Contents } from '../store/content.ts';
 import type { DocumentRecord, Documents } from '../store/documents.ts';
 import type { Versions } from '../store/versions.ts';
@@ -49,6 +49,7 @@ import { type Call, msLeft } from './call.ts';
 import { findCollection } from './collections.ts';
 import { documentText } from './document-text.ts';
 import { decodeFile } from './file-bytes.ts';
+import { needsText, vectorsOfDocument } from './given-vectors.ts';
 
 /** Decides whether one more document may come in now. */
 export interface Admission {
@@ -124,6 +125,7 @@ export class DocumentServices {
     const { path, metadata, overwrite, wait } = parameters;
     const collection = this.#collection(call, parameters.collection_name);
     this.#check(collection, { path, metadata, overwrite });
+    if (hasOwnVectors(collection)) throw needsText(collection);
     this.#checkFree(collection, { path, overwrite });
     const file = await this.#receive(body);
     const received = { ...call, receivedAt: this.#options.clock.monotonic() }; // an upload may take its time
@@ -256,17 +258,18 @@ export class DocumentServices {
 
   async #add(
     collection: Collection,
-    request: Pick<AddDocumentRequest, 'path' | 'content' | 'metadata' | 'overwrite'>,
+    request: Omit<AddDocumentRequest, 'collection_name' | 'wait'>,
   ): Promise<AddedDocument> {
     const { path, content } = request;
     const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
     this.#check(collection, common);
+    const given = vectorsOfDocument(collection, content, request);
     if (content.type === 'auto') {
       this.#checkFree(collection, common);
       const file = await this.#options.blobs.put(decodeFile(content.base64_data, this.#options.fileBytesMax));
       return this.#addFile(collection, file, common);
     }
-    return this.#options.writer.add(collection, { ...common, ...textDocument(content) });
+    return this.#options.writer.add(collection, { ...common, ...textDocument(content), ...given });
   }
 
   /** `signal`: how long to wait until they are indexed; null: not at all. */

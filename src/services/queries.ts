@@ -23,6 +23,7 @@ import type { UsageMeter } from '../usage/meter.ts';
 import type { Addresses } from './addresses.ts';
 import type { Call } from './call.ts';
 import { findCollection } from './collections.ts';
+import { vectorOfQuery } from './given-vectors.ts';
 import { documentsReply, pagesReply, type Showing, snippetsReply } from './query-replies.ts';
 import type { Rendered } from './rendered.ts';
 
@@ -55,6 +56,7 @@ type AnyRequest = Pick<
   | 'max_per_document'
   | 'syntax'
   | 'explain'
+  | 'query_vector'
 > & {
   readonly query: string | null;
 };
@@ -125,9 +127,16 @@ export class QueryServices {
     }
     checkControl(request);
     const { query, control } = understood(typed.toWellFormed(), { ...collection.queryDefaults, ...request });
+    const isListing = request.query === null;
+    if (isListing && (request.query_vector ?? null) !== null)
+      throw new AppError('bad_request', 'query_vector needs a query; an empty one will do.');
+    const vector = vectorOfQuery(collection, request.query_vector ?? null, {
+      needed: !isListing && control.weights.vector > 0,
+    });
     return {
       collection,
       query,
+      vector,
       k: request.k,
       filter: parseFilter(request.filter),
       reranker,

@@ -32,6 +32,13 @@ export interface VectorSet {
   readonly model: { readonly id: string; readonly version: string } | null;
 }
 
+/** The name that stands for no model: the vectors come with documents and queries. No model may be called so. */
+export const ownVectors = 'own';
+
+export function hasOwnVectors({ model }: Pick<Collection, 'model'>): boolean {
+  return model?.id === ownVectors;
+}
+
 export interface NamedVectors extends VectorSet {
   readonly model: { readonly id: string; readonly version: string };
 }
@@ -95,6 +102,11 @@ const ids = new Table<readonly [collectionId: string], readonly [organizationId:
   [uuid],
 );
 const vectorStates = new Table<readonly [collectionId: string], VectorState>(tables.vectorStates, [uuid]);
+/** A record of its own, as the vectors' state is. */
+const defaultsOfQueries = new Table<
+  readonly [collectionId: string],
+  { readonly queryDefaults: QueryDefaults | null }
+>(tables.queryDefaults, [uuid]);
 const tombstones = new Table<readonly [collectionId: string], Tombstone>(tables.tombstones, [uuid]);
 
 /** Collections by organisation and name, and by id. */
@@ -105,7 +117,7 @@ export class Collections {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#remembered = new Remembered(store, tables.collections, tables.vectorStates);
+    this.#remembered = new Remembered(store, tables.collections, tables.vectorStates, tables.queryDefaults);
     this.#places = new Remembered(store, tables.collectionId);
   }
 
@@ -150,12 +162,17 @@ export class Collections {
     ];
   }
 
-  /** Replaces what may change (languages); name and id stay, and `putVectors` changes the vectors. */
+  /** Replaces what may change (languages); name and id stay, and the two below change the rest. */
   update({ vectors: _, ...collection }: Collection): Operation[] {
     return [
       this.expectExists(collection.collectionId),
       collections.put([collection.organizationId, collection.name], collection),
     ];
+  }
+
+  /** What its queries ask from now on unless they say otherwise; null: nothing. */
+  putQueryDefaults(collectionId: string, queryDefaults: QueryDefaults | null): Operation[] {
+    return [this.expectExists(collectionId), defaultsOfQueries.put([collectionId], { queryDefaults })];
   }
 
   /** Refused with `ExpectationFailed` when the collection is gone or `before` is not what is stored any more. */
@@ -198,15 +215,28 @@ export class Collections {
 
   /** The last step of a sweep. */
   forget(collectionId: string): Operation[] {
-    return [vectorStates.delete([collectionId]), tombstones.delete([collectionId])];
+    return [
+      vectorStates.delete([collectionId]),
+      defaultsOfQueries.delete([collectionId]),
+      tombstones.delete([collectionId]),
+    ];
   }
 
-  #whole(collection: Collection): Collection {
+  #whole(stored: Collection): Collection {
+    const collection = this.#withDefaults(stored);
     const vectors = vectorStates.get(this.#store, [collection.collectionId]);
     if (vectors === undefined) return collection;
     const { model: _, ...rest } = collection;
     const { dimensions, model } = vectors;
     return { ...rest, ...(model === null ? {} : { model }), dimensions, vectors };
+  }
+
+  #withDefaults(collection: Collection): Collection {
+    const changed = defaultsOfQueries.get(this.#store, [collection.collectionId]);
+    if (changed === undefined) return collection;
+    const { queryDefaults: _, ...rest } = collection;
+    const { queryDefaults } = changed;
+    return queryDefaults === null ? rest : { ...rest, queryDefaults };
   }
 }
 

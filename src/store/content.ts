@@ -29,6 +29,8 @@ const parts = {
   oddCodes: 9,
   oddIndexHead: 10,
   oddVectors: 11,
+  /** Index = page: the vector that came with it, little-endian f32. */
+  givenVector: 12,
 } as const;
 
 /**
@@ -174,6 +176,15 @@ export class Contents {
     return content.put([documentId, parts.parsedPage, page], Buffer.from(text, 'utf8'));
   }
 
+  putGivenVector(documentId: string, page: number, vector: Float32Array): Operation {
+    return content.put([documentId, parts.givenVector, page], asBytes(vector));
+  }
+
+  /** Vectors that came with the pages of a document, one after the other, while it is not chunked. */
+  givenVectors(documentId: string, pageCount: number): Float32Array {
+    return new Float32Array(aligned(this.#joined(documentId, parts.givenVector, pageCount)));
+  }
+
   /** Write this with or after the last page: it says that the parse step is complete. */
   putParsedHead(documentId: string, head: ParsedHead): Operation {
     return content.put([documentId, parts.parsedHead, 0], heads.encode(head));
@@ -199,10 +210,11 @@ export class Contents {
   }
 
   /** Join this to the write that completes the chunks: from then on they hold the text. */
-  deleteParsed(documentId: string, pageCount: number): Operation[] {
+  deleteParsed(documentId: string, pageCount: number, { vectors = false } = {}): Operation[] {
     const operations = [content.delete([documentId, parts.parsedHead, 0])];
     for (let page = 0; page < pageCount; page += 1) {
       operations.push(content.delete([documentId, parts.parsedPage, page]));
+      if (vectors) operations.push(content.delete([documentId, parts.givenVector, page]));
     }
     return operations;
   }

@@ -40,6 +40,8 @@ export interface DocumentRecord {
   readonly attempts: number;
   /** UTF-8 bytes of the document's text; 0 until parsed. */
   readonly textBytes: number;
+  /** Where vectors came with it: bytes of those of its passages, about. */
+  readonly vectorBytes?: number;
   /** UTF-8 bytes this document adds to num_indexed_bytes: `textBytes` of the live version, else 0. */
   readonly indexedBytes: number;
 }

@@ -14,6 +14,7 @@ const callers: Readonly<Record<string, Principal | null>> = {
 const expected: Readonly<Record<Operation, readonly [number, number, number, number]>> = {
   'add-collection': [401, 403, 200, 403],
   'delete-collection': [401, 403, 200, 403],
+  'update-collection': [401, 403, 200, 403],
   'change-model': [401, 403, 200, 403],
   'get-collection-list': [401, 200, 200, 403],
   'add-document': [401, 403, 200, 403],

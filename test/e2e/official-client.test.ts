@@ -201,8 +201,9 @@ await t.test('models: embed and rerank', async (t) => {
 await t.test('status: counts of one collection and of all', async (t) => {
   const one = await checked('status/get-status', client.status.getStatus({ collection_name }));
   t.match(one, { num_documents: 5, num_indexed_documents: 5, num_failed_documents: 0 });
-  t.same(await client.status.getStatus(), one);
-  t.same(await client.status.getStatus({}), one);
+  const { embedding_model: _, ...all } = one as typeof one & { embedding_model?: string };
+  t.same(await client.status.getStatus(), all);
+  t.same(await client.status.getStatus({}), all);
 });
 
 await t.test('paging ends when the caller hands over {query: {}}, and by hand with path_gt', async (t) => {

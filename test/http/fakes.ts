@@ -41,6 +41,7 @@ const { content: _, ...listed } = document;
 export const fakeServices: Services = {
   addCollection: async () => success,
   deleteCollection: async () => success,
+  updateCollection: async () => success,
   changeModel: async () => success,
   getCollectionList: async () => ({ collection_names: ['a', 'b'] }),
   addDocument: async (_call, { content, overwrite }) => {

@@ -120,7 +120,7 @@ export async function openProcess(options: ProcessOptions) {
     modelOf: (collectionId) => {
       const collection = parts.collections.byId(collectionId);
       if (collection === undefined) return lettersModel;
-      return { ...makerOf(vectorsOf(collection)), embedChunks: null };
+      return { ...makerOf(vectorsOf(collection)), embedChunks: 'in-worker' as const };
     },
     renewVectors: vectorRenewal({ ...parts, vectors, makerOf }),
     parseLimits: {},
@@ -257,7 +257,12 @@ async function outcomeOf(parse: ProcessOptions['parse'], task: ParseTask): Promi
 }
 
 /** That model, run by whoever cuts the documents. */
-export const lettersModel = { id: 'letters', dimensions: 8, generation: 0, embedChunks: null };
+export const lettersModel = {
+  id: 'letters',
+  dimensions: 8,
+  generation: 0,
+  embedChunks: 'in-worker' as const,
+};
 
 /** An embedding model that tells letters apart, and nothing else. */
 export const letters: Embedder = {

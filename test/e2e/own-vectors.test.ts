@@ -1,0 +1,352 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { quarry } from '../cli/quarry.ts';
+import { Api } from './api.ts';
+import { operatorKey, TestServer } from './server.ts';
+
+/** Collections whose vectors come from their callers. */
+
+t.setTimeout(120_000);
+
+const dimensions = 5;
+
+/** A direction for each number; none is like another. */
+function vectorOf(seed: number): number[] {
+  return Array.from({ length: dimensions }, (_, i) => Math.sin(1 + seed * 2.7 + i * 1.3));
+}
+
+function base64Of(vector: readonly number[]): string {
+  return Buffer.from(Float32Array.from(vector).buffer).toString('base64');
+}
+
+function cosine(one: readonly number[], other: readonly number[]): number {
+  const dot = one.reduce((sum, value, i) => sum + value * other[i]!, 0);
+  return dot / (Math.hypot(...one) * Math.hypot(...other));
+}
+
+interface Hit {
+  readonly path: string;
+  readonly page_index?: number;
+  readonly explain?: {
+    readonly vector: { readonly similarity: number | null };
+    readonly rerank: number | null;
+  };
+}
+interface Found {
+  readonly results: readonly Hit[];
+  readonly warnings?: readonly string[];
+}
+
+async function start(t: Test) {
+  const server = await TestServer.start(t);
+  const api = new Api(server);
+  await api.call('collections/add-collection', {
+    ...{ collection_name: 'notes', num_shards: 8 },
+    ...{ embedding_model: 'own', dimensions },
+  });
+  return { server, api };
+}
+
+function add(api: Api, path: string, body: object) {
+  return api.call('documents/add-document', { collection_name: 'notes', path, wait: true, ...body });
+}
+
+function ask(api: Api, kind: string, body: object): Promise<Found> {
+  const request = { collection_name: 'notes', query: '', k: 50, explain: true, ...body };
+  return api.call(`queries/top-${kind}` as 'queries/top-pages', request) as unknown as Promise<Found>;
+}
+
+const byMeaning = { weights: { lexical: 0, vector: 1 } };
+
+/** Every result has the similarity that the vectors of document and query give it. */
+function checkSimilarities(
+  t: Test,
+  found: Found,
+  vectors: (hit: Hit) => readonly number[],
+  query: readonly number[],
+) {
+  t.equal(found.warnings, undefined);
+  t.ok(found.results.length > 0);
+  for (const hit of found.results) {
+    const similarity = hit.explain?.vector.similarity ?? Number.NaN;
+    const expected = cosine(vectors(hit), query);
+    if (!(Math.abs(similarity - expected) < 0.01)) t.equal(similarity, expected, hit.path);
+  }
+}
+
+t.test('what is wrong with a vector, or with a collection for vectors, is said with a 4xx', async (t) => {
+  const { server, api } = await start(t);
+  const create = (body: object) =>
+    api.ask('collections/add-collection', { collection_name: 'other', ...body });
+  for (const [body, status, detail] of [
+    [{ embedding_model: 'own' }, 400, /needs dimensions.*1 to 8192; it is missing/],
+    [{ embedding_model: 'own', dimensions: 0 }, 400, /it is 0/],
+    [{ embedding_model: 'own', dimensions: 10_000 }, 400, /it is 10000/],
+    [{ dimensions: 5 }, 400, /embedding_model "own"/],
+    [{ embedding_model: 'zembed-1', dimensions: 5 }, 400, /embedding_model "own"/],
+    [{ embedding_model: 'nothing' }, 404, /"nothing".*zembed-1/],
+  ] as const)
+    t.match(await create(body), { status, body: { detail } });
+  await api.call('collections/add-collection', { collection_name: 'made', embedding_model: 'zembed-1' });
+  const text = { type: 'text', text: 'Salted herring.' };
+  const pages = { type: 'text-pages', pages: ['Salted herring.', 'A gull.'] };
+  const [vector, zero] = [vectorOf(1), vectorOf(1).map(() => 0)];
+  for (const [collection, body, status, detail] of [
+    ['notes', { content: text }, 400, /come from its callers: `vector` is missing/],
+    ['notes', { content: text, vector: [1, 2] }, 400, /vector has 2 dimensions; .* have 5/],
+    ['notes', { content: text, vector: [] }, 400, /vector has 0 dimensions/],
+    ['notes', { content: text, vector: zero }, 400, /vector has the length 0/],
+    ['notes', { content: text, vector: base64Of([1, Number.NaN, 1, 1, 1]) }, 400, /holds NaN at position 1/],
+    [
+      'notes',
+      { content: text, vector: base64Of([1, 1, 1, 1, Infinity]) },
+      400,
+      /holds Infinity at position 4/,
+    ],
+    ['notes', { content: text, vector: 'AAA' }, 400, /vector is no valid base64/],
+    ['notes', { content: text, vector: 'AAAA' }, 400, /no whole 32-bit floats/],
+    ['notes', { content: text, vector: ['1'] }, 422, undefined],
+    ['notes', { content: text, vectors: [vector] }, 400, /type "text" takes one vector, in `vector`/],
+    [
+      'notes',
+      { content: pages, vector },
+      400,
+      /type "text-pages" takes a vector for each page, in `vectors`/,
+    ],
+    ['notes', { content: pages, vectors: [vector] }, 400, /has 2 pages and 1 vectors/],
+    ['notes', { content: pages, vectors: [vector, [1]] }, 400, /vectors\[1\] has 1 dimensions/],
+    ['notes', { content: { type: 'auto', base64_data: 'aGk=' }, vector }, 400, /send the text of the file/],
+    ['made', { content: text, vector }, 400, /made by "zembed-1": it takes no `vector`/],
+  ] as const) {
+    const reply = await api.ask('documents/add-document', {
+      collection_name: collection,
+      path: 'a.txt',
+      ...body,
+    });
+    t.match(reply, { status, ...(detail === undefined ? {} : { body: { detail } }) }, JSON.stringify(body));
+  }
+  await api.call('collections/add-collection', {
+    collection_name: 'wide',
+    embedding_model: 'own',
+    dimensions: 8_192,
+  });
+  const long = await api.ask('documents/add-document', {
+    ...{
+      collection_name: 'wide',
+      path: 'long.txt',
+      content: { type: 'text', text: 'word '.repeat(600_000) },
+    },
+    vector: base64Of(Array.from({ length: 8_192 }, () => 1)),
+  });
+  t.match(long, { status: 413, body: { detail: /Send it in parts/ } });
+  const put = await fetch(`${server.url}/v1/documents/notes/a.txt`, {
+    ...{ method: 'PUT', body: 'hello' },
+    headers: { authorization: `Bearer ${operatorKey}` },
+  });
+  t.equal(put.status, 400);
+  t.match(await put.json(), { detail: /send the text of the file and its vectors/ });
+  for (const [collection, body, detail] of [
+    ['notes', { query: 'herring' }, /`query_vector` is missing/],
+    ['notes', { query: 'herring', query_vector: [1] }, /query_vector has 1 dimensions/],
+    ['notes', { query: null, query_vector: vector }, /query_vector needs a query/],
+    ['made', { query: 'herring', query_vector: vector }, /it takes no `query_vector`/],
+  ] as const) {
+    const request = { collection_name: collection, k: 3, ...body };
+    t.match(await api.ask('queries/top-documents', request), { status: 400, body: { detail } });
+  }
+  const change = (collection_name: string, embedding_model: string) =>
+    api.ask('collections/change-model', { collection_name, embedding_model });
+  t.match(await change('notes', 'zembed-1'), { status: 400, body: { detail: /come from its callers/ } });
+  t.match(await change('made', 'own'), { status: 400, body: { detail: /"own" is no model/ } });
+  t.match(await api.call('status/get-status', { collection_name: 'notes' }), {
+    num_documents: 0,
+    embedding_model: 'own',
+  });
+});
+
+t.test('documents are found by their vectors, by their words and by both', async (t) => {
+  const { server, api } = await start(t);
+  const words = ['anchor', 'ballast', 'capstan', 'davit', 'ensign', 'fathom'];
+  const seeds = new Map<string, number>();
+  for (const [i, word] of words.entries()) {
+    const path = `${i}.txt`;
+    // The length of a vector says nothing; one is as large as numbers get.
+    const vector = vectorOf(i).map((x) => x * (i === 2 ? 1e300 : 7));
+    t.match(
+      await add(api, path, {
+        content: { type: 'text', text: `A note on the ${word}. `.repeat(i === 3 ? 300 : 1) },
+        vector: i === 4 ? base64Of(vector) : vector,
+        metadata: { parity: i % 2 === 0 ? 'even' : 'odd' },
+      }),
+      { index_status: 'indexed' },
+    );
+    seeds.set(path, i);
+  }
+  const batch = await api.call('documents/add-documents', {
+    ...{ collection_name: 'notes', wait: true },
+    documents: [
+      { path: '6.txt', content: { type: 'text', text: 'A note on the hawser.' }, vector: vectorOf(6) },
+      { path: 'bad.txt', content: { type: 'text', text: 'A note on nothing.' }, vector: [1] },
+    ],
+  });
+  t.match(batch.results, [
+    { status: 201, index_status: 'indexed' },
+    { status: 400, detail: /1 dimensions/ },
+  ]);
+  seeds.set('6.txt', 6);
+
+  const ofPath = ({ path }: Hit) => vectorOf(seeds.get(path)!);
+  const query = vectorOf(2.1);
+  for (const body of [byMeaning, { query: 'ballast' }]) {
+    for (const [kind, precise] of [
+      ['documents', {}],
+      ['pages', {}],
+      ['snippets', {}],
+      ['snippets', { precise_responses: true }],
+    ] as const) {
+      const found = await ask(api, kind, { query_vector: query, ...body, ...precise });
+      checkSimilarities(t, found, ofPath, query);
+      t.same(new Set(found.results.map(({ path }) => path)), new Set(seeds.keys()));
+      if (body === byMeaning) t.equal(found.results[0]?.path, '2.txt');
+    }
+  }
+  const hybrid = await ask(api, 'documents', { query: 'ballast', query_vector: base64Of(query) });
+  t.same(new Set(hybrid.results.slice(0, 2).map(({ path }) => path)), new Set(['1.txt', '2.txt']));
+  const filtered = await ask(api, 'snippets', {
+    query_vector: query,
+    filter: { parity: 'odd' },
+    ...byMeaning,
+  });
+  t.same(new Set(filtered.results.map(({ path }) => path)), new Set(['1.txt', '3.txt', '5.txt']));
+  const reranked = await ask(api, 'snippets', {
+    query: 'the ballast',
+    query_vector: query,
+    reranker: 'zerank-2',
+  });
+  t.equal(typeof reranked.results[0]?.explain?.rerank, 'number');
+  const lexical = await ask(api, 'snippets', { query: 'ballast', weights: { lexical: 1, vector: 0 } });
+  t.match(lexical.results, [{ path: '1.txt', explain: { vector: { similarity: null } } }]);
+  const listed = await api.find('notes', null, { filter: { parity: 'odd' }, k: 9 });
+  t.same(new Set(listed), new Set(['1.txt', '3.txt', '5.txt']));
+
+  await add(api, '0.txt', {
+    content: { type: 'text', text: 'Other words.' },
+    vector: vectorOf(9),
+    overwrite: true,
+  });
+  seeds.set('0.txt', 9);
+  await api.call('documents/update-document', {
+    collection_name: 'notes',
+    path: '1.txt',
+    metadata: { parity: 'none' },
+  });
+  await server.stop('SIGKILL');
+  await server.restart();
+  const after = await ask(api, 'snippets', { query_vector: query, ...byMeaning });
+  checkSimilarities(t, after, ofPath, query);
+  t.same(new Set(after.results.map(({ path }) => path)), new Set(seeds.keys()));
+});
+
+t.test('each page has its own vector, and no passage crosses from one to the next', async (t) => {
+  const { server, api } = await start(t);
+  const pages = ['Short.', 'A page that is long. '.repeat(300), '', 'The last page.'];
+  const vectors = pages.map((_, i) => vectorOf(i));
+  for (const type of ['text-pages', 'text-pages-unordered'])
+    t.match(await add(api, type, { content: { type, pages }, vectors }), { index_status: 'indexed' });
+  t.match(await add(api, 'none', { content: { type: 'text-pages', pages: [] }, vectors: [] }), {
+    index_status: 'indexed',
+  });
+  for (let round = 0; round < 2; round += 1) {
+    for (const seed of [0, 1, 3]) {
+      const query = vectorOf(seed);
+      const found = await ask(api, 'pages', { query_vector: query, ...byMeaning });
+      checkSimilarities(t, found, ({ page_index }) => vectorOf(page_index!), query);
+      t.same(new Set(found.results.slice(0, 2).map(({ page_index }) => page_index)), new Set([seed]));
+      for (const precise of [false, true]) {
+        const body = { query_vector: query, ...byMeaning, precise_responses: precise };
+        const snippets = (await ask(api, 'snippets', body)) as unknown as {
+          results: readonly (Hit & { page_span: [number, number] })[];
+        };
+        t.ok(snippets.results.every(({ page_span: [first, end] }) => end === first + 1));
+        const similarities = snippets.results.map(({ page_span: [page], explain }) =>
+          Math.abs((explain?.vector.similarity ?? 9) - cosine(vectorOf(page), query)),
+        );
+        t.ok(Math.max(...similarities) < 0.01);
+      }
+    }
+    await server.restart();
+  }
+  const { document } = await api.call('documents/get-document-info', {
+    ...{ collection_name: 'notes', path: 'text-pages', include_content: true },
+  });
+  t.equal(document.content, pages.join('\n\n'));
+});
+
+t.test('the command line makes such a collection, fills it and asks it', async (t) => {
+  const { server, api } = await start(t);
+  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+  const run = (...words: string[]) => quarry(words, { variables });
+  t.match(await run('collections', 'add', 'lines', '--model', 'own', '--dimensions', String(dimensions)), {
+    code: 0,
+  });
+  t.match(await run('collections', 'add', 'more', '--model', 'own'), { code: 1, err: /needs dimensions/ });
+  const file = join(server.data, '..', 'lines.jsonl');
+  const lines = [
+    { path: 'a.txt', text: 'Salted herring.', vector: vectorOf(1), metadata: { kind: 'fish' } },
+    { path: 'b.txt', pages: ['A gull.', 'A tern.'], vectors: [vectorOf(2), vectorOf(3)] },
+    { path: 'c.txt', content: { type: 'text', text: 'The tide.' }, vector: base64Of(vectorOf(4)) },
+    { path: 'd.txt', text: 'No vector.' },
+    { text: 'No path.', vector: vectorOf(5) },
+  ];
+  writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n\n')}\n`);
+  t.match(await run('documents', 'add', file, '-c', 'lines'), {
+    code: 1,
+    err: /3 documents added, 2 refused\.[\s\S]*line 7, d\.txt: .*`vector` is missing[\s\S]*line 9, without a path: /,
+  });
+  t.same(await api.paths('lines'), ['a.txt', 'b.txt', 'c.txt']);
+  t.match(await run('documents', 'add', file, '-c', 'lines', '--json'), { code: 1, out: /"added":0/ });
+  t.match(await run('documents', 'add', file, '-c', 'lines', '--overwrite', '--no-wait'), {
+    code: 1,
+    err: /3 doc/,
+  });
+  t.match(await run('documents', 'add', `${file}x`), { code: 2, err: /cannot be read/ });
+  const asked = ['search', '-c', 'lines', '--documents', '--vector', JSON.stringify(vectorOf(3.01))];
+  t.match(await run(...asked, '--weights', '0:1', 'x'), { code: 0, out: /^1\. +b\.txt/ });
+  t.match(await run('search', '-c', 'lines', '--vector', '[1, "a"]', 'x'), {
+    code: 2,
+    err: /--vector must be/,
+  });
+  t.match(await run('search', '-c', 'lines', 'herring'), { code: 1, err: /`query_vector` is missing/ });
+  t.match(await run('collections', 'update', 'lines', '--weights', '1:0', '--max-per-document', '1'), {
+    code: 0,
+    out: /Queries of lines ask .*"vector":0.*"max_per_document":1/,
+  });
+  t.match(await run('search', '-c', 'lines', '--documents', 'herring'), { code: 0, out: /^1\. +a\.txt/ });
+});
+
+t.test('what was acknowledged before a kill is found by its own vector afterwards', async (t) => {
+  const { server, api } = await start(t);
+  const count = 120;
+  const documents = Array.from({ length: count }, (_, i) => ({
+    path: `${i}.txt`,
+    content: { type: 'text', text: `Note ${i}. `.repeat(1 + (i % 40) * 20) },
+    vector: vectorOf(i),
+  }));
+  await api.call('documents/add-documents', { collection_name: 'notes', documents });
+  await server.stop('SIGKILL');
+  await server.restart();
+  for (;;) {
+    const status = await api.call('status/get-status', { collection_name: 'notes' });
+    if (status.num_indexed_documents === count) break;
+    t.equal(status.num_failed_documents, 0);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  for (const seed of [0, 17, 119]) {
+    const query = vectorOf(seed);
+    const found = await ask(api, 'documents', { query_vector: query, ...byMeaning, k: count });
+    t.equal(found.results.length, count);
+    checkSimilarities(t, found, ({ path }) => vectorOf(Number.parseInt(path, 10)), query);
+    t.equal(found.results[0]?.path, `${seed}.txt`);
+  }
+});
