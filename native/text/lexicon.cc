@@ -13,6 +13,9 @@ constexpr uint64_t kCountMax = 0xffff;
 constexpr size_t kSlotsFirst = 1024;
 // Words that are looked for together, so that none waits alone for what memory has of it.
 constexpr size_t kAhead = 16;
+// The first words of a row, as many as have no more units than these together, count twice: titles, headings and the
+// sentence that says what the rest is about stand there (measured in models/README.md).
+constexpr size_t kLeadUnits = 100;
 
 struct Word {
   std::u16string_view text;
@@ -50,6 +53,7 @@ int Lexicon::AddRow(std::u16string_view text, std::u16string_view prefix, const 
     if (language == kUnsure) language = fallback();
     Scan(prefix, analyser, nullptr, &prefix_);
     Collect(body_, language, analyser, &bodyHashes_);
+    CountLeadAgain(language, analyser);
     Collect(prefix_, language, analyser, &prefixHashes_);
   }
   AppendCounts();
@@ -190,6 +194,16 @@ void Lexicon::Collect(const std::vector<uint32_t>& found, int language, const An
   for (const uint32_t number : found) AppendHashes(number, language, analyser, hashes);
   occurrences_ += hashes->size();
   std::sort(hashes->begin(), hashes->end());
+}
+
+void Lexicon::CountLeadAgain(int language, const Analyser& analyser) {
+  size_t units = 0;
+  for (const uint32_t number : body_) {
+    units += all_[number].textUnits;
+    if (units > kLeadUnits) break;
+    AppendHashes(number, language, analyser, &bodyHashes_);
+  }
+  std::sort(bodyHashes_.begin(), bodyHashes_.end());
 }
 
 void Lexicon::Place(uint32_t number) {

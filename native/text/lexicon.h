@@ -98,6 +98,8 @@ class Lexicon {
   uint64_t HashText(std::u16string_view text, bool isGram) const;
   void Collect(const std::vector<uint32_t>& found, int language, const Analyser& analyser,
                std::vector<uint64_t>* hashes);
+  // Adds the terms of the row's first words to those of its body once more.
+  void CountLeadAgain(int language, const Analyser& analyser);
   void Place(uint32_t number);
   void Grow();
   void Forget();

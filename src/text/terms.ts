@@ -21,7 +21,8 @@ export interface AnalysedChunks {
    *   header   u32 magic 'QTB1', u32 rowCount
    *   sizes    rowCount x u32 entryCount, padded with zeros to a multiple of 8 bytes
    *   entries  in row order, 16 bytes each: u64 termHash, u16 bodyCount, u16 prefixCount, u32 zero
-   * The entries of a row ascend by unsigned termHash and are unique; counts saturate at 65,535.
+   * The entries of a row ascend by unsigned termHash and are unique; counts saturate at 65,535. In the first words of
+   * a row, up to 100 letters together, each occurrence counts twice.
    */
   readonly block: Uint8Array;
   /**
@@ -29,7 +30,7 @@ export interface AnalysedChunks {
    * needs.
    */
   readonly languages: readonly (Language | null)[];
-  /** Occurrences of terms, body and prefix together. */
+  /** Occurrences of terms, body and prefix together, each once. */
   readonly tokens: number;
   /** Entries of the block: distinct terms, summed over the rows. */
   readonly terms: number;

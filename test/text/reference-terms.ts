@@ -10,6 +10,8 @@ import type { AnalysedChunks, AnalysisRow } from '../../src/text/terms.ts';
 const termBlockMagic = 0x31425451;
 const wordsPerEntry = 4;
 const countMax = 0xffff;
+/** The first words of a row, as many as have no more units than these together, count twice. */
+const leadUnits = 100;
 
 /** Collects rows and lays out the block. */
 class TermBlockPacker {
@@ -32,12 +34,14 @@ class TermBlockPacker {
    * Adds a row stemmed for the language at `position` (-1: unsure) and returns its number of term
    * occurrences.
    */
-  add(body: readonly LexiconEntry[], prefix: readonly LexiconEntry[], position: number): number {
+  add(body: Scanned, prefix: Scanned, position: number): number {
     const row = this.#row;
     row.clear();
-    for (const entry of body) row.add(entryHashes(entry, position));
+    for (const entry of body.entries) row.add(entryHashes(entry, position));
+    const once = row.count;
+    for (const entry of leadOf(body)) row.add(entryHashes(entry, position));
     const bodyOccurrences = row.count;
-    for (const entry of prefix) row.add(entryHashes(entry, position));
+    for (const entry of prefix.entries) row.add(entryHashes(entry, position));
     const before = this.#entries;
     this.#reserve(row.count);
     row.forEachTerm(bodyOccurrences, (high, low, bodyCount, prefixCount) => {
@@ -50,7 +54,7 @@ class TermBlockPacker {
     });
     this.#sizes[this.#rows] = this.#entries - before;
     this.#rows += 1;
-    return row.count;
+    return row.count - (bodyOccurrences - once);
   }
 
   finish(): Uint8Array {
@@ -193,8 +197,9 @@ export function referenceChunks(
     assert(row.text.length + row.prefix.length <= limits.analysedRowUnitsMax, 'a row is one chunk');
     const votes = new LanguageVotes();
     const body = scan(row.text, votes);
-    const prefix = body.length === 0 ? [] : scan(row.prefix, null);
-    const rowLanguage = body.length === 0 ? null : (votes.winner() ?? fallback);
+    const isEmpty = body.entries.length === 0;
+    const prefix = isEmpty ? { entries: [], units: [] } : scan(row.prefix, null);
+    const rowLanguage = isEmpty ? null : (votes.winner() ?? fallback);
     rowLanguages.push(rowLanguage);
     tokens += packer.add(body, prefix, rowLanguage === null ? -1 : languages.indexOf(rowLanguage));
   }
@@ -209,19 +214,34 @@ function documentLanguage(rows: readonly AnalysisRow[]): Language | null {
   return votes.winner();
 }
 
-function scan(text: string, votes: LanguageVotes | null): LexiconEntry[] {
-  const entries: LexiconEntry[] = [];
+/** What a text consists of, and how long each part is spelled. */
+interface Scanned {
+  readonly entries: LexiconEntry[];
+  readonly units: number[];
+}
+
+function scan(text: string, votes: LanguageVotes | null): Scanned {
+  const scanned: Scanned = { entries: [], units: [] };
+  const meet = (entry: LexiconEntry, spelled: string) => {
+    scanned.entries.push(entry);
+    scanned.units.push(spelled.length);
+    votes?.add(entry.stops);
+  };
   scanWords(text, {
     word(surface) {
       const entry = lexicon.word(surface);
-      if (entry.pieces.length === 0) return;
-      entries.push(entry);
-      votes?.add(entry.stops);
+      if (entry.pieces.length > 0) meet(entry, surface);
     },
-    gram(gram) {
-      entries.push(lexicon.gram(gram));
-      votes?.add([]);
-    },
+    gram: (gram) => meet(lexicon.gram(gram), gram),
   });
-  return entries;
+  return scanned;
+}
+
+function leadOf({ entries, units }: Scanned): LexiconEntry[] {
+  let sum = 0;
+  const behind = units.findIndex((length) => {
+    sum += length;
+    return sum > leadUnits;
+  });
+  return behind < 0 ? entries : entries.slice(0, behind);
 }

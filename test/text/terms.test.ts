@@ -23,15 +23,25 @@ t.test('counts of a term in text and prefix come back from the block', async (t)
   );
   t.same(rows, [
     {
-      [String(termKey('alpha'))]: [2, 0],
-      [String(termKey('beta'))]: [1, 1],
+      [String(termKey('alpha'))]: [4, 0],
+      [String(termKey('beta'))]: [2, 1],
       [String(termKey('gamma'))]: [0, 1],
     },
     {},
-    { [String(termKey('gamma'))]: [1, 0] },
+    { [String(termKey('gamma'))]: [2, 0] },
   ]);
   t.equal(tokens, 6);
   t.equal(terms, 4);
+});
+
+t.test('the first words of a chunk count twice, up to a hundred letters', async (t) => {
+  const countsOf = (text: string, word: string) =>
+    readTermBlock(analyseChunks([row(text)]).block)[0]!.find(({ hash }) => hash === termKey(word))?.bodyCount;
+  const filler = 'nineletter '.repeat(9);
+  t.equal(countsOf(`herring ${filler}`, 'herring'), 2, 'at the beginning');
+  t.equal(countsOf(`${filler} herrings${'x'.repeat(12)} trout`, 'trout'), 1, 'behind the lead');
+  t.equal(countsOf(`${filler} ten tencod`, 'tencod'), 2, 'its last word');
+  t.equal(countsOf(`鯡 ${filler} ten letters 鯡`, '鯡'), 3, 'characters are words of one letter');
 });
 
 t.test('a chunk without words is not indexed, not even under its heading', async (t) => {
@@ -50,7 +60,7 @@ t.test('the bytes of a block are those of its description', async (t) => {
   t.equal(view.getUint32(8, true), 1);
   t.equal(view.getUint32(12, true), 0, 'padding');
   t.equal(view.getBigUint64(16, true), termKey('alpha'));
-  t.equal(view.getUint16(24, true), 2);
+  t.equal(view.getUint16(24, true), 4);
   t.equal(view.getUint16(26, true), 1);
   t.equal(view.getUint32(28, true), 0, 'reserved');
   t.equal(block.byteLength, 32);
