@@ -16,7 +16,7 @@ type TextKind = Extract<
   'text' | 'markdown' | 'code' | 'json' | 'xml' | 'csv' | 'tsv' | 'html' | 'xhtml'
 >;
 
-type CompoundKind = Extract<DocumentKind, 'msg'>;
+type CompoundKind = Extract<DocumentKind, 'msg' | 'doc' | 'ppt' | 'xls'>;
 
 /** What the bytes are: text already decoded, an opened container, or bytes that their parser reads whole. */
 export type Detected =
@@ -75,9 +75,9 @@ function zipTypeName(archive: ZipArchive): string {
 
 /** Streams of a compound file and what they mean, first match wins. */
 const compoundFileTypes: readonly { stream: RegExp; kind: CompoundKind | null; name: string }[] = [
-  { stream: /^WordDocument$/, kind: null, name: 'a Word 97-2003 document (DOC)' },
-  { stream: /^(Workbook|Book)$/, kind: null, name: 'an Excel 97-2003 workbook (XLS)' },
-  { stream: /^PowerPoint Document$/, kind: null, name: 'a PowerPoint 97-2003 presentation (PPT)' },
+  { stream: /^WordDocument$/, kind: 'doc', name: 'a Word 97-2003 document (DOC)' },
+  { stream: /^(Workbook|Book)$/, kind: 'xls', name: 'an Excel 97-2003 workbook (XLS)' },
+  { stream: /^PowerPoint Document$/, kind: 'ppt', name: 'a PowerPoint 97-2003 presentation (PPT)' },
   { stream: /^__substg1\.0_|^__properties_version1\.0$/, kind: 'msg', name: 'an Outlook message (MSG)' },
   { stream: /^VisioDocument$/, kind: null, name: 'a Visio drawing (VSD)' },
   { stream: /^Quill$/, kind: null, name: 'a Publisher document (PUB)' },

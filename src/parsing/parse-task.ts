@@ -23,6 +23,9 @@ export const documentKinds = [
   'rtf',
   'eml',
   'msg',
+  'doc',
+  'ppt',
+  'xls',
 ] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 

@@ -1,5 +1,6 @@
 import { parseDelimited } from './delimited.ts';
 import { type Detected, detect } from './detect.ts';
+import { parseDoc } from './doc.ts';
 import { parseDocx } from './docx.ts';
 import { parseEml } from './eml.ts';
 import { parseEpub } from './epub.ts';
@@ -13,9 +14,11 @@ import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts, DocumentKind } from './parse-task.ts';
 import { parsePdf } from './pdf.ts';
 import { parsePlainText } from './plain-text.ts';
+import { parsePpt } from './ppt.ts';
 import { parsePptx } from './pptx.ts';
 import { parseRtf } from './rtf.ts';
 import { wellFormed } from './text-budget.ts';
+import { parseXls } from './xls.ts';
 import { parseXlsx } from './xlsx.ts';
 
 /** Pages as they are found, then what is known about the whole document. */
@@ -45,13 +48,24 @@ export async function* parseDocument(
   let sample = '';
   let count = 0;
   for (;;) {
-    const step = await pages.next();
+    const step = await nextPage(pages);
     if (step.done === true) return finished(step.value, sample);
     count += 1;
     checkCount(count, detected, limits);
     const page = wellFormed(step.value);
     if (sample.length < languageUnitsMax) sample += `${page.slice(0, languageUnitsMax)}\n`;
     yield page;
+  }
+}
+
+/** A file of fixed fields that points outside of itself is damaged; readers meet that as the end of their bytes. */
+async function nextPage(pages: PageStream): Promise<IteratorResult<string, DocumentFacts>> {
+  try {
+    return await pages.next();
+  } catch (error) {
+    if (!(error instanceof RangeError) || !/outside the bounds of the DataView/.test(error.message))
+      throw error;
+    throw new ParseFailure('corrupt', 'The file is damaged: it points to bytes that it does not have.');
   }
 }
 
@@ -76,6 +90,12 @@ function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): Pa
       return parseRtf(bytes, limits);
     case 'eml':
       return parseEml(bytes, limits);
+    case 'doc':
+      return parseDoc(detected.file, limits);
+    case 'ppt':
+      return parsePpt(detected.file, limits);
+    case 'xls':
+      return parseXls(detected.file, limits);
     case 'msg':
       return parseMsg(detected.file, limits);
     case 'html':
@@ -94,7 +114,7 @@ function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): Pa
 }
 
 /** Kinds whose pages are groups of rows. */
-const rowKinds: ReadonlySet<DocumentKind> = new Set(['csv', 'tsv', 'xlsx', 'ods'] as const);
+const rowKinds: ReadonlySet<DocumentKind> = new Set(['csv', 'tsv', 'xlsx', 'xls', 'ods'] as const);
 
 function checkCount(count: number, detected: Detected, limits: ParseLimits): void {
   const max = rowKinds.has(detected.kind) ? limits.rowPagesMax : limits.pagesMax;

@@ -15,14 +15,14 @@ const symbolCodePage = 42;
 /** Destinations whose text is no part of the document as it stands, or not of its running text. */
 const hiddenDestinations = new Set(
   (
-    'colortbl header headerf headerl headerr footer footerf footerl footerr pict fldinst nonesttables annotation atnid ' +
+    'colortbl shprslt header headerf headerl headerr footer footerf footerl footerr pict fldinst nonesttables annotation atnid ' +
     'atnauthor filetbl revtbl listtable listoverridetable xe tc tcn rxe bkmkstart bkmkend private comment objdata objclass ' +
     'objname objalias datafield ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn template panose falt fname themedata ' +
     'colorschememapping latentstyles datastore userprops'
   ).split(' '),
 );
 /** Destinations marked as optional (`\*`) that hold text all the same. */
-const optionalText = new Set(['shpinst', 'nesttableprops']);
+const optionalText = new Set(['shpinst', 'nesttableprops', 'do']);
 
 const characters: Readonly<Record<string, string>> = {
   tab: '\t',

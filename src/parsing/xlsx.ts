@@ -1,3 +1,4 @@
+import { builtInDateStyle, type DateStyle, dateStyleOf, numberText } from './cell-number.ts';
 import type { ParseLimits } from './limits.ts';
 import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
 import type { DocumentFacts } from './parse-task.ts';
@@ -97,9 +98,7 @@ function richText(reader: XmlReader): string {
   );
 }
 
-/** For each cell style: whether its number format shows a date, a time or both. */
-type DateStyle = 'date' | 'time' | 'both' | null;
-
+/** The date style of each cell style. */
 function readDateStyles(archive: ZipArchive, part: string | null, limits: ParseLimits): DateStyle[] {
   const styles: DateStyle[] = [];
   if (part === null || !archive.has(part)) return styles;
@@ -117,21 +116,6 @@ function readDateStyles(archive: ZipArchive, part: string | null, limits: ParseL
     }
   }
   return styles;
-}
-
-/** ECMA-376 part 1, 18.8.30: the formats that every program knows by number. */
-function builtInDateStyle(id: number): DateStyle {
-  if (id === 22) return 'both';
-  if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || (id >= 50 && id <= 58)) return 'date';
-  return (id >= 18 && id <= 21) || (id >= 32 && id <= 36) || (id >= 45 && id <= 47) ? 'time' : null;
-}
-
-function dateStyleOf(format: string): DateStyle {
-  const letters = format.replace(/"[^"]*"|\\.|\[[^\]hms]*\]|_.|\*./gi, '').split(';')[0]!;
-  const date = /[yd]/i.test(letters);
-  const time = /[hs]/i.test(letters);
-  if (date) return time ? 'both' : 'date';
-  return time ? 'time' : /^m+$/i.test(letters) ? 'date' : null;
 }
 
 interface CellContext {
@@ -173,23 +157,4 @@ function readCell(reader: XmlReader, context: CellContext): string {
   return value === ''
     ? ''
     : numberText(value, context.dates[Number(style ?? '0')] ?? null, context.since1904);
-}
-
-const dayMs = 86_400_000;
-/** Day 0 of the two calendars; in the first, 1900 counts as a leap year, so days before March 1900 are one off. */
-const epoch1900 = Date.UTC(1899, 11, 30);
-const epoch1904 = Date.UTC(1904, 0, 1);
-const lastDay = 2_958_465;
-
-function numberText(raw: string, style: DateStyle, since1904: boolean): string {
-  const value = Number(raw);
-  if (!Number.isFinite(value)) return cellText(raw);
-  if (style === null || value < 0 || value > lastDay) return String(Number(value.toPrecision(15)));
-  const shifted = !since1904 && value < 60 ? value + 1 : value;
-  const moment = new Date((since1904 ? epoch1904 : epoch1900) + Math.round(shifted * 86_400) * 1_000);
-  const iso = moment.toISOString();
-  if (style === 'time') return value >= 1 ? String(Number(value.toPrecision(15))) : iso.slice(11, 19);
-  return style === 'date' || moment.getTime() % dayMs === 0
-    ? iso.slice(0, 10)
-    : iso.slice(0, 19).replace('T', ' ');
 }

@@ -1,0 +1,200 @@
+/** Formats of paragraphs and characters in a Word 97-2003 file, as far as they say what text means. Source: [MS-DOC]. */
+
+const pageBytes = 512;
+const sprm = {
+  inTable: 0x2416,
+  rowEnd: 0x2417,
+  outline: 0x2640,
+  hidden: 0x083c,
+  deleted: 0x0800,
+  nestedRow: 0x244c,
+};
+const [tableDefinition, changedTabs] = [0xd608, 0xc615];
+/** Numbers of the built-in styles: 1 to 9 are the headings. */
+const titleStyle = 62;
+const ancestorsMax = 16;
+const noStyle = 0x0fff;
+
+export interface ParagraphFormat {
+  /** Heading level, 0 for the title; null for running text. */
+  readonly level: number | null;
+  /** True for the mark that ends a row of a table. */
+  readonly rowEnd: boolean;
+  readonly inTable: boolean;
+}
+
+interface Parts {
+  readonly styles: Uint8Array;
+  readonly characters: Uint8Array;
+  readonly paragraphs: Uint8Array;
+}
+
+/** Where a format ends, as a byte offset in the stream, and what it is; sorted by offset. */
+interface Runs<T> {
+  readonly ends: number[];
+  readonly formats: T[];
+}
+
+const plainParagraph: ParagraphFormat = { level: null, rowEnd: false, inTable: false };
+
+export class DocFormats {
+  /** False for files whose formats are not read. */
+  readonly known: boolean;
+  private readonly paragraphs: Runs<ParagraphFormat>;
+  private readonly unseen: Runs<boolean>;
+
+  constructor(stream: Uint8Array, parts: Parts | null) {
+    this.known = parts !== null;
+    const levels = parts === null ? [] : styleLevels(parts.styles);
+    this.paragraphs = readRuns(stream, parts?.paragraphs, 13, (page, at) =>
+      paragraphFormat(page, at, levels),
+    );
+    this.unseen = readRuns(stream, parts?.characters, 1, isUnseen);
+  }
+
+  /** Format of the paragraph that the character at this offset ends. */
+  paragraphAt(offset: number): ParagraphFormat {
+    return at(this.paragraphs, offset) ?? plainParagraph;
+  }
+
+  /** Whether the character is hidden or deleted, and the offset up to which that holds. */
+  unseenAt(offset: number): { unseen: boolean; end: number } {
+    const index = indexOf(this.unseen.ends, offset);
+    const end = this.unseen.ends[index] ?? Number.POSITIVE_INFINITY;
+    return { unseen: this.unseen.formats[index] ?? false, end };
+  }
+}
+
+function at<T>(runs: Runs<T>, offset: number): T | undefined {
+  return runs.formats[indexOf(runs.ends, offset)];
+}
+
+/** Index of the first end beyond the offset. */
+function indexOf(ends: readonly number[], offset: number): number {
+  let [low, high] = [0, ends.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends[middle]! > offset) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Formats are kept in pages of 512 bytes: offsets of runs, then a pointer of `pointerBytes` for each. */
+function readRuns<T>(
+  stream: Uint8Array,
+  table: Uint8Array | undefined,
+  pointerBytes: number,
+  read: (page: Uint8Array, at: number) => T,
+): Runs<T> {
+  const runs: { end: number; format: T }[] = [];
+  const pages = table === undefined ? 0 : Math.floor((table.length - 4) / 8);
+  const view = table === undefined ? null : new DataView(table.buffer, table.byteOffset, table.byteLength);
+  for (let i = 0; i < pages && view !== null; i++) {
+    const start = (view.getUint32((pages + 1) * 4 + i * 4, true) & 0x3fffff) * pageBytes;
+    const page = stream.subarray(start, start + pageBytes);
+    if (page.length < pageBytes) continue;
+    const count = page[pageBytes - 1]!;
+    const pageView = new DataView(page.buffer, page.byteOffset, page.byteLength);
+    for (let run = 0; run < count; run++) {
+      const pointer = (count + 1) * 4 + run * pointerBytes;
+      if (pointer >= pageBytes) break;
+      const offset = page[pointer]! * 2;
+      runs.push({ end: pageView.getUint32((run + 1) * 4, true), format: read(page, offset) });
+    }
+  }
+  runs.sort((a, b) => a.end - b.end);
+  return { ends: runs.map(({ end }) => end), formats: runs.map(({ format }) => format) };
+}
+
+function paragraphFormat(
+  page: Uint8Array,
+  offset: number,
+  levels: readonly (number | null)[],
+): ParagraphFormat {
+  if (offset === 0) return { ...plainParagraph, level: levels[0] ?? null };
+  const short = page[offset] ?? 0;
+  const start = short === 0 ? offset + 2 : offset + 1;
+  const end = short === 0 ? start + (page[offset + 1] ?? 0) * 2 : start + short * 2 - 1;
+  const style = (page[start] ?? 0) | ((page[start + 1] ?? 0) << 8);
+  let [level, rowEnd, inTable] = [levels[style] ?? null, false, false];
+  for (const { name, value } of properties(page, start + 2, end)) {
+    if (name === sprm.outline && value < 9) level ??= value + 1;
+    else if (name === sprm.rowEnd || name === sprm.nestedRow) rowEnd = value === 1;
+    else if (name === sprm.inTable) inTable = value === 1;
+  }
+  return { level, rowEnd, inTable };
+}
+
+function isUnseen(page: Uint8Array, offset: number): boolean {
+  if (offset === 0) return false;
+  let unseen = false;
+  for (const { name, value } of properties(page, offset + 1, offset + 1 + (page[offset] ?? 0))) {
+    if (name === sprm.hidden || name === sprm.deleted) unseen = value === 1;
+  }
+  return unseen;
+}
+
+/** Changes of format with the first byte of each value. */
+function* properties(
+  page: Uint8Array,
+  from: number,
+  to: number,
+): Generator<{ name: number; value: number }, void> {
+  const end = Math.min(to, page.length);
+  for (let at = from; at + 3 <= end; ) {
+    const name = page[at]! | (page[at + 1]! << 8);
+    yield { name, value: page[at + 2]! };
+    at += 2 + valueBytes(name, page, at + 2);
+  }
+}
+
+function valueBytes(name: number, page: Uint8Array, at: number): number {
+  const first = page[at] ?? 0;
+  switch (name >> 13) {
+    case 0:
+    case 1:
+      return 1;
+    case 2:
+    case 4:
+    case 5:
+      return 2;
+    case 3:
+      return 4;
+    case 7:
+      return 3;
+    default:
+      if (name === tableDefinition) return 1 + (first | ((page[at + 1] ?? 0) << 8));
+      return name === changedTabs && first === 255 ? pageBytes : 1 + first;
+  }
+}
+
+/** Heading level of each style, by its number in the file: its own or that of the style it is based on. */
+function styleLevels(sheet: Uint8Array): (number | null)[] {
+  if (sheet.length < 20) return [];
+  const view = new DataView(sheet.buffer, sheet.byteOffset, sheet.byteLength);
+  const count = view.getUint16(2, true);
+  const own: { level: number | null; base: number }[] = [];
+  let at = 2 + view.getUint16(0, true);
+  for (let i = 0; i < count && at + 2 <= sheet.length; i++) {
+    const bytes = view.getUint16(at, true);
+    if (bytes >= 6 && at + 6 <= sheet.length) {
+      const builtIn = view.getUint16(at + 2, true) & 0x0fff;
+      own.push({ level: levelOf(builtIn), base: view.getUint16(at + 4, true) >> 4 });
+    } else own.push({ level: null, base: noStyle });
+    at += 2 + bytes;
+  }
+  return own.map((style) => {
+    let ancestor: { level: number | null; base: number } | undefined = style;
+    for (let steps = 0; ancestor !== undefined && steps < ancestorsMax; steps++) {
+      if (ancestor.level !== null) return ancestor.level;
+      ancestor = ancestor.base === noStyle ? undefined : own[ancestor.base];
+    }
+    return null;
+  });
+}
+
+function levelOf(builtIn: number): number | null {
+  if (builtIn >= 1 && builtIn <= 9) return builtIn;
+  return builtIn === titleStyle ? 0 : null;
+}

@@ -1,0 +1,157 @@
+import type { DocFormats } from './doc-formats.ts';
+import { type DocPiece, pieceText } from './doc-pieces.ts';
+import type { TextBudget } from './text-budget.ts';
+
+const mark = {
+  cell: '\x07',
+  line: '\v',
+  page: '\f',
+  paragraph: '\r',
+  fieldBegin: '\x13',
+  fieldResult: '\x14',
+  fieldEnd: '\x15',
+};
+
+/** Characters that are drawn as something else, and what of it is text. */
+const drawn: Readonly<Record<string, string>> = { '\x1e': '-', '\t': '\t', '\x0e': '\n', '\n': '\n' };
+
+/** Builds lines and pages from the characters of a Word 97-2003 file, whose marks end paragraphs, cells and fields. */
+export class DocText {
+  /** The first paragraph in the Title style, else the first heading. */
+  title: string | null = null;
+
+  private readonly formats: DocFormats;
+  private readonly budget: TextBudget;
+  private readonly finished: string[] = [];
+  private lines: string[] = [];
+  private paragraph: string[] = [];
+  private cells: string[] = [];
+  private cell: string[] = [];
+  private titled = false;
+  /** Open fields; true while their instruction, which is no text, is passed. */
+  private readonly fields: boolean[] = [];
+
+  constructor(formats: DocFormats, budget: TextBudget) {
+    this.formats = formats;
+    this.budget = budget;
+  }
+
+  add(stream: Uint8Array, pieces: readonly DocPiece[]): void {
+    for (const piece of pieces) {
+      this.budget.take(piece.units);
+      this.addPiece(pieceText(stream, piece), piece);
+    }
+    this.endParagraph(null);
+    this.endRow();
+  }
+
+  /** Pages that are complete, and what is left as the last one. */
+  pages(): string[] {
+    this.endPage();
+    return this.finished.splice(0);
+  }
+
+  /** What came after the pages as one text. */
+  rest(): string {
+    return this.pages().join('\n\n').trim();
+  }
+
+  private addPiece(text: string, { start, width }: DocPiece): void {
+    const special = /\p{Cc}|\xad/gu;
+    let at = 0;
+    while (at < text.length) {
+      special.lastIndex = at;
+      const next = special.exec(text)?.index ?? text.length;
+      this.addSeen(text.slice(at, next), start + at * width, width);
+      if (next < text.length) this.control(text[next]!, start + next * width);
+      at = next + 1;
+    }
+  }
+
+  /** Text without marks, less what is hidden or deleted. */
+  private addSeen(text: string, offset: number, width: number): void {
+    if (text === '' || this.fields.includes(true)) return;
+    for (let at = 0; at < text.length; ) {
+      const { unseen, end } = this.formats.unseenAt(offset + at * width);
+      const next = Math.min(text.length, Math.max(at + 1, Math.ceil((end - offset) / width)));
+      if (!unseen) this.paragraph.push(text.slice(at, next));
+      at = next;
+    }
+  }
+
+  private control(character: string, offset: number): void {
+    if (character === mark.fieldBegin) this.fields.push(true);
+    else if (character === mark.fieldResult && this.fields.length > 0)
+      this.fields[this.fields.length - 1] = false;
+    else if (character === mark.fieldEnd) this.fields.pop();
+    else if (character === mark.paragraph) this.endParagraph(offset);
+    else if (character === mark.cell) this.endCell(offset);
+    else if (this.fields.includes(true)) return;
+    else if (character === mark.line) this.paragraph.push('\n');
+    else if (character === mark.page) this.breakPage(offset);
+    else this.paragraph.push(drawn[character] ?? '');
+  }
+
+  private endParagraph(offset: number | null): void {
+    const format = offset === null ? null : this.formats.paragraphAt(offset);
+    const text = this.paragraph
+      .join('')
+      .replace(/[ \t]+$/gm, '')
+      .replace(/^\n+|\n+$/g, '');
+    this.paragraph = [];
+    if (offset !== null && (format?.inTable === true || this.cells.length > 0) && this.formats.known) {
+      if (format?.inTable === true) {
+        this.cell.push(collapsed(text));
+        return;
+      }
+      this.endRow();
+    }
+    if (text.trim() === '') return;
+    if (format === null || format.level === null) this.lines.push(text);
+    else this.keepHeading(collapsed(text), format.level);
+  }
+
+  private keepHeading(text: string, level: number): void {
+    if (level === 0 && !this.titled) {
+      this.title = text;
+      this.titled = true;
+    }
+    this.title ??= text;
+    this.lines.push('', `${'#'.repeat(Math.min(6, Math.max(1, level)))} ${text}`, '');
+  }
+
+  /** A mark ends a cell or, as the format says, the row. Where formats are not read, an empty cell is taken for its end. */
+  private endCell(offset: number): void {
+    this.cell.push(collapsed(this.paragraph.join('')));
+    this.paragraph = [];
+    const text = this.cell.filter((part) => part !== '').join(' ');
+    this.cell = [];
+    const guessed = !this.formats.known && text === '' && this.cells.length > 0;
+    if (this.formats.paragraphAt(offset).rowEnd || guessed) this.endRow();
+    else this.cells.push(text);
+  }
+
+  private endRow(): void {
+    const row = this.cells.join(' | ');
+    this.cells = [];
+    if (/[^ |]/.test(row)) this.lines.push(row);
+  }
+
+  private breakPage(offset: number): void {
+    this.endParagraph(offset);
+    if (this.lines.some((line) => line !== '')) this.endPage();
+  }
+
+  private endPage(): void {
+    const text = this.lines
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim();
+    this.lines = [];
+    if (text !== '' || this.finished.length === 0) this.finished.push(text);
+  }
+}
+
+function collapsed(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

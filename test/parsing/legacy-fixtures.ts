@@ -1,0 +1,316 @@
+import { compoundFileOf } from './compound-fixtures.ts';
+
+/** Builders of Word, Excel and PowerPoint 97-2003 files. */
+
+function uint16(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 2);
+  values.forEach((value, i) => {
+    bytes.writeUInt16LE(value & 0xffff, i * 2);
+  });
+  return bytes;
+}
+
+function uint32(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 4);
+  values.forEach((value, i) => {
+    bytes.writeUInt32LE(value >>> 0, i * 4);
+  });
+  return bytes;
+}
+
+function float64(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return bytes;
+}
+
+function utf16(text: string): Buffer {
+  return Buffer.from(text, 'utf16le');
+}
+
+/** The property set that holds the title of all three. */
+function summary(title: string): Uint8Array {
+  const text = Buffer.from(`${title}\0`, 'latin1');
+  const section = Buffer.concat([uint32(24 + text.length, 1, 2, 16, 30, text.length), text]);
+  return Buffer.concat([Buffer.alloc(44), uint32(48), section]);
+}
+
+/** One paragraph of a Word file; `cell` and `row` end as the parts of a table do. */
+export interface DocParagraph {
+  readonly text: string;
+  readonly end?: 'paragraph' | 'cell' | 'row' | 'page';
+  /** Number of a built-in style: 1 to 9 are headings, 62 is the title. */
+  readonly style?: number;
+  readonly hidden?: boolean;
+}
+
+const wordEnds = { paragraph: '\r', cell: '\x07', row: '\x07', page: '\f' };
+
+/** A Word document; `pieces` stores every second paragraph in 8 bits, as quick saving did. */
+export function doc(
+  paragraphs: readonly DocParagraph[],
+  {
+    title = '',
+    footnotes = '',
+    encrypted = false,
+  }: { title?: string; footnotes?: string; encrypted?: boolean } = {},
+): Uint8Array {
+  const textStart = 2_048;
+  const stored: Buffer[] = [];
+  const pieces: { units: number; raw: number }[] = [];
+  const runs: { end: number; paragraph: DocParagraph | null }[] = [];
+  let offset = textStart;
+  const add = (text: string, narrow: boolean, paragraph: DocParagraph | null) => {
+    const bytes = narrow ? Buffer.from(text, 'latin1') : utf16(text);
+    pieces.push({ units: text.length, raw: narrow ? (offset * 2) | 0x40000000 : offset });
+    stored.push(bytes);
+    offset += bytes.length;
+    runs.push({ end: offset, paragraph });
+  };
+  const texts = paragraphs.map(({ text, end = 'paragraph' }) => text + wordEnds[end]);
+  texts.forEach((text, i) => {
+    add(text, i % 2 === 0 && !/[^\0-\xff]/.test(text), paragraphs[i]!);
+  });
+  if (footnotes !== '') add(`${footnotes}\r`, false, null);
+  const main = texts.join('').length;
+  const parts = wordTables(runs, pieces, textStart);
+  const head = Buffer.alloc(textStart);
+  uint16(0xa5ec).copy(head, 0);
+  uint16(0x0200 | (encrypted ? 0x0100 : 0)).copy(head, 10);
+  uint32(main, footnotes === '' ? 0 : footnotes.length + 1).copy(head, 76);
+  parts.places.forEach(([at, start, bytes]) => {
+    uint32(start, bytes).copy(head, at);
+  });
+  parts.pages.copy(head, 512);
+  return compoundFileOf({
+    WordDocument: Buffer.concat([head, ...stored]),
+    '1Table': parts.table,
+    '\x05SummaryInformation': summary(title),
+  });
+}
+
+const builtInStyles = [0, 1, 2, 3, 62];
+
+/** The table stream, and the two pages of formats that lie at byte 512 of the document. */
+function wordTables(
+  runs: readonly { end: number; paragraph: DocParagraph | null }[],
+  pieces: readonly { units: number; raw: number }[],
+  textStart: number,
+): { table: Buffer; pages: Buffer; places: [number, number, number][] } {
+  const offsets = [textStart, ...runs.map(({ end }) => end)];
+  const paragraphPage = formatPage(
+    offsets,
+    13,
+    runs.map(({ paragraph }) => paragraphFormat(paragraph)),
+  );
+  const characterPage = formatPage(
+    offsets,
+    1,
+    runs.map(({ paragraph }) => characterFormat(paragraph)),
+  );
+  const styles = builtInStyles.map((style) => Buffer.concat([uint16(10, style, 0xfff0), Buffer.alloc(6)]));
+  const sheet = Buffer.concat([uint16(18, styles.length), Buffer.alloc(16), ...styles]);
+  let position = 0;
+  const ends = pieces.map(({ units }) => (position += units));
+  const table = Buffer.concat([
+    uint32(0, ...ends),
+    ...pieces.map(({ raw }) => Buffer.concat([uint16(0), uint32(raw), uint16(0)])),
+  ]);
+  const clx = Buffer.concat([Buffer.from([1, 2, 0, 9, 9, 2]), uint32(table.length), table]);
+  const characters = uint32(textStart, offsets.at(-1)!, 1);
+  const paragraphs = uint32(textStart, offsets.at(-1)!, 2);
+  const all = [sheet, characters, paragraphs, clx];
+  const starts = all.map((_, i) => all.slice(0, i).reduce((sum, part) => sum + part.length, 0));
+  const places = [0xa2, 0xfa, 0x102, 0x1a2].map(
+    (at, i) => [at, starts[i]!, all[i]!.length] as [number, number, number],
+  );
+  return { table: Buffer.concat(all), pages: Buffer.concat([characterPage, paragraphPage]), places };
+}
+
+function formatPage(offsets: readonly number[], pointerBytes: number, formats: readonly Buffer[]): Buffer {
+  const page = Buffer.alloc(512);
+  uint32(...offsets).copy(page, 0);
+  let end = 510;
+  formats.forEach((format, i) => {
+    if (format.length === 0) return;
+    end = (end - format.length) & ~1;
+    format.copy(page, end);
+    page[offsets.length * 4 + i * pointerBytes] = end / 2;
+  });
+  page[511] = formats.length;
+  return page;
+}
+
+function paragraphFormat(paragraph: DocParagraph | null): Buffer {
+  const style = Math.max(0, builtInStyles.indexOf(paragraph?.style ?? 0));
+  const changes = [
+    ...(paragraph?.end === 'cell' || paragraph?.end === 'row' ? [0x16, 0x24, 1] : []),
+    ...(paragraph?.end === 'row' ? [0x17, 0x24, 1] : []),
+  ];
+  const content = Buffer.concat([uint16(style), Buffer.from(changes)]);
+  return content.length % 2 === 0
+    ? Buffer.concat([Buffer.from([0, content.length / 2]), content])
+    : Buffer.concat([Buffer.from([(content.length + 1) / 2]), content]);
+}
+
+function characterFormat(paragraph: DocParagraph | null): Buffer {
+  return paragraph?.hidden === true ? Buffer.from([3, 0x3c, 0x08, 1]) : Buffer.alloc(0);
+}
+
+/** A Word 6 document: text of 8 bits in one run. */
+export function word6(text: string): Uint8Array {
+  const head = Buffer.alloc(1_024);
+  uint16(0xa5dc).copy(head, 0);
+  uint32(1_024).copy(head, 24);
+  uint32(text.length).copy(head, 52);
+  return compoundFileOf({ WordDocument: Buffer.concat([head, Buffer.from(text, 'latin1')]) });
+}
+
+export type XlsCell =
+  | string
+  | number
+  | boolean
+  | null
+  | { readonly date: number }
+  | { readonly formula: string | number };
+
+export interface XlsSheet {
+  readonly name: string;
+  readonly rows: readonly (readonly XlsCell[])[];
+}
+
+function biff(type: number, ...parts: Uint8Array[]): Buffer {
+  const content = Buffer.concat(parts);
+  return Buffer.concat([uint16(type, content.length), content]);
+}
+
+/** An Excel 97 workbook; format 1 is a date, and long lists of strings go on in further records. */
+export function xls(sheets: readonly XlsSheet[], { title = '', encrypted = false } = {}): Uint8Array {
+  const strings: string[] = [];
+  const bodies = sheets.map(({ rows }) => sheetBody(rows, strings));
+  const begin = biff(0x809, uint16(0x600, 5, 0, 0), uint32(0, 0));
+  const build = (offsets: readonly number[]) =>
+    Buffer.concat([
+      begin,
+      ...(encrypted ? [biff(0x2f, uint16(1))] : []),
+      biff(0x41e, uint16(164, 10), Buffer.from([0]), Buffer.from('yyyy-mm-dd')),
+      ...[0, 164].map((format) => biff(0xe0, uint16(0, format), Buffer.alloc(16))),
+      ...sheets.map(({ name }, i) =>
+        biff(0x85, uint32(offsets[i]!), Buffer.from([0, 0, name.length, 1]), utf16(name)),
+      ),
+      ...sharedStrings(strings),
+      biff(0x0a),
+    ]);
+  const start = build(sheets.map(() => 0)).length;
+  const offsets = bodies.map((_, i) => bodies.slice(0, i).reduce((sum, body) => sum + body.length, start));
+  const stream = Buffer.concat([build(offsets), ...bodies]);
+  return compoundFileOf({ Workbook: stream, '\x05SummaryInformation': summary(title) });
+}
+
+function sharedStrings(strings: readonly string[]): Buffer[] {
+  const content = Buffer.concat([
+    uint32(strings.length, strings.length),
+    ...strings.map((text) => Buffer.concat([uint16(text.length), Buffer.from([1]), utf16(text)])),
+  ]);
+  if (content.length <= 8_000) return [biff(0xfc, content)];
+  // The border lies inside the first string, so the part behind it starts with a byte of its own.
+  return [biff(0xfc, content.subarray(0, 111)), biff(0x3c, Buffer.from([1]), content.subarray(111))];
+}
+
+function sheetBody(rows: readonly (readonly XlsCell[])[], strings: string[]): Buffer {
+  const records = rows.flatMap((row, r) =>
+    row.flatMap((cell, c) => cellRecords(cell, uint16(r, c), strings)),
+  );
+  return Buffer.concat([biff(0x809, uint16(0x600, 16, 0, 0), uint32(0, 0)), ...records, biff(0x0a)]);
+}
+
+function cellRecords(cell: XlsCell, place: Buffer, strings: string[]): Buffer[] {
+  const plain = uint16(0);
+  if (cell === null) return [];
+  if (typeof cell === 'string') return [biff(0xfd, place, plain, uint32(strings.push(cell) - 1))];
+  if (typeof cell === 'boolean') return [biff(0x205, place, plain, Buffer.from([cell ? 1 : 0, 0]))];
+  if (typeof cell === 'number') {
+    const whole = Number.isInteger(cell);
+    return [
+      whole ? biff(0x27e, place, plain, uint32((cell << 2) | 2)) : biff(0x203, place, plain, float64(cell)),
+    ];
+  }
+  if ('date' in cell) return [biff(0x27e, place, uint16(1), uint32((cell.date << 2) | 2))];
+  const { formula } = cell;
+  if (typeof formula === 'number') return [biff(0x06, place, plain, float64(formula), Buffer.alloc(8))];
+  const awaited = Buffer.from([0, 0, 0, 0, 0, 0, 0xff, 0xff]);
+  return [
+    biff(0x06, place, plain, awaited, Buffer.alloc(8)),
+    biff(0x207, uint16(formula.length), Buffer.from([1]), utf16(formula)),
+  ];
+}
+
+export interface PptSlide {
+  readonly title?: string;
+  readonly body?: readonly string[];
+  readonly notes?: string;
+}
+
+function record(type: number, instance: number, content: Uint8Array, container = false): Buffer {
+  return Buffer.concat([
+    uint16((instance << 4) | (container ? 15 : 0), type),
+    uint32(content.length),
+    content,
+  ]);
+}
+
+/** A PowerPoint 97 presentation: titles are kept in the outline, everything else in the slides. */
+export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Uint8Array {
+  const objects: Buffer[] = [];
+  const keep = (object: Buffer) => objects.push(object);
+  const outline: Buffer[] = [];
+  const notes: Buffer[] = [];
+  slides.forEach((slide, i) => {
+    keep(record(1_006, 0, textboxes(slide), true));
+    outline.push(record(1_011, 0, uint32(objects.length + 1, 0, 0, 256 + i, 0)));
+    if (slide.title !== undefined) {
+      outline.push(record(3_999, 0, uint32(0)), record(4_000, 0, utf16(slide.title)));
+    }
+  });
+  slides.forEach((slide, i) => {
+    if (slide.notes === undefined) return;
+    const text = record(
+      0xf00d,
+      0,
+      Buffer.concat([record(3_999, 0, uint32(2)), record(4_008, 0, Buffer.from(slide.notes, 'latin1'))]),
+      true,
+    );
+    keep(record(1_008, 0, Buffer.concat([record(1_009, 0, uint32(256 + i, 0)), text]), true));
+    notes.push(record(1_011, 0, uint32(objects.length + 1, 0, 0, 0, 0)));
+  });
+  const lists = [
+    record(4_080, 0, Buffer.concat(outline), true),
+    record(4_080, 2, Buffer.concat(notes), true),
+  ];
+  const document = record(1_000, 0, Buffer.concat(lists), true);
+  const offsets = [0];
+  for (const object of [document, ...objects]) offsets.push(offsets.at(-1)! + object.length);
+  const first = uint32(1 | ((objects.length + 1) << 20), ...offsets.slice(0, -1));
+  const directory = record(6_002, 0, first);
+  const edit = record(4_085, 0, uint32(0, 0, 0, offsets.at(-1)!, 1, 0, 0));
+  const stream = Buffer.concat([document, ...objects, directory, edit]);
+  const user = record(
+    4_086,
+    0,
+    uint32(20, encrypted ? 0xf3d1c4df : 0xe391c05f, stream.length - edit.length, 0),
+  );
+  return compoundFileOf({ 'PowerPoint Document': stream, 'Current User': user });
+}
+
+function textboxes({ title, body }: PptSlide): Buffer {
+  const boxes = (body ?? []).map((text) =>
+    record(
+      0xf00d,
+      0,
+      Buffer.concat([record(3_999, 0, uint32(1)), record(4_008, 0, Buffer.from(text, 'latin1'))]),
+      true,
+    ),
+  );
+  const reference = title === undefined ? [] : [record(0xf00d, 0, record(3_998, 0, uint32(0)), true)];
+  return record(1_036, 0, Buffer.concat([...reference, ...boxes]), true);
+}
