@@ -1,4 +1,4 @@
-import { decodeAs } from './charset.ts';
+import { decodeAs } from './decode.ts';
 
 /** Windows code pages, as Rich Text, Outlook, Word and Excel name the encoding of their 8-bit text. */
 

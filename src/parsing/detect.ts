@@ -1,6 +1,7 @@
 import { fileTypeFromBuffer } from 'file-type';
-import { byteOrderMark, controlShare, type DecodedText, decodeText, wideCharset } from './charset.ts';
+import { byteOrderMark, controlShare, decodeText, wideCharset } from './charset.ts';
 import { CompoundFile, compoundFileMagic } from './compound-file.ts';
+import type { DecodedText } from './decode.ts';
 import { columnsOf } from './delimited.ts';
 import { isEpub } from './epub.ts';
 import type { ParseLimits } from './limits.ts';

@@ -1,5 +1,6 @@
 import PostalMime, { type Address, type Email } from 'postal-mime';
-import { byteOrderMark, decodeAs, wideCharset, withoutC1 } from './charset.ts';
+import { byteOrderMark, wideCharset } from './charset.ts';
+import { decodeAs, withoutC1 } from './decode.ts';
 import { htmlToText } from './html.ts';
 import type { ParseLimits } from './limits.ts';
 import { mailPage } from './mail.ts';

@@ -1,5 +1,5 @@
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
-import type { DecodedText } from './charset.ts';
+import type { DecodedText } from './decode.ts';
 import type { ParseLimits } from './limits.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { textContentType } from './plain-text.ts';

@@ -1,4 +1,5 @@
-import { controlShare, type DecodedText } from './charset.ts';
+import { controlShare } from './charset.ts';
+import type { DecodedText } from './decode.ts';
 import type { ParseLimits } from './limits.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts, DocumentKind } from './parse-task.ts';

@@ -1,0 +1,153 @@
+import t from 'tap';
+import { decodeText } from '../../src/parsing/charset.ts';
+import { utf8, utf16, utf32 } from './fixtures.ts';
+
+/** Bytes by character of an encoding, found by decoding every byte and every pair. */
+const tables = new Map<string, Map<string, number[]>>();
+
+function tableOf(charset: string): Map<string, number[]> {
+  const known = tables.get(charset);
+  if (known !== undefined) return known;
+  const decoder = new TextDecoder(charset, { fatal: true });
+  const table = new Map<string, number[]>();
+  const add = (bytes: number[]) => {
+    try {
+      const text = decoder.decode(Uint8Array.from(bytes));
+      if ([...text].length === 1 && !table.has(text)) table.set(text, bytes);
+    } catch {
+      // these bytes mean nothing
+    }
+  };
+  for (let byte = 0; byte < 256; byte++) add([byte]);
+  if (/^(?:shift|euc|gb|big)/.test(charset)) {
+    for (let lead = 0x81; lead < 0xff; lead++)
+      for (let trail = 0x40; trail < 0xff; trail++) add([lead, trail]);
+  }
+  // The decoder of Node 20 takes windows-1252 for ISO 8859-1.
+  if (charset === 'windows-1252') {
+    [...'€‚„…†‘’“”•–—šœž'].forEach((character) => {
+      table.set(character, [
+        {
+          '€': 0x80,
+          '‚': 0x82,
+          '„': 0x84,
+          '…': 0x85,
+          '†': 0x86,
+          '‘': 0x91,
+          '’': 0x92,
+          '“': 0x93,
+          '”': 0x94,
+          '•': 0x95,
+          '–': 0x96,
+          '—': 0x97,
+          š: 0x9a,
+          œ: 0x9c,
+          ž: 0x9e,
+        }[character]!,
+      ]);
+    });
+  }
+  tables.set(charset, table);
+  return table;
+}
+
+function encoded(text: string, charset: string): Uint8Array {
+  const table = tableOf(charset);
+  const form = charset === 'windows-1258' ? vietnamese(text) : text;
+  return Uint8Array.from(
+    [...form].flatMap((character) => {
+      const bytes = table.get(character);
+      if (bytes === undefined) throw new Error(`${charset} has no ${character}`);
+      return bytes;
+    }),
+  );
+}
+
+/** Tone marks apart, other marks not, as that encoding has it. */
+function vietnamese(text: string): string {
+  return text
+    .normalize('NFD')
+    .replace(/[a-z][\u0302\u0306\u031b]/giu, (letter) => letter.normalize('NFC'))
+    .replace(/(?<=[\u1ea0-\u1ef9])/gu, '');
+}
+
+const russian = 'Съешь же ещё этих мягких французских булок да выпей чаю.';
+const lowerRussian = 'он пришёл домой поздно вечером';
+const ukrainian = 'Їхня дорога йшла через ліс і поле до великого міста.';
+const greek = 'Η γρήγορη αλεπού πηδά πάνω από τον Άγιο σκύλο.';
+const polish = 'Zażółć gęślą jaźń, proszę państwa, w każdą środę.';
+const czech = 'Příliš žluťoučký kůň úpěl ďábelské ódy v Praze.';
+const hungarian = 'Árvíztűrő tükörfúrógép és egy őszinte szűk út.';
+const turkish = 'Pijamalı hasta yağız şoföre çabucak güvendi, ışık söndü.';
+const french = 'Le cœur déçu mais l’âme plutôt naïve, à Noël où ça gèle.';
+const german = 'Zwölf Boxkämpfer jagen Viktor quer über den großen Deich.';
+const lithuanian = 'Įlinkdama fechtuotojo špaga sublykčiojusi pragręžė apvalų arbūzą.';
+const arabic = 'هذا نص مكتوب باللغة العربية عن الكتب';
+const simplified = '这是用中文写的一段文字，讲的是在图书馆借书的事情。';
+const traditional = '這是用中文寫的一段文字，講的是在圖書館借書的事情。';
+const japanese = 'これは日本語で書かれた文章です。図書館で本を借りました。';
+const korean = '이것은 한국어로 쓰인 문장입니다. 도서관에서 책을 빌렸습니다.';
+
+/** Text, the charsets it is read right in, and how many bytes are given: short texts are the hard ones. */
+const cases: readonly (readonly [string, readonly string[]])[] = [
+  [russian, ['windows-1251', 'koi8-r', 'iso-8859-5', 'ibm866', 'x-mac-cyrillic']],
+  [lowerRussian, ['windows-1251', 'koi8-r', 'iso-8859-5', 'ibm866']],
+  ['Привет', ['windows-1251', 'koi8-r']],
+  [ukrainian, ['windows-1251', 'koi8-u']],
+  [
+    `A note on the word "${lowerRussian.slice(0, 9)}", which is a verb of motion in the past tense.`,
+    ['windows-1251', 'koi8-r'],
+  ],
+  [greek, ['windows-1253', 'iso-8859-7']],
+  [polish, ['windows-1250', 'iso-8859-2']],
+  [czech, ['windows-1250', 'iso-8859-2']],
+  [hungarian, ['windows-1250', 'iso-8859-2']],
+  [turkish, ['windows-1254']],
+  [french, ['windows-1252']],
+  [french.replace('’', "'"), ['windows-1252', 'iso-8859-15', 'macintosh']],
+  [german, ['windows-1252', 'macintosh']],
+  ['Preis: 20 € für Öl', ['windows-1252', 'iso-8859-15']],
+  ['Müller', ['windows-1252']],
+  ['El niño comió piña: ¿dónde está?', ['windows-1252', 'macintosh']],
+  ['Blåbærsyltetøy på øya', ['windows-1252']],
+  ['Þetta er íslenska og það er gott að lesa hana á kvöldin í rólegheitum, sagði hún.', ['windows-1252']],
+  [lithuanian, ['windows-1257', 'iso-8859-13']],
+  ['שלום עולם, זהו טקסט בעברית', ['windows-1255']],
+  [arabic, ['windows-1256', 'iso-8859-6']],
+  ['นี่คือข้อความภาษาไทย', ['windows-874']],
+  [japanese, ['shift_jis', 'euc-jp']],
+  ['日本語のテキスト', ['shift_jis', 'euc-jp']],
+  [korean, ['euc-kr']],
+  ['한국어', ['euc-kr']],
+  [simplified, ['gb18030']],
+  ['中文文本', ['gb18030']],
+  [traditional, ['big5']],
+  ['A few words of English and 中文 in one line.', ['gb18030', 'big5']],
+];
+
+t.test('text of seventy bytes is read right in each encoding that people have used', async (t) => {
+  for (const [text, charsets] of cases) {
+    for (const charset of charsets) {
+      const decoded = decodeText(encoded(text, charset));
+      t.equal(decoded.text, text, `${charset} (taken for ${decoded.charset})`);
+    }
+  }
+});
+
+t.test('Unicode is read in each of its forms, with and without a mark', async (t) => {
+  for (const text of ['Grüße aus Köln, 東京 и Москва.\n', 'a\n', russian, `${japanese}\n`, 'x'.repeat(71)]) {
+    const forms: [string, Uint8Array][] = [
+      ['utf-8', utf8(text)],
+      ['utf-8 with mark', utf8(`\ufeff${text}`)],
+      ['utf-16le with mark', utf16(text, 'le', true)],
+      ['utf-16be with mark', utf16(text, 'be', true)],
+      ['utf-32le with mark', utf32(text, 'le', true)],
+      ['utf-32be with mark', utf32(text, 'be', true)],
+      ['utf-32le', utf32(text, 'le', false)],
+      ['utf-32be', utf32(text, 'be', false)],
+    ];
+    if (/[ a-z\n]/.test(text))
+      forms.push(['utf-16le', utf16(text, 'le', false)], ['utf-16be', utf16(text, 'be', false)]);
+    for (const [name, bytes] of forms) t.equal(decodeText(bytes).text, text, `${name}: ${text.slice(0, 12)}`);
+  }
+});
