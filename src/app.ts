@@ -293,7 +293,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     ...storage,
     ...{ vectors, makerOf, logger },
     renewed: (mark) => catalogue.renewed(mark),
-    checkRoom: () => admission.check(),
+    checkRoom: () => admission.checkRoom(),
   });
   return { models, queryEmbedder, catalogue, parseLimits, ingest, writer, admission, modelChanges };
 }

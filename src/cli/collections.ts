@@ -9,6 +9,7 @@ import { exitCodes } from './exit-codes.ts';
 import { counted, printable } from './layout.ts';
 import { controlOf, controlOptions, wholeOption } from './option-values.ts';
 import { Progress } from './progress.ts';
+import { changeLines } from './status.ts';
 
 export const collectionCommands: readonly CommandSpec[] = [
   {
@@ -109,7 +110,11 @@ async function list(
 ): Promise<number> {
   const reply = await context.api.call<GetCollectionListResponse>('collections/get-collection-list', {});
   if (options.json === true) context.terminal.out(JSON.stringify(reply));
-  else reply.collection_names.map(printable).forEach(context.terminal.out);
+  else {
+    reply.collection_names.map(printable).forEach(context.terminal.out);
+    const status = await context.api.call<StatusResponse>('status/get-status', {});
+    for (const line of changeLines(status)) context.terminal.note(`${line}\n`);
+  }
   return exitCodes.done;
 }
 

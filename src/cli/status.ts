@@ -59,15 +59,20 @@ function showCollections(
   ]);
   table(headings, rows).forEach(context.terminal.out);
   for (const { name, status } of collections) {
-    for (const change of status.model_changes ?? []) {
-      const { embedding_model: model, num_documents_done: done, num_documents: all } = change;
-      const reason = change.waiting_for === undefined ? '' : ` It waits. ${change.waiting_for}`;
-      const words = `${name} gets the vectors of ${model}: ${done} of ${counted(all, 'document')} done.${reason}`;
-      context.terminal.out(printable(words));
-    }
+    changeLines(status).forEach(context.terminal.out);
     for (const reason of status.waiting_for ?? [])
       context.terminal.out(printable(`Documents of ${name} wait. ${reason}`));
   }
+}
+
+/** Which collections get other vectors, and how far they are. */
+export function changeLines({ model_changes: changes = [] }: StatusResponse): string[] {
+  return changes.map((change) => {
+    const { collection_name: name, embedding_model: model, num_documents_done: done } = change;
+    const reason = change.waiting_for === undefined ? '' : ` It waits. ${change.waiting_for}`;
+    const all = counted(change.num_documents, 'document');
+    return printable(`${name} gets the vectors of ${model}: ${done} of ${all} done.${reason}`);
+  });
 }
 
 async function allCollections(context: CommandContext): Promise<readonly string[]> {

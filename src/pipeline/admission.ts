@@ -28,8 +28,8 @@ export class Admission {
 
   /** Throws `AppError` queue_full or reserve_reached. */
   check(): void {
-    const { space, queueDepth, queueDocumentsMax, memoryBytesMax } = this.#options;
-    space.check();
+    const { queueDepth, queueDocumentsMax } = this.#options;
+    this.checkRoom();
     if (queueDepth() >= queueDocumentsMax) {
       throw new AppError(
         'queue_full',
@@ -37,6 +37,12 @@ export class Admission {
         { retryAfterMs: 2_000 },
       );
     }
+  }
+
+  /** The same but for the queue: for work that may be what the queue waits for. */
+  checkRoom(): void {
+    const { space, memoryBytesMax } = this.#options;
+    space.check();
     if (this.#heldBytes() >= memoryBytesMax) {
       throw new AppError(
         'reserve_reached',

@@ -42,7 +42,7 @@ export interface ModelChangesOptions {
   readonly makerOf: (set: VectorSet) => VectorMaker;
   /** The version of a model that has come in the place of this one, where that costs nobody money; else null. */
   readonly renewed: (model: { readonly id: string; readonly version: string }) => ModelVersion | null;
-  /** Throws `AppError` while the server has better things to do, or no memory. */
+  /** Throws `AppError` while there is no memory or no disk for more. */
   readonly checkRoom: () => void;
   readonly logger: Logger;
 }
@@ -57,20 +57,33 @@ export interface ChangeProgress {
   readonly trouble: string | null;
 }
 
+/** A version that cannot get its vectors yet. */
+interface WaitingVersion {
+  readonly version: NotedVersion;
+  readonly isGone: () => boolean;
+}
+
 interface Run {
   readonly collectionId: string;
   done: number;
-  trouble: string | null;
+  /** What it waits for, by the version that does, or for all of it. */
+  readonly troubles: Map<number | 'all', string>;
+  /** When the log was told last how far it is. */
+  toldAt: number;
   /** Ends what runs, so that it looks again at what is wanted. */
   pass: AbortController;
   ended: Promise<void>;
 }
 
+/** Milliseconds between two lines of the log. */
+const toldEveryMs = 30_000;
 /** Documents that are embedded at a time: few, so that ingest and queries hardly feel it. */
 const documentsAtOnce = 8;
 /** Milliseconds before something is tried again that failed without saying when. */
 const retryMs = 5_000;
 const retryMsMax = 60_000;
+/** Milliseconds between two looks whether a version that waits is still wanted. */
+const lookEveryMs = 250;
 /** How long changes of documents may have to wait for the last of the catching up; longer with every attempt. */
 const stillMsFirst = 1_000;
 const stillMsMax = 30_000;
@@ -121,7 +134,8 @@ export class ModelChanges {
     const run: Run = {
       collectionId,
       done: 0,
-      trouble: null,
+      troubles: new Map(),
+      toldAt: performance.now(),
       pass: new AbortController(),
       ended: Promise.resolve(),
     };
@@ -136,7 +150,7 @@ export class ModelChanges {
     const run = this.#runs.get(collection.collectionId);
     const total = this.#options.counts.get(collection.collectionId).documents.indexed;
     const done = Math.min(run?.done ?? 0, total);
-    return { model: next.model.id, done, total, trouble: run?.trouble ?? null };
+    return { model: next.model.id, done, total, trouble: firstOf(run?.troubles) };
   }
 
   /** Stops; the next start goes on. Twice is once. */
@@ -167,7 +181,7 @@ export class ModelChanges {
       try {
         if (await this.#step(run)) {
           failures = 0;
-          run.trouble = null;
+          run.troubles.clear();
         } else if (!run.pass.signal.aborted) {
           // In the same turn: whoever looks from now on begins a new run.
           this.#runs.delete(run.collectionId);
@@ -180,6 +194,17 @@ export class ModelChanges {
         await this.#pause(run, error, failures);
       }
     }
+  }
+
+  /** A line in the log now and then. */
+  #tell(run: Run, collection: Collection): void {
+    const now = performance.now();
+    if (now - run.toldAt < toldEveryMs) return;
+    run.toldAt = now;
+    this.#options.logger.info(
+      { collectionId: run.collectionId, ...this.progressOf(collection) },
+      'vectors of another model are being made',
+    );
   }
 
   /** False when nothing is left to do. */
@@ -202,13 +227,16 @@ export class ModelChanges {
     const { store, collections, indexes, live, logger } = this.#options;
     const { collectionId } = collection;
     const { signal } = run.pass;
+    logger.info({ collectionId, model: next.model.id }, 'vectors of another model are being made');
     const successor = await indexes.found(collection, next);
     try {
       run.done = 0;
+      run.troubles.clear();
       const add = (version: NotedVersion) => this.#add(run, successor, next, version);
       for await (const group of groups(live.list(collectionId))) {
         await allDone(group.map(add));
         run.done += group.length;
+        this.#tell(run, collection);
       }
       const catchUp = () => successor.catchUp(add);
       await this.#whenStill(successor, catchUp, signal, (still) => indexes.preserve(successor, still));
@@ -260,11 +288,16 @@ export class ModelChanges {
       try {
         await this.#inPlace(() => this.#embed(run, next, version));
         await successor.add(version, signal);
-        run.trouble = null;
+        run.troubles.delete(version.version);
         return;
       } catch (error) {
         signal.throwIfAborted();
-        await this.#pause(run, error, failures);
+        // Deleted or replaced meanwhile.
+        if (successor.isGone(version)) {
+          run.troubles.delete(version.version);
+          return;
+        }
+        await this.#pause(run, error, failures, { version, isGone: () => successor.isGone(version) });
       }
     }
   }
@@ -272,9 +305,9 @@ export class ModelChanges {
   async #embed(run: Run, next: VectorSet, { version, shard }: NotedVersion): Promise<void> {
     const { collections, versions, contents, live, vectors, makerOf, checkRoom } = this.#options;
     const { collectionId, pass } = run;
+    checkRoom();
     const record = versions.get(collectionId, version);
     if (record === undefined || contents.hasVectors(record.documentId, next.generation)) return;
-    checkRoom();
     const guard = [collections.expectExists(collectionId), live.expect(collectionId, { version, shard })];
     try {
       await vectors.renew(record.documentId, makerOf(next), { guard, signal: pass.signal });
@@ -314,20 +347,34 @@ export class ModelChanges {
     }
   }
 
-  /** Says what is the matter, and waits as long as it asks for. */
-  async #pause(run: Run, error: unknown, failures: number): Promise<void> {
+  /** Says what is the matter, and waits as long as it asks for, or until the version it is about is gone. */
+  async #pause(run: Run, error: unknown, failures: number, at?: WaitingVersion): Promise<void> {
     const asked = error instanceof AppError ? error.options.retryAfterMs : undefined;
     const own = 'The server could not make the new vectors; its log says why.';
-    run.trouble = error instanceof AppError ? error.message : own;
     const { collectionId } = run;
+    const path = at && this.#options.versions.get(collectionId, at.version.version)?.path;
+    const sentence = error instanceof AppError ? error.message : own;
+    // What passes by itself is nobody's fault; anything else may be that of one document.
+    const isOfDocument = asked === undefined && path !== undefined;
+    const words = isOfDocument
+      ? `The document ${JSON.stringify(path)} keeps it: ${sentence} It goes on when that can be done, or when the document is replaced or deleted.`
+      : sentence;
+    run.troubles.set(at?.version.version ?? 'all', words);
     if (asked === undefined)
       this.#options.logger.error(
         { collectionId, error: String(error) },
         'changing the model of a collection',
       );
     const ms = asked ?? Math.min(retryMsMax, retryMs * 2 ** (failures - 1));
-    await wait(ms, undefined, { signal: run.pass.signal, ref: false }).catch(() => {});
+    const { signal } = run.pass;
+    for (let left = ms; left > 0 && !signal.aborted && at?.isGone() !== true; left -= lookEveryMs)
+      await wait(Math.min(left, lookEveryMs), undefined, { signal, ref: false }).catch(() => {});
   }
+}
+
+function firstOf(troubles: ReadonlyMap<unknown, string> = new Map()): string | null {
+  for (const trouble of troubles.values()) return trouble;
+  return null;
 }
 
 /** Rejects when the signal aborts first. */

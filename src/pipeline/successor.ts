@@ -91,6 +91,11 @@ export class Successor {
     for (let i = 0; i < all.length; i += atOnce) await allDone(all.slice(i, i + atOnce).map(work));
   }
 
+  /** Whether search has been told meanwhile not to answer from this version any more. */
+  isGone({ version }: NotedVersion): boolean {
+    return this.#noted.get(version)?.isLive === false;
+  }
+
   /** Begins its snapshot, which covers every change so far, also in shards that have no rows. */
   snapshot(): Promise<unknown> {
     const { index, sequence } = this.#options;
