@@ -22,12 +22,36 @@ export function cleanPageText(raw: string): string {
 /** Share of replacement and private-use characters above which a page's font has no usable character map. */
 const unreadableShareMax = 0.2;
 
-/** True when most of what an engine returned is not text: the font maps no characters. Control characters count. */
-export function isUnreadable(raw: string): boolean {
-  const letters = raw.match(/[^\s]/gu)?.length ?? 0;
-  if (letters < 16) return false;
-  const broken = raw.match(/(?!\s)\p{Cc}|[\ufffd\ue000-\uf8ff]/gu)?.length ?? 0;
-  return broken / letters > unreadableShareMax;
+/** Characters that show something, and those among them that say a font maps no characters. */
+export interface CharacterCounts {
+  readonly visible: number;
+  readonly broken: number;
+}
+
+/** True when most of what an engine returned is not text: the font maps no characters. */
+export function isUnreadable({ visible, broken }: CharacterCounts): boolean {
+  return visible >= 16 && broken > unreadableShareMax * visible;
+}
+
+/** Control characters, the replacement character and private use are broken; a hyphen at a line end (U+FFFE) is not. */
+export function isBrokenCharacter(code: number): boolean {
+  return (
+    (code < 0x20 && code !== 0x09 && code !== 0x0a && code !== 0x0d) ||
+    (code >= 0x7f && code <= 0x9f) ||
+    code === 0xfffd ||
+    (code >= 0xe000 && code <= 0xf8ff) ||
+    code >= 0xf0000
+  );
+}
+
+export function countCharacters(text: string): CharacterCounts {
+  let [visible, broken] = [0, 0];
+  for (const character of text) {
+    if (/\s/.test(character)) continue;
+    visible += 1;
+    if (isBrokenCharacter(character.codePointAt(0)!)) broken += 1;
+  }
+  return { visible, broken };
 }
 
 /** `[0, 1, 2, 6]` -> `1-3, 7`: zero-based page indexes as a person counts pages. */

@@ -1,16 +1,38 @@
 import type { ParseLimits } from './limits.ts';
-import { cleanPageText, isUnreadable, pageRanges } from './page-text.ts';
+import {
+  type CharacterCounts,
+  cleanPageText,
+  countCharacters,
+  isBrokenCharacter,
+  isUnreadable,
+  pageRanges,
+} from './page-text.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
-import { PdfiumDocument, type RenderedPage } from './pdfium.ts';
+import { PageAssembly, type PageSource } from './pdf-assembly.ts';
+import { OutlineHeadings } from './pdf-headings.ts';
+import { linesOf } from './pdf-lines.ts';
+import { piecesOf } from './pdf-pieces.ts';
+import { type PageGlyphs, PdfiumDocument, type RenderedPage } from './pdfium.ts';
 import { PdfjsDocument } from './pdfjs.ts';
 import { TextBudget } from './text-budget.ts';
+
+/** What an engine reads on a page. */
+interface PageContent {
+  /** Lines in reading order, or plain text from an engine that does not say where it stands. */
+  readonly source: PageSource;
+  readonly characters: CharacterCounts;
+  /** True when the page holds more than is read of one. */
+  readonly cut: boolean;
+}
 
 /** What either engine can tell about a PDF. */
 interface PdfSource {
   readonly pageCount: number;
+  readonly outline: OutlineHeadings;
   /** Null: the page cannot be read. */
-  pageText(index: number): Promise<{ text: string; cut: boolean } | null>;
+  pageContent(index: number): Promise<PageContent | null>;
+  /** What the file calls itself. */
   title(): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -37,21 +59,26 @@ export async function* parsePdf(
     }
     const losses: Losses = { empty: [], unreadable: [], broken: [], cut: [] };
     const budget = new TextBudget(limits.textUnitsMax);
+    const assembly = new PageAssembly(count, source.outline);
+    let largest: string | null = null;
     for (let index = 0; index < count; index++) {
-      const text = pageOf(await source.pageText(index), index, losses);
-      budget.take(text.length);
-      yield text;
+      const content = await source.pageContent(index);
+      if (index === 0) largest = largestText(content);
+      for (const text of assembly.add(pageOf(content, index, losses))) {
+        budget.take(text.length);
+        yield text;
+      }
     }
     if (losses.broken.length === count) {
       throw new ParseFailure('corrupt', 'The PDF is damaged: none of its pages can be read.');
     }
-    warnings.push(...lossWarnings(losses));
-    const title = await source.title();
+    warnings.push(...lossWarnings(losses), ...repetitionWarnings(assembly.dropped));
+    const title = (await source.title()) ?? usefulTitle(largest ?? '');
     return {
       kind: 'pdf',
       contentType: 'application/pdf',
       unordered: false,
-      headings: false,
+      headings: true,
       title,
       language: null,
       warnings,
@@ -130,39 +157,85 @@ function hasPages(document: PdfiumDocument): boolean {
 function pdfiumSource(document: PdfiumDocument, limits: ParseLimits): PdfSource {
   return {
     pageCount: document.pageCount,
-    pageText: async (index) => document.pageText(index, limits.pageUnitsMax),
-    title: async () => usefulTitle(document.metadata('Title')) ?? usefulTitle(document.largestText(0) ?? ''),
+    outline: new OutlineHeadings(document.outline()),
+    pageContent: async (index) => document.glyphs(index, limits.pageUnitsMax, contentOf),
+    title: async () => usefulTitle(document.metadata('Title')),
     close: async () => document.close(),
   };
+}
+
+function contentOf(glyphs: PageGlyphs): PageContent {
+  const lines = linesOf(piecesOf(glyphs), glyphs.isBold);
+  return { source: { lines }, characters: countGlyphs(glyphs), cut: glyphs.cut };
+}
+
+function countGlyphs({ count, codes, generated }: PageGlyphs): CharacterCounts {
+  let [visible, broken] = [0, 0];
+  for (let i = 0; i < count; i++) {
+    const code = codes[i]!;
+    if (generated[i] === 1 || code === 0x20 || code === 0xa0 || code === 0x0a || code === 0x0d) continue;
+    visible += 1;
+    if (isBrokenCharacter(code)) broken += 1;
+  }
+  return { visible, broken };
 }
 
 function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
   return {
     pageCount: document.pageCount,
-    pageText: async (index) => {
+    outline: new OutlineHeadings([]),
+    pageContent: async (index) => {
       const text = await document.pageText(index);
-      return text === null
-        ? null
-        : { text: text.slice(0, limits.pageUnitsMax), cut: text.length > limits.pageUnitsMax };
+      const cut = (text?.length ?? 0) > limits.pageUnitsMax;
+      if (text === null) return null;
+      const kept = text.slice(0, limits.pageUnitsMax);
+      return { source: { text: cleanPageText(kept) }, characters: countCharacters(kept), cut };
     },
     title: async () => usefulTitle(await document.title()),
     close: () => document.close(),
   };
 }
 
-function pageOf(content: { text: string; cut: boolean } | null, index: number, losses: Losses): string {
+function pageOf(content: PageContent | null, index: number, losses: Losses): PageSource {
   if (content === null) {
     losses.broken.push(index);
-    return '';
+    return { text: '' };
   }
-  if (isUnreadable(content.text)) {
+  if (isUnreadable(content.characters)) {
     losses.unreadable.push(index);
-    return '';
+    return { text: '' };
   }
   if (content.cut) losses.cut.push(index);
-  const text = cleanPageText(content.text);
-  if (text === '') losses.empty.push(index);
-  return text;
+  if (content.characters.visible === 0) losses.empty.push(index);
+  return content.source;
+}
+
+/** The first lines in the largest type of a page, when it is clearly larger than the usual. */
+function largestText(content: PageContent | null): string | null {
+  if (content === null || !('lines' in content.source)) return null;
+  const { lines } = content.source;
+  const heights = lines.map(({ height }) => height).sort((a, b) => a - b);
+  const largest = heights.at(-1) ?? 0;
+  if (lines.length < 3 || largest < 1.25 * heights[heights.length >> 1]!) return null;
+  const first = lines.findIndex(({ height }) => height >= 0.98 * largest);
+  const more = lines.slice(first).findIndex(({ height }) => height < 0.98 * largest);
+  return lines
+    .slice(first, more < 0 ? undefined : first + more)
+    .map(({ text }) => text)
+    .join(' ');
+}
+
+/** Says what was left out because it repeats, so that nobody looks for it in vain. */
+function repetitionWarnings(dropped: ReadonlyMap<string, number>): string[] {
+  const count = [...dropped.values()].reduce((sum, one) => sum + one, 0);
+  if (count === 0) return [];
+  const examples = [...dropped]
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, 3)
+    .map(([wording]) => `"${wording.slice(0, 60)}"`);
+  return [
+    `Headers, footers and page numbers that repeat were left out (${count} lines): ${examples.join(', ')}.`,
+  ];
 }
 
 function lossWarnings({ empty, unreadable, broken, cut }: Losses): string[] {

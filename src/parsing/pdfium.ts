@@ -25,7 +25,21 @@ interface PdfiumExports {
   FPDFText_CountChars(text: number): number;
   FPDFText_GetUnicode(text: number, index: number): number;
   FPDFText_IsGenerated(text: number, index: number): number;
+  FPDFText_IsHyphen(text: number, index: number): number;
   FPDFText_GetFontSize(text: number, index: number): number;
+  FPDFText_GetMatrix(text: number, index: number, matrix: number): number;
+  FPDFText_GetCharOrigin(text: number, index: number, x: number, y: number): number;
+  FPDFText_GetCharAngle(text: number, index: number): number;
+  FPDFText_GetFontWeight(text: number, index: number): number;
+  FPDFText_GetFontInfo(text: number, index: number, buffer: number, length: number, flags: number): number;
+  FPDFText_GetLooseCharBox(text: number, index: number, rectangle: number): number;
+  FPDFBookmark_GetFirstChild(document: number, bookmark: number): number;
+  FPDFBookmark_GetNextSibling(document: number, bookmark: number): number;
+  FPDFBookmark_GetTitle(bookmark: number, buffer: number, length: number): number;
+  FPDFBookmark_GetDest(document: number, bookmark: number): number;
+  FPDFBookmark_GetAction(bookmark: number): number;
+  FPDFAction_GetDest(document: number, action: number): number;
+  FPDFDest_GetDestPageIndex(document: number, destination: number): number;
   FPDFText_GetCharBox(
     text: number,
     index: number,
@@ -86,8 +100,17 @@ const renderFlags = 0x01 | 0x10;
 const formFlags = 0x10;
 /** Room for the callback table of the form environment, all zero: version 2 and no callbacks. */
 const formInfoBytes = 512;
-/** Characters outside the page's box by less than this many points belong to it. */
-const boxTolerance = 1;
+/** A hyphen at a line end as PDFium's characters have it, and as this file gives it. */
+const pdfiumHyphen = 0x02;
+export const hyphenAtLineEnd = 0xfffe;
+/** How far type reaches below and above its base line, in its size. */
+const typeBelow = 0.22;
+const typeAbove = 0.78;
+/** Entries of an outline that are read, and how deep. */
+const outlineEntriesMax = 5_000;
+const outlineLevelsMax = 6;
+/** Weight from which a font counts as bold. */
+const boldWeightMin = 600;
 
 let loading: Promise<Pdfium> | null = null;
 
@@ -112,11 +135,45 @@ async function instantiate(): Promise<Pdfium> {
 
 type PdfOpenProblem = 'encrypted' | 'corrupt';
 
-interface PageContent {
-  /** Characters in content order, as PDFium gives them: U+FFFE is a hyphen at a line end. */
-  readonly text: string;
+/** Left, right, bottom and top in points; y grows upwards. */
+export interface Box {
+  left: number;
+  right: number;
+  bottom: number;
+  top: number;
+}
+
+/**
+ * The characters of a page in the order in which they were drawn; arrays are longer than `count` and are reused for the
+ * next page. U+FFFE is a hyphen at a line end. The box of a character is as wide as it advances and as high as its type;
+ * generated characters (spaces and line ends that PDFium adds) have none.
+ */
+export interface PageGlyphs {
+  readonly count: number;
+  readonly codes: Uint32Array;
+  readonly generated: Uint8Array;
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+  readonly bottom: Float32Array;
+  readonly top: Float32Array;
+  /** What of the page is shown; null when the file does not say. */
+  readonly box: Box | null;
   /** True when the page holds more characters than were asked for. */
   readonly cut: boolean;
+  /** Angle of a character in radians, clockwise. */
+  angle(index: number): number;
+  /** The box of a turned character: as long as its ink along the text, as high as its type across it. */
+  turnedBox(index: number, run: 'up' | 'down' | 'over' | 'other'): Box;
+  isBold(index: number): boolean;
+}
+
+/** An entry of the outline. */
+export interface OutlineEntry {
+  readonly title: string;
+  /** Zero-based; -1 when it names no page. */
+  readonly page: number;
+  /** 1 for the outermost. */
+  readonly level: number;
 }
 
 export interface RenderedPage {
@@ -133,6 +190,7 @@ export class PdfiumDocument {
   private readonly data: number;
   /** 16 bytes of a rectangle or four doubles, reused for every character. */
   private readonly scratch: number;
+  private room = glyphRoom(8_192);
 
   private constructor(pdfium: Pdfium, handle: number, data: number) {
     this.pdfium = pdfium;
@@ -190,14 +248,19 @@ export class PdfiumDocument {
     return page !== 0;
   }
 
-  /** Text of a page, or null when PDFium cannot load it. At most `unitsMax` UTF-16 code units. */
-  pageText(index: number, unitsMax: number): PageContent | null {
-    return this.withText(index, (page, text) => this.collect(page, text, unitsMax));
+  /**
+   * What `use` makes of the characters of a page, at most `glyphsMax` of them; null when PDFium cannot load the page. The
+   * characters are valid only inside `use`.
+   */
+  glyphs<T>(index: number, glyphsMax: number, use: (glyphs: PageGlyphs) => T): T | null {
+    return this.withText(index, (page, text) => use(this.readGlyphs(page, text, glyphsMax)));
   }
 
-  /** The text in the largest type of a page, one line; null when all type is about equally large. */
-  largestText(index: number): string | null {
-    return this.withText(index, (_page, text) => this.collectLargest(text));
+  /** The outline, outer entries before their inner ones; empty when there is none. */
+  outline(): OutlineEntry[] {
+    const entries: OutlineEntry[] = [];
+    this.readOutline(0, 1, entries);
+    return entries;
   }
 
   /**
@@ -264,90 +327,118 @@ export class PdfiumDocument {
 
   /**
    * `FPDFText_GetUnicode` per character, not `FPDFText_GetText`: the indexes of the two differ once a character needs two
-   * UTF-16 units. Characters whose box lies outside the page's box are not visible and are dropped, with the spaces that
-   * PDFium generated between them. Right-to-left letters that share one box are one ligature: PDFium reverses the line
-   * letter by letter, so the ligature's letters have to be turned back.
+   * UTF-16 units.
    */
-  private collect(page: number, text: number, unitsMax: number): PageContent {
+  private readGlyphs(page: number, text: number, glyphsMax: number): PageGlyphs {
     const api = this.pdfium.wasmExports;
-    const pageBox = this.pageBox(page);
-    const count = Math.max(0, api.FPDFText_CountChars(text));
-    const units = new Uint16Array(Math.min(2 * count, unitsMax) + 1);
-    const box = new Float64Array(4);
-    const ligature = { start: 0, left: Number.NaN, right: Number.NaN };
-    let used = 0;
-    let dropping = false;
-    let index = 0;
-    for (; index < count && used < unitsMax; index++) {
-      const code = api.FPDFText_GetUnicode(text, index);
-      if (api.FPDFText_IsGenerated(text, index) === 1) {
-        if (dropping && code !== 0x0a) continue;
-      } else if (!isBlank(code) && this.readBox(text, index, box)) {
-        dropping = pageBox !== null && isOutside(box, pageBox);
-        if (dropping) continue;
-        if (isRightToLeft(code)) {
-          if (ligature.left === box[0] && ligature.right === box[1]) {
-            units.copyWithin(ligature.start + 1, ligature.start, used);
-            units[ligature.start] = code;
-            used += 1;
-            continue;
-          }
-          ligature.start = used;
-          ligature.left = box[0]!;
-          ligature.right = box[1]!;
-        } else ligature.left = Number.NaN;
-      } else dropping = false;
-      if (code > 0xffff) units[used++] = 0xd800 + ((code - 0x10000) >> 10);
-      units[used++] = code > 0xffff ? 0xdc00 + ((code - 0x10000) & 0x3ff) : code;
+    const total = Math.max(0, api.FPDFText_CountChars(text));
+    const count = Math.min(total, glyphsMax);
+    const room = this.roomFor(count);
+    const { codes, generated, left, right, bottom, top } = room;
+    const { scratch } = this;
+    let floats = new Float32Array(this.pdfium.HEAPU8.buffer);
+    const at = scratch >> 2;
+    for (let i = 0; i < count; i++) {
+      const code = api.FPDFText_GetUnicode(text, i);
+      codes[i] = code === pdfiumHyphen && api.FPDFText_IsHyphen(text, i) === 1 ? hyphenAtLineEnd : code;
+      generated[i] = api.FPDFText_IsGenerated(text, i) === 1 ? 1 : 0;
+      if (generated[i] === 1) continue;
+      api.FPDFText_GetLooseCharBox(text, i, scratch);
+      if (floats.length === 0) floats = new Float32Array(this.pdfium.HEAPU8.buffer); // the memory grew
+      left[i] = Math.min(floats[at]!, floats[at + 2]!);
+      right[i] = Math.max(floats[at]!, floats[at + 2]!);
+      top[i] = Math.max(floats[at + 1]!, floats[at + 3]!);
+      bottom[i] = Math.min(floats[at + 1]!, floats[at + 3]!);
     }
-    return { text: new TextDecoder('utf-16le').decode(units.subarray(0, used)), cut: index < count };
+    return {
+      ...room,
+      ...{ count, cut: count < total, box: this.pageBox(page) },
+      angle: (i) => Math.max(0, api.FPDFText_GetCharAngle(text, i)),
+      turnedBox: (i, run) => this.turnedBox(text, i, run),
+      isBold: (i) => this.isBold(text, i),
+    };
+  }
+
+  private roomFor(count: number): GlyphRoom {
+    if (this.room.codes.length < count) this.room = glyphRoom(Math.ceil(count * 1.5));
+    return this.room;
   }
 
   private pageBox(page: number): Box | null {
     const { scratch, pdfium } = this;
     if (pdfium.wasmExports.FPDF_GetPageBoundingBox(page, scratch) === 0) return null;
     const [left, top, right, bottom] = new Float32Array(pdfium.HEAPU8.buffer, scratch, 4);
-    const box = Float64Array.of(left!, right!, bottom!, top!);
-    return right! > left! && top! > bottom! ? box : null;
+    return right! > left! && top! > bottom!
+      ? { left: left!, right: right!, bottom: bottom!, top: top! }
+      : null;
   }
 
-  /** False when PDFium knows no box for the character. */
-  private readBox(text: number, index: number, box: Box): boolean {
+  private turnedBox(text: number, index: number, run: 'up' | 'down' | 'over' | 'other'): Box {
     const { scratch, pdfium } = this;
     const api = pdfium.wasmExports;
-    if (api.FPDFText_GetCharBox(text, index, scratch, scratch + 8, scratch + 16, scratch + 24) === 0)
-      return false;
-    box.set(new Float64Array(pdfium.HEAPU8.buffer, scratch, 4));
-    return true;
+    const known = api.FPDFText_GetCharBox(text, index, scratch, scratch + 8, scratch + 16, scratch + 24);
+    const [left = 0, right = 0, bottom = 0, top = 0] =
+      known === 0 ? [] : new Float64Array(pdfium.HEAPU8.buffer, scratch, 4);
+    if (run === 'other') return { left, right, bottom, top };
+    const height = this.typeHeight(text, index);
+    api.FPDFText_GetCharOrigin(text, index, scratch, scratch + 8);
+    const [x = 0, y = 0] = new Float64Array(pdfium.HEAPU8.buffer, scratch, 2);
+    const [below, above] = [typeBelow * height, typeAbove * height];
+    if (run === 'over') return { left, right, bottom: y - above, top: y + below };
+    return run === 'up'
+      ? { left: x - above, right: x + below, bottom, top }
+      : { left: x - below, right: x + above, bottom, top };
   }
 
-  private collectLargest(text: number): string | null {
-    const api = this.pdfium.wasmExports;
-    const count = Math.min(api.FPDFText_CountChars(text), 20_000);
-    const sizes: number[] = [];
-    for (let i = 0; i < count; i++) {
-      if (!isBlank(api.FPDFText_GetUnicode(text, i))) sizes.push(api.FPDFText_GetFontSize(text, i));
-    }
-    if (sizes.length < 50) return null;
-    const largest = sizes.reduce((most, size) => Math.max(most, size), 0);
-    const usual = sizes.sort((a, b) => a - b)[sizes.length >> 1]!;
-    if (largest < usual * 1.25) return null;
-    return this.firstRun(text, count, largest * 0.98);
+  /** Size of the type on the page, whatever its matrix does to it. */
+  private typeHeight(text: number, index: number): number {
+    const { scratch, pdfium } = this;
+    const api = pdfium.wasmExports;
+    if (api.FPDFText_GetMatrix(text, index, scratch) === 0) return 10;
+    const [, , c = 0, d = 1] = new Float32Array(pdfium.HEAPU8.buffer, scratch, 4);
+    return api.FPDFText_GetFontSize(text, index) * Math.hypot(c, d);
   }
 
-  /** The first run of characters of at least `sizeMin`, blanks inside it included. */
-  private firstRun(text: number, count: number, sizeMin: number): string {
+  /** The name says it more often than the weight, which many producers leave out. */
+  private isBold(text: number, index: number): boolean {
     const api = this.pdfium.wasmExports;
-    let run = '';
-    for (let i = 0; i < count; i++) {
-      const code = api.FPDFText_GetUnicode(text, i);
-      const blank = isBlank(code) || api.FPDFText_IsGenerated(text, i) === 1;
-      if (!blank && api.FPDFText_GetFontSize(text, i) < sizeMin) {
-        if (run.trim() !== '') break;
-        run = '';
-      } else run += String.fromCodePoint(code);
+    if (api.FPDFText_GetFontWeight(text, index) >= boldWeightMin) return true;
+    const length = api.FPDFText_GetFontInfo(text, index, 0, 0, 0);
+    if (length <= 1 || length > 1_024) return false;
+    const buffer = api.malloc(length);
+    api.FPDFText_GetFontInfo(text, index, buffer, length, 0);
+    const name = Buffer.from(this.pdfium.HEAPU8.subarray(buffer, buffer + length - 1)).toString('latin1');
+    api.free(buffer);
+    return /bold|black|heavy|semibold|-bd|,bd/i.test(name);
+  }
+
+  private readOutline(parent: number, level: number, entries: OutlineEntry[]): void {
+    const api = this.pdfium.wasmExports;
+    let entry = api.FPDFBookmark_GetFirstChild(this.handle, parent);
+    for (; entry !== 0 && entries.length < outlineEntriesMax; ) {
+      entries.push({ title: this.outlineTitle(entry), page: this.outlinePage(entry), level });
+      if (level < outlineLevelsMax) this.readOutline(entry, level + 1, entries);
+      entry = api.FPDFBookmark_GetNextSibling(this.handle, entry);
     }
-    return run;
+  }
+
+  private outlineTitle(entry: number): string {
+    const api = this.pdfium.wasmExports;
+    const length = api.FPDFBookmark_GetTitle(entry, 0, 0);
+    if (length <= 2 || length > 8_192) return '';
+    const buffer = api.malloc(length);
+    api.FPDFBookmark_GetTitle(entry, buffer, length);
+    const title = new TextDecoder('utf-16le').decode(this.pdfium.HEAPU8.slice(buffer, buffer + length - 2));
+    api.free(buffer);
+    return title;
+  }
+
+  private outlinePage(entry: number): number {
+    const api = this.pdfium.wasmExports;
+    const own = api.FPDFBookmark_GetDest(this.handle, entry);
+    const action = own === 0 ? api.FPDFBookmark_GetAction(entry) : 0;
+    const destination = action === 0 ? own : api.FPDFAction_GetDest(this.handle, action);
+    return destination === 0 ? -1 : api.FPDFDest_GetDestPageIndex(this.handle, destination);
   }
 
   private latin1(text: string): number {
@@ -357,26 +448,20 @@ export class PdfiumDocument {
   }
 }
 
-/** Left, right, bottom and top in points. */
-type Box = Float64Array;
-
-/** Whether the middle of `box` lies outside `pageBox`. */
-function isOutside(box: Box, pageBox: Box): boolean {
-  const x = (box[0]! + box[1]!) / 2;
-  const y = (box[2]! + box[3]!) / 2;
-  const beside = x < pageBox[0]! - boxTolerance || x > pageBox[1]! + boxTolerance;
-  return beside || y < pageBox[2]! - boxTolerance || y > pageBox[3]! + boxTolerance;
+interface GlyphRoom {
+  readonly codes: Uint32Array;
+  readonly generated: Uint8Array;
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+  readonly bottom: Float32Array;
+  readonly top: Float32Array;
 }
 
-/** Letters of Hebrew, Arabic and their neighbours in the basic plane. */
-function isRightToLeft(code: number): boolean {
-  return (
-    (code >= 0x0590 && code <= 0x08ff) ||
-    (code >= 0xfb1d && code <= 0xfdff) ||
-    (code >= 0xfe70 && code <= 0xfefc)
-  );
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09 || code === 0xa0;
+function glyphRoom(count: number): GlyphRoom {
+  const numbers = () => new Float32Array(count);
+  return {
+    codes: new Uint32Array(count),
+    generated: new Uint8Array(count),
+    ...{ left: numbers(), right: numbers(), bottom: numbers(), top: numbers() },
+  };
 }

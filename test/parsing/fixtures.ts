@@ -291,6 +291,12 @@ export interface PdfOptions {
   readonly userPassword?: string;
   /** Content stream of every page instead of its text. */
   readonly content?: Uint8Array;
+  /** Content streams by page, instead of their texts. */
+  readonly contents?: readonly string[];
+  /** Entries of the outline, all of one level. */
+  readonly outline?: readonly { readonly title: string; readonly page: number }[];
+  /** `/Rotate` of every page. */
+  readonly rotate?: number;
   /** Entries of every page's resources besides the font, and objects numbered from 1000. */
   readonly resources?: string;
   readonly objects?: readonly string[];
@@ -310,18 +316,21 @@ export function pdfWithPages(texts: readonly string[], options: PdfOptions = {})
     objects.set(number, Buffer.concat([head, data, Buffer.from('\nendstream', 'latin1')]));
   };
   const kids = texts.map((_, i) => `${10 + 2 * i} 0 R`).join(' ');
-  put(1, '<</Type/Catalog/Pages 2 0 R>>');
+  put(1, `<</Type/Catalog/Pages 2 0 R${options.outline === undefined ? '' : '/Outlines 7 0 R'}>>`);
+  putOutline(put, options.outline ?? []);
   put(2, `<</Type/Pages/Count ${options.countClaim ?? texts.length}/Kids[${kids}]>>`);
   put(3, '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>');
+  put(6, '<</Type/Font/Subtype/Type1/BaseFont/Helvetica-Bold/Encoding/WinAnsiEncoding>>');
   put(4, `<</Title${pdfString(options.title ?? '', 4, cipher)}>>`);
   texts.forEach((text, i) => {
     const number = 10 + 2 * i;
     const boxes = `/MediaBox[${media.join(' ')}]${crop === undefined ? '' : `/CropBox[${crop.join(' ')}]`}`;
     put(
       number,
-      `<</Type/Page/Parent 2 0 R${boxes}/Contents ${number + 1} 0 R/Resources<</Font<</F1 3 0 R>>${options.resources ?? ''}>>>>`,
+      `<</Type/Page/Parent 2 0 R${boxes}/Contents ${number + 1} 0 R/Rotate ${options.rotate ?? 0}/Resources<</Font<</F1 3 0 R/F2 6 0 R>>${options.resources ?? ''}>>>>`,
     );
-    stream(number + 1, options.content ?? Buffer.from(pageContent(text, options), 'latin1'));
+    const content = options.contents?.[i] ?? pageContent(text, options);
+    stream(number + 1, options.content ?? Buffer.from(content, 'latin1'));
   });
   options.objects?.forEach((body, i) => {
     put(1_000 + i, body);
@@ -330,6 +339,53 @@ export function pdfWithPages(texts: readonly string[], options: PdfOptions = {})
   return pdfFile(
     objects,
     `/Root 1 0 R/Info 4 0 R/ID[(${id})(${id})]${cipher === null ? '' : '/Encrypt 5 0 R'}`,
+  );
+}
+
+function putOutline(
+  put: (number: number, body: string) => void,
+  entries: readonly { readonly title: string; readonly page: number }[],
+): void {
+  if (entries.length === 0) return;
+  const last = 2_000 + entries.length - 1;
+  put(7, `<</Type/Outlines/First 2000 0 R/Last ${last} 0 R/Count ${entries.length}>>`);
+  entries.forEach(({ title, page }, i) => {
+    const next = i === entries.length - 1 ? '' : `/Next ${2_001 + i} 0 R`;
+    put(2_000 + i, `<</Title(${title})/Parent 7 0 R${next}/Dest[${10 + 2 * page} 0 R/Fit]>>`);
+  });
+}
+
+/** Text at a place of a page, in points from its lower left corner. */
+export interface PlacedText {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+  /** In points, default 11. */
+  readonly size?: number;
+  readonly bold?: boolean;
+  /** Counter-clockwise, in quarters. */
+  readonly turned?: 0 | 1 | 2 | 3;
+  /** Space between characters in points. */
+  readonly spacing?: number;
+}
+
+/** A PDF whose pages hold text at these places, drawn in this order. */
+export function pdfWithPlacedText(
+  pages: readonly (readonly PlacedText[])[],
+  options: PdfOptions = {},
+): Uint8Array {
+  const turns = ['1 0 0 1', '0 1 -1 0', '-1 0 0 -1', '0 -1 1 0'];
+  const contents = pages.map((texts) =>
+    texts
+      .map(({ text, x, y, size, bold, turned, spacing }) => {
+        const font = `/F${bold === true ? 2 : 1} ${size ?? 11} Tf ${spacing ?? 0} Tc`;
+        return `BT ${font} ${turns[turned ?? 0]} ${x} ${y} Tm (${text.replace(/[\\()]/g, '\\$&')}) Tj ET`;
+      })
+      .join('\n'),
+  );
+  return pdfWithPages(
+    pages.map(() => ''),
+    { ...options, contents },
   );
 }
 

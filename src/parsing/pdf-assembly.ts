@@ -1,0 +1,112 @@
+import { cleanPageText } from './page-text.ts';
+import { headingsOf, type OutlineHeadings, UsualType } from './pdf-headings.ts';
+import type { TextLine } from './pdf-lines.ts';
+import {
+  type EdgeLine,
+  edgeLines,
+  runningLines,
+  runningLinesPagesMin,
+  runningLinesReach,
+} from './pdf-running-lines.ts';
+
+/** A page whose lines are known, or one whose text came from elsewhere (another engine, OCR). */
+export type PageSource = { readonly lines: readonly TextLine[] } | { readonly text: string };
+
+interface WaitingPage {
+  readonly source: PageSource;
+  readonly edges: readonly EdgeLine[];
+}
+
+/**
+ * Makes the text of pages from their lines: running headers, footers and page numbers are left out, headings marked, words
+ * that a line end cut joined. A page is ready when the pages after it that tell what repeats are known.
+ */
+export class PageAssembly {
+  readonly #outline: OutlineHeadings;
+  readonly #total: number;
+  readonly #usual = new UsualType();
+  readonly #pages = new Map<number, WaitingPage>();
+  readonly #dropped = new Map<string, number>();
+  #next = 0;
+  #ready = 0;
+
+  constructor(total: number, outline: OutlineHeadings) {
+    this.#total = total;
+    this.#outline = outline;
+  }
+
+  /** Lines that were left out, and how often, by their first wording. */
+  get dropped(): ReadonlyMap<string, number> {
+    return this.#dropped;
+  }
+
+  /** Takes the next page; the texts of the pages that are ready by it, in order. */
+  add(source: PageSource): string[] {
+    const lines = 'lines' in source ? source.lines : [];
+    this.#usual.add(lines);
+    this.#pages.set(this.#next, { source, edges: edgeLines(lines) });
+    this.#next += 1;
+    const texts: string[] = [];
+    while (
+      this.#ready < this.#next &&
+      (this.#next === this.#total || this.#ready + runningLinesReach < this.#next)
+    ) {
+      texts.push(this.#textOf(this.#ready));
+      this.#pages.delete(this.#ready - runningLinesReach);
+      this.#ready += 1;
+    }
+    return texts;
+  }
+
+  #textOf(index: number): string {
+    const { source } = this.#pages.get(index)!;
+    if ('text' in source) return source.text;
+    const running =
+      this.#total < runningLinesPagesMin
+        ? new Set()
+        : runningLines(index, source.lines, (at) => this.#pages.get(at)?.edges ?? null);
+    const lines = source.lines.filter((line) => !running.has(line));
+    if (
+      lines.every(({ text }) => !/\p{L}/u.test(text)) &&
+      source.lines.some(({ text }) => /\p{L}/u.test(text))
+    )
+      return cleanPageText(this.#joined(index, source.lines));
+    for (const line of source.lines) if (running.has(line)) this.#count(line.text);
+    return cleanPageText(this.#joined(index, lines)).replace(dotLeaders, ' ... ');
+  }
+
+  #count(text: string): void {
+    const wording = text.replace(/\d+/g, '#').trim();
+    this.#dropped.set(wording, (this.#dropped.get(wording) ?? 0) + 1);
+  }
+
+  #joined(index: number, lines: readonly TextLine[]): string {
+    const headings = headingsOf(index, lines, this.#usual, this.#outline);
+    let text = '';
+    for (let i = 0; i < lines.length; i++) {
+      const heading = headings.get(i);
+      if (heading === undefined) {
+        text = withLine(text, lines[i]!);
+        continue;
+      }
+      const words = lines
+        .slice(i, i + heading.count)
+        .reduce((all, line) => withLine(all, { ...line, afterGap: false }), '');
+      text += `${text === '' ? '' : '\n\n'}${'#'.repeat(heading.level)} ${words.replaceAll('\n', ' ')}\n\n`;
+      i += heading.count - 1;
+    }
+    return text;
+  }
+}
+
+/** The dots between an entry and its number. */
+const dotLeaders = / ?(?:[.\u2024\u2026] ?){5,}/g;
+const cutWord = /(?:\p{L}[-\u2010]|[\ufffe\u00ad])$/u;
+
+/** Appends a line. A word that was cut at the end of the line before is whole again, also over the end of a column. */
+function withLine(text: string, { text: line, afterGap, cells }: TextLine): string {
+  if (text === '' || text.endsWith('\n\n')) return text + line;
+  if (!cells && cutWord.test(text) && /^\p{Ll}/u.test(line)) return text.slice(0, -1) + line;
+  if (!afterGap || (/[\p{Ll},]$/u.test(text) && /^\p{Ll}/u.test(line))) return `${text}\n${line}`;
+  return `${text}\n\n${line}`;
+}

@@ -1,0 +1,168 @@
+import type { TextLine } from './pdf-lines.ts';
+import type { OutlineEntry } from './pdfium.ts';
+
+const headingUnitsMax = 160;
+const headingLinesMax = 3;
+/** How much higher than the usual type a heading is. */
+const heightMin = 1.15;
+/** Heights from which a heading is of the first and of the second level, in heights of the usual type. */
+const levelHeights = [1.7, 1.35] as const;
+const sizedLevelLast = 3;
+const boldLevel = 4;
+const levelMax = 6;
+
+/** The usual height of type in a document, from what was read of it so far; bold type counts as usual when most is bold. */
+export class UsualType {
+  #units = new Map<number, number>();
+  #candidates = 0;
+  #bold = 0;
+  #usual = 10;
+
+  add(lines: readonly TextLine[]): void {
+    for (const line of lines) {
+      const height = Math.round(line.height * 4) / 4;
+      const units = (this.#units.get(height) ?? 0) + line.text.length;
+      this.#units.set(height, units);
+      if (!line.afterGap || line.text.length > headingUnitsMax) continue;
+      this.#candidates += 1;
+      if (line.bold) this.#bold += 1;
+    }
+    let most = 0;
+    for (const [height, units] of this.#units) {
+      if (units <= most) continue;
+      most = units;
+      this.#usual = height;
+    }
+  }
+
+  get height(): number {
+    return this.#usual;
+  }
+
+  get isBold(): boolean {
+    return this.#bold > 8 && this.#bold > 0.6 * this.#candidates;
+  }
+}
+
+/** The headings that the outline of a document names, found again by their words. */
+export class OutlineHeadings {
+  readonly #byPage = new Map<number, { words: string; level: number }[]>();
+  readonly deepest: number;
+
+  constructor(entries: readonly OutlineEntry[]) {
+    this.deepest = entries.reduce((most, { level }) => Math.max(most, level), 0);
+    for (const { title, page, level } of entries) {
+      const words = bare(title);
+      if (words === '' || page < 0) continue;
+      this.#byPage.set(page, [...(this.#byPage.get(page) ?? []), { words, level }]);
+    }
+  }
+
+  /** The level of the entry that this line of page `index` is the title of; null when it is none. */
+  levelOf(index: number, text: string): number | null {
+    const entries = this.#byPage.get(index);
+    if (entries === undefined) return null;
+    const words = bare(text);
+    if (words === '') return null;
+    const found = entries.find(
+      (entry) =>
+        entry.words === words ||
+        (words.length >= 6 && words.endsWith(entry.words) && words.length - entry.words.length <= 6) ||
+        (words.length >= 0.5 * entry.words.length && words.length >= 6 && entry.words.startsWith(words)),
+    );
+    return found?.level ?? null;
+  }
+}
+
+function bare(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '');
+}
+
+/** A heading: `count` lines from `first` on. */
+export interface PageHeading {
+  readonly count: number;
+  readonly level: number;
+}
+
+/** The headings of a page by their first line. */
+export function headingsOf(
+  index: number,
+  lines: readonly TextLine[],
+  usual: UsualType,
+  outline: OutlineHeadings,
+): Map<number, PageHeading> {
+  const headings = new Map<number, PageHeading>();
+  for (let i = 0; i < lines.length; ) {
+    const level = levelOf(index, lines, i, { usual, outline });
+    if (level === null) {
+      i += 1;
+      continue;
+    }
+    let count = 1;
+    while (count < headingLinesMax && goesOn(lines, i + count, usual)) count += 1;
+    if (count === headingLinesMax && goesOn(lines, i + count, usual)) {
+      i += count;
+      continue; // a paragraph
+    }
+    headings.set(i, { count, level });
+    i += count;
+  }
+  return isAllHeadings(headings, lines) ? new Map() : headings;
+}
+
+/** A page that is hardly anything but large type is a poster or a slide, not a list of headings. */
+function isAllHeadings(headings: ReadonlyMap<number, PageHeading>, lines: readonly TextLine[]): boolean {
+  const covered = [...headings.values()].reduce((sum, { count }) => sum + count, 0);
+  return covered > 4 && covered > 0.6 * lines.length;
+}
+
+function levelOf(
+  index: number,
+  lines: readonly TextLine[],
+  i: number,
+  { usual, outline }: { readonly usual: UsualType; readonly outline: OutlineHeadings },
+): number | null {
+  const line = lines[i]!;
+  if (line.cells || line.parted || line.text.length > headingUnitsMax) return null;
+  if (!/\p{L}{2}|\p{Lo}/u.test(line.text)) return null;
+  const named = outline.levelOf(index, line.text);
+  if (named !== null) return Math.min(named, levelMax);
+  const below = (level: number) => Math.min(levelMax, Math.max(level, outline.deepest + 1));
+  if (line.height >= heightMin * usual.height && !isSentence(lines, i)) {
+    const rank = levelHeights.findIndex((height) => line.height >= height * usual.height);
+    return below(rank < 0 ? sizedLevelLast : rank + 1);
+  }
+  const bold = line.bold && line.afterGap && !usual.isBold && line.height >= 0.95 * usual.height;
+  return bold ? below(boldLevel) : null;
+}
+
+/** Large type in the middle of a paragraph, a sentence or a paragraph of large type is no heading. */
+function isSentence(lines: readonly TextLine[], i: number): boolean {
+  const [line, previous] = [lines[i]!, lines[i - 1]];
+  if (
+    previous !== undefined &&
+    !line.afterGap &&
+    Math.abs(previous.height - line.height) < 0.05 * line.height
+  )
+    return true;
+  let last = i;
+  while (last - i < headingLinesMax && goesOnAt(lines, last + 1, line.height)) last += 1;
+  const { text } = lines[Math.min(last, lines.length - 1)]!;
+  return last - i >= headingLinesMax || (/[\p{L})]{2}[.;,]$/u.test(text) && (last > i || text.length > 40));
+}
+
+function goesOn(lines: readonly TextLine[], i: number, usual: UsualType): boolean {
+  const previous = lines[i - 1]!;
+  const large = previous.height >= heightMin * usual.height;
+  return (large || (previous.bold && lines[i]?.bold === true)) && goesOnAt(lines, i, previous.height);
+}
+
+function goesOnAt(lines: readonly TextLine[], i: number, height: number): boolean {
+  const line = lines[i];
+  return (
+    line !== undefined && !line.afterGap && !line.cells && Math.abs(line.height - height) < 0.05 * height
+  );
+}

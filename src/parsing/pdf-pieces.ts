@@ -1,0 +1,290 @@
+import { type Box, hyphenAtLineEnd, type PageGlyphs } from './pdfium.ts';
+
+/**
+ * How a piece of text runs. `level`: left to right or right to left on a level line; `up`, `down` and `over` are turned by
+ * 90, 270 and 180 degrees; `stacked`: characters one below the other, lines from right to left; `slanted`: anything else.
+ */
+export type Run = 'level' | 'up' | 'over' | 'down' | 'stacked' | 'slanted';
+
+/**
+ * Text that was drawn on one line without a large gap. The box is in points, turned so that text runs from left to right
+ * and `top` is above `bottom`, whatever the run.
+ */
+export interface Piece {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+  readonly bottom: number;
+  readonly top: number;
+  /** Mean height of its characters: a large bullet or a raised figure does not make it a headline. */
+  readonly height: number;
+  readonly run: Run;
+  /** Place among the pieces of the page as they were drawn. */
+  readonly order: number;
+  /** Its first and its last character, to ask for their fonts. */
+  readonly glyph: number;
+  readonly lastGlyph: number;
+  readonly rightToLeft: boolean;
+}
+
+/** Gap that ends a piece, in heights of its type: two spaces of typewriter type do not, the space between columns does. */
+const gapMax = 1.25;
+/** Characters outside the page's box by less than this many points belong to it. */
+const boxTolerance = 1;
+
+const decoder = new TextDecoder('utf-16le');
+
+/** The text of a page cut into pieces, in the order in which it was drawn. */
+export function piecesOf(glyphs: PageGlyphs): Piece[] {
+  return new PieceCutter(glyphs).cut();
+}
+
+class PieceCutter {
+  readonly #glyphs: PageGlyphs;
+  readonly #pieces: Piece[] = [];
+  /** UTF-16 units of the piece that is open, and how many they are. */
+  #units = new Uint16Array(1_024);
+  #length = 0;
+  #glyph = 0;
+  #last = 0;
+  #run: Run = 'level';
+  #rightToLeft = 0;
+  #heights = 0;
+  #characters = 0;
+  #box: Box = { left: 0, right: 0, bottom: 0, top: 0 };
+  /** The last character of the open piece, turned like the piece. */
+  #end: Box = { left: 0, right: 0, bottom: 0, top: 0 };
+  /** The character under the hand, turned like the piece. */
+  #next: Box = { left: 0, right: 0, bottom: 0, top: 0 };
+  #ligatureStart = 0;
+
+  constructor(glyphs: PageGlyphs) {
+    this.#glyphs = glyphs;
+  }
+
+  cut(): Piece[] {
+    const { count, codes, generated } = this.#glyphs;
+    let dropping = false;
+    for (let i = 0; i < count; i++) {
+      const code = codes[i]!;
+      if (generated[i] === 1) {
+        if (code === 0x0a || code === 0x0d) this.#close();
+        else if (!dropping) this.#space();
+      } else if (isBlank(code)) {
+        if (!dropping) this.#space();
+      } else if (isVisible(code)) {
+        dropping = this.#isOutside(i);
+        if (!dropping) this.#add(i, code);
+      }
+    }
+    this.#close();
+    return this.#pieces;
+  }
+
+  #space(): void {
+    if (this.#length > 0 && this.#units[this.#length - 1] !== 0x20) this.#push(0x20);
+  }
+
+  #isOutside(i: number): boolean {
+    const { box, left, right, bottom, top } = this.#glyphs;
+    if (box === null) return false;
+    const x = (left[i]! + right[i]!) / 2;
+    const y = (bottom[i]! + top[i]!) / 2;
+    const beside = x < box.left - boxTolerance || x > box.right + boxTolerance;
+    return beside || y < box.bottom - boxTolerance || y > box.top + boxTolerance;
+  }
+
+  #add(i: number, code: number): void {
+    if (this.#length > 0 && code !== hyphenAtLineEnd) {
+      this.#turn(i, this.#run);
+      if (!this.#continues(code)) this.#close();
+    }
+    if (this.#length === 0) this.#open(i);
+    const rightToLeft = isRightToLeft(code);
+    const { left, right } = this.#next;
+    if (
+      rightToLeft &&
+      this.#length > this.#ligatureStart &&
+      left === this.#end.left &&
+      right === this.#end.right
+    ) {
+      // Letters of one ligature share one box; PDFium turns the line round letter by letter, so they are turned back.
+      this.#push(0);
+      this.#units.copyWithin(this.#ligatureStart + 1, this.#ligatureStart, this.#length - 1);
+      this.#units[this.#ligatureStart] = code;
+    } else {
+      this.#ligatureStart = rightToLeft ? this.#length : Number.POSITIVE_INFINITY;
+      if (code <= 0xffff) this.#push(code);
+      else {
+        this.#push(0xd800 + ((code - 0x10000) >> 10));
+        this.#push(0xdc00 + ((code - 0x10000) & 0x3ff));
+      }
+    }
+    if (rightToLeft) this.#rightToLeft += 1;
+    this.#last = i;
+    if (code === hyphenAtLineEnd) return;
+    const box = this.#box;
+    const end = this.#end;
+    const next = this.#next;
+    if (next.left < box.left) box.left = next.left;
+    if (next.right > box.right) box.right = next.right;
+    if (next.bottom < box.bottom) box.bottom = next.bottom;
+    if (next.top > box.top) box.top = next.top;
+    end.left = next.left;
+    end.right = next.right;
+    end.bottom = next.bottom;
+    end.top = next.top;
+    this.#heights += next.top - next.bottom;
+    this.#characters += 1;
+  }
+
+  #push(unit: number): void {
+    if (this.#length === this.#units.length) {
+      const more = new Uint16Array(2 * this.#length);
+      more.set(this.#units);
+      this.#units = more;
+    }
+    this.#units[this.#length++] = unit;
+  }
+
+  #open(i: number): void {
+    this.#run = runOf(this.#glyphs.angle(i));
+    this.#turn(i, this.#run);
+    const { left, right, bottom, top } = this.#next;
+    this.#box = { left, right, bottom, top };
+    this.#glyph = i;
+    this.#rightToLeft = 0;
+    this.#heights = 0;
+    this.#characters = 0;
+    this.#ligatureStart = Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the character under the hand goes on where the open piece ends; turns a piece of one that goes downwards. */
+  #continues(code: number): boolean {
+    const end = this.#end;
+    const next = this.#next;
+    const height = Math.max(end.top - end.bottom, next.top - next.bottom, 3);
+    const apart = Math.max(next.left - end.right, end.left - next.right);
+    const common = Math.min(end.top, next.top) - Math.max(end.bottom, next.bottom);
+    const least = Math.min(end.top - end.bottom, next.top - next.bottom);
+    if (common > 0.25 * least || (least === 0 && common >= 0)) return apart <= gapMax * height;
+    const below = end.bottom - next.top;
+    const aligned = Math.abs(end.left + end.right - next.left - next.right) < 0.6 * height;
+    const single = this.#run === 'level' && this.#length === 1;
+    if (!single || !aligned || !isWide(code) || below > 0.5 * height || below < -0.5 * height) return false;
+    this.#run = 'stacked';
+    [this.#end, this.#box, this.#next] = [stacked(end), stacked(this.#box), stacked(next)];
+    return true;
+  }
+
+  #turn(i: number, run: Run): void {
+    const next = this.#next;
+    if (run === 'level') {
+      const glyphs = this.#glyphs;
+      next.left = glyphs.left[i]!;
+      next.right = glyphs.right[i]!;
+      next.bottom = glyphs.bottom[i]!;
+      next.top = glyphs.top[i]!;
+      return;
+    }
+    const { left, right, bottom, top } = this.#glyphs.turnedBox(i, turnOf(run));
+    [next.left, next.right, next.bottom, next.top] = [left, right, bottom, top];
+    if (run === 'up') [next.left, next.right, next.bottom, next.top] = [bottom, top, -right, -left];
+    if (run === 'down') [next.left, next.right, next.bottom, next.top] = [-top, -bottom, left, right];
+    if (run === 'over') [next.left, next.right, next.bottom, next.top] = [-right, -left, -top, -bottom];
+    if (run === 'stacked') [next.left, next.right, next.bottom, next.top] = [-top, -bottom, left, right];
+  }
+
+  #close(): void {
+    if (this.#length > 0 && this.#units[this.#length - 1] === 0x20) this.#length -= 1;
+    if (this.#length === 0) return;
+    const raw = decoder.decode(this.#units.subarray(0, this.#length));
+    const { left, right, bottom, top } = this.#box;
+    const order = this.#pieces.length;
+    const text = isSpacedOut(raw) ? this.#tightened(raw) : raw;
+    const rightToLeft = this.#rightToLeft * 2 > this.#length;
+    this.#pieces.push({
+      text,
+      left,
+      right,
+      bottom,
+      top,
+      height: this.#heights / Math.max(1, this.#characters),
+      run: this.#run,
+      order,
+      glyph: this.#glyph,
+      lastGlyph: this.#last,
+      rightToLeft,
+    });
+    this.#length = 0;
+  }
+
+  /** Words of a piece whose letters were drawn apart: only gaps well above the usual one part words. */
+  #tightened(raw: string): string {
+    if (this.#run !== 'level') return raw;
+    const { codes, generated, left, right } = this.#glyphs;
+    const letters: number[] = [];
+    for (let i = this.#glyph; i <= this.#last; i++) {
+      if (generated[i] === 0 && !isBlank(codes[i]!) && isVisible(codes[i]!)) letters.push(i);
+    }
+    const gaps = letters.slice(1).map((at, i) => left[at]! - right[letters[i]!]!);
+    const usual = gaps.toSorted((a, b) => a - b)[gaps.length >> 1] ?? 0;
+    const height = this.#box.top - this.#box.bottom;
+    const words = letters.map((at, i) => {
+      const wide = i > 0 && gaps[i - 1]! > Math.max(usual * 1.6, usual + 0.12 * height);
+      return (wide ? ' ' : '') + String.fromCodePoint(codes[at]!);
+    });
+    return words.join('');
+  }
+}
+
+function stacked({ left, right, bottom, top }: Box): Box {
+  return { left: -top, right: -bottom, bottom: left, top: right };
+}
+
+/** `H e a d i n g`: nearly every word is one letter. */
+function isSpacedOut(text: string): boolean {
+  if (text.length < 7 || text.charCodeAt(1) !== 0x20) return false;
+  const words = text.split(' ');
+  const single = words.filter((one) => one.length === 1 && /\p{L}/u.test(one)).length;
+  return words.length >= 4 && single >= words.length * 0.8;
+}
+
+function runOf(angle: number): Run {
+  const degrees = ((angle * 180) / Math.PI + 360) % 360;
+  if (degrees < 8 || degrees > 352) return 'level';
+  if (degrees > 82 && degrees < 98) return 'down';
+  if (degrees > 172 && degrees < 188) return 'over';
+  return degrees > 262 && degrees < 278 ? 'up' : 'slanted';
+}
+
+function turnOf(run: Run): 'up' | 'down' | 'over' | 'other' {
+  return run === 'up' || run === 'down' || run === 'over' ? run : 'other';
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09 || code === 0xa0;
+}
+
+/** Control characters are kept: they tell that a font does not say what it draws. */
+function isVisible(code: number): boolean {
+  return code !== 0 && code !== 0xffff;
+}
+
+/** Letters of Hebrew, Arabic and their neighbours in the basic plane. */
+function isRightToLeft(code: number): boolean {
+  return (
+    (code >= 0x0590 && code <= 0x08ff) ||
+    (code >= 0xfb1d && code <= 0xfdff) ||
+    (code >= 0xfe70 && code <= 0xfefc)
+  );
+}
+
+/** Characters that may be written one below the other. */
+function isWide(code: number): boolean {
+  return (
+    (code >= 0x2e80 && code <= 0xa4cf) ||
+    (code >= 0xac00 && code <= 0xd7a3) ||
+    (code >= 0xf900 && code <= 0xff60)
+  );
+}

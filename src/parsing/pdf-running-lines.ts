@@ -1,0 +1,113 @@
+import type { TextLine } from './pdf-lines.ts';
+
+/** Lines at the top and at the bottom of a page that may be running headers and footers. */
+const linesPerEdge = 3;
+/** Pages before and after a page that it is compared with. */
+export const runningLinesReach = 8;
+/** Documents with fewer pages keep everything: what repeats there may be content. */
+export const runningLinesPagesMin = 4;
+/** Pages near each other on which a line has to stand, itself included. */
+const repetitionsMin = 3;
+/** How exactly it has to stand in the same place, in points. */
+const placeTolerance = 8;
+/** Space that parts them from the text, in heights of their type. */
+const spaceMin = 0.5;
+/** Type higher than this, in heights of the usual type of the page, is a headline, however often it repeats. */
+const heightMax = 1.15;
+
+/** A line at the edge of a page. */
+export interface EdgeLine {
+  readonly line: TextLine;
+  /** The text with its numbers masked. */
+  readonly key: string;
+  readonly numbers: readonly number[];
+}
+
+/** The lines of a page that may be running ones. Rows of tables never are: the head of a table repeats, too. */
+export function edgeLines(lines: readonly TextLine[]): EdgeLine[] {
+  const sorted = lines.toSorted((a, b) => b.top - a.top);
+  const edge = new Set([...sorted.slice(0, linesPerEdge), ...sorted.slice(-linesPerEdge)]);
+  return [...edge].filter(({ cells }) => !cells).map((line) => ({ line, ...masked(line.text) }));
+}
+
+/**
+ * The lines of page `index` that repeat at the same place on pages nearby, between the text and the edge of the page. Their
+ * numbers stay the same or count the pages; anything else is content. `pages` holds the edges of neighbouring pages, null
+ * where there are none.
+ */
+export function runningLines(
+  index: number,
+  lines: readonly TextLine[],
+  pages: (index: number) => readonly EdgeLine[] | null,
+): Set<TextLine> {
+  const usual = usualOf(lines);
+  const repeated = new Set<TextLine>();
+  for (const edge of pages(index) ?? []) {
+    if (edge.line.height > heightMax * usual) continue;
+    let repetitions = 1;
+    for (let other = index - runningLinesReach; other <= index + runningLinesReach; other++) {
+      if (other !== index && pages(other)?.some((one) => isSame(edge, one, other - index))) repetitions += 1;
+    }
+    if (repetitions >= repetitionsMin) repeated.add(edge.line);
+  }
+  if (repeated.size === 0) return repeated;
+  const downwards = lines.toSorted((a, b) => b.top - a.top);
+  return new Set([...fromEdge(downwards, repeated), ...fromEdge(downwards.toReversed(), repeated)]);
+}
+
+/** The repeated lines from one edge inwards, as far as white space parts them from the text. */
+function fromEdge(lines: readonly TextLine[], repeated: ReadonlySet<TextLine>): TextLine[] {
+  let count = 0;
+  while (count < lines.length && repeated.has(lines[count]!)) count += 1;
+  while (count > 0 && count < lines.length && !areApart(lines[count - 1]!, lines[count]!)) count -= 1;
+  return lines.slice(0, count);
+}
+
+function areApart(one: TextLine, other: TextLine): boolean {
+  const space = Math.max(one.bottom - other.top, other.bottom - one.top);
+  return space >= spaceMin * Math.min(one.height, other.height);
+}
+
+function usualOf(lines: readonly TextLine[]): number {
+  const heights = lines.map(({ height }) => height).sort((a, b) => a - b);
+  return heights[heights.length >> 1] ?? 0;
+}
+
+function isSame(one: EdgeLine, other: EdgeLine, pagesBetween: number): boolean {
+  return (
+    one.key === other.key &&
+    Math.abs(one.line.top - other.line.top) <= placeTolerance &&
+    one.numbers.every((number, i) => {
+      const step = other.numbers[i]! - number;
+      return step === 0 || step === pagesBetween;
+    })
+  );
+}
+
+const romanNumber = /^[ivxlc]{1,7}$/i;
+const romanDigits: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50, c: 100 };
+
+function masked(text: string): { key: string; numbers: number[] } {
+  const numbers: number[] = [];
+  const key = text
+    .toLowerCase()
+    .split(/\s+/)
+    .map((word) => {
+      const bare = word.replace(/[^\p{L}\p{N}]/gu, '');
+      if (romanNumber.test(bare)) {
+        numbers.push(romanValue(bare));
+        return '#';
+      }
+      return word.replace(/\d+/g, (digits) => {
+        numbers.push(Number(digits));
+        return '#';
+      });
+    })
+    .join(' ');
+  return { key, numbers };
+}
+
+function romanValue(word: string): number {
+  const values = [...word.toLowerCase()].map((letter) => romanDigits[letter] ?? 0);
+  return values.reduce((sum, value, i) => sum + (value < (values[i + 1] ?? 0) ? -value : value), 0);
+}

@@ -1,0 +1,250 @@
+import t from 'tap';
+import { chunkDocument } from '../../src/chunking/chunk-document.ts';
+import { defaultParseLimits } from '../../src/parsing/limits.ts';
+import { parseDocument } from '../../src/parsing/parse.ts';
+import type { ParsedDocument } from '../../src/parsing/parse-task.ts';
+import { type PdfOptions, type PlacedText, pdfWithPlacedText } from './fixtures.ts';
+
+async function parsed(
+  pages: readonly (readonly PlacedText[])[],
+  options: PdfOptions = {},
+): Promise<ParsedDocument> {
+  const stream = parseDocument(pdfWithPlacedText(pages, options), null, defaultParseLimits);
+  const texts: string[] = [];
+  for (;;) {
+    const step = await stream.next();
+    if (step.done === true) return { ...step.value, pages: texts };
+    texts.push(step.value);
+  }
+}
+
+const wording =
+  'the quick brown fox jumps over the lazy dog while seven old wizards make toxic brew for the evil queen and jack';
+
+/** Lines of text of about `units` characters; `mark` begins each so that a reader can follow them. */
+function prose(mark: string, count: number, units: number): string[] {
+  return Array.from({ length: count }, (_, i) => {
+    const words = `${wording} ${wording}`.slice(i * 4).replace(/^\S*\s/, '');
+    return `${mark}${i + 1} ${words.slice(0, units - 4).trim()}`;
+  });
+}
+
+function column(
+  lines: readonly string[],
+  x: number,
+  top: number,
+  more: Partial<PlacedText> = {},
+): PlacedText[] {
+  const pitch = (more.size ?? 11) * 1.2;
+  return lines.map((text, i) => ({ text, x, y: top - i * pitch, ...more }));
+}
+
+/** The marks of `prose` in the order in which they come. */
+function marks(text: string): string {
+  return (text.match(/\b[A-Z]\d+\b/g) ?? []).join(' ');
+}
+
+const numbered = (mark: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${mark}${i + 1}`).join(' ');
+
+/** Row by row, as many programs draw columns. */
+function interleaved(...columns: readonly PlacedText[][]): PlacedText[] {
+  const longest = Math.max(...columns.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, i) => columns.flatMap((one) => one[i] ?? [])).flat();
+}
+
+t.test('columns are read one after the other, however they were drawn', async (t) => {
+  const left = column(prose('L', 20, 46), 50, 700);
+  const right = column(prose('R', 20, 46), 320, 700);
+  const wanted = `${numbered('L', 20)} ${numbered('R', 20)}`;
+  t.equal(marks((await parsed([interleaved(left, right)])).pages[0]!), wanted, 'drawn row by row');
+  t.equal(marks((await parsed([[...left, ...right]])).pages[0]!), wanted, 'drawn column by column');
+  t.equal(marks((await parsed([[...right, ...left]])).pages[0]!), wanted, 'drawn from the right');
+});
+
+t.test('what crosses the columns stands where it stands', async (t) => {
+  const page = [
+    { text: 'T1 A title that runs over both of the columns', x: 50, y: 740, size: 20 },
+    ...interleaved(column(prose('A', 8, 46), 50, 700), column(prose('B', 8, 46), 320, 700)),
+    { text: `M1 ${wording.slice(0, 100)}`, x: 50, y: 560 },
+    ...interleaved(column(prose('C', 8, 46), 50, 530), column(prose('D', 8, 46), 320, 530)),
+  ];
+  t.equal(
+    marks((await parsed([page])).pages[0]!),
+    ['T1', numbered('A', 8), numbered('B', 8), 'M1', numbered('C', 8), numbered('D', 8)].join(' '),
+  );
+});
+
+t.test('three columns are three columns', async (t) => {
+  const columns = ['A', 'B', 'C'].map((mark, i) =>
+    column(prose(mark, 12, 34), 40 + i * 185, 700, { size: 9 }),
+  );
+  t.equal(
+    marks((await parsed([interleaved(...columns)])).pages[0]!),
+    ['A', 'B', 'C'].map((mark) => numbered(mark, 12)).join(' '),
+  );
+});
+
+t.test('a page of one column and a form keep their lines', async (t) => {
+  const lines = prose('A', 30, 90);
+  t.same((await parsed([column(lines, 60, 720)])).pages, [lines.join('\n')]);
+  const form = [
+    ...interleaved(
+      column(['Name:', 'Date of birth:', 'Place:', 'Signature:'], 60, 600, { size: 10 }),
+      column(['Ada Lovelace', '10 December 1815', 'London', 'yes'], 250, 600, { size: 10 }),
+    ),
+  ];
+  t.match(
+    (await parsed([form])).pages[0],
+    /Name:.*Ada Lovelace\nDate of birth:.*10 December 1815\nPlace:.*London/,
+  );
+});
+
+t.test('rows of a table are lines whose cells are told apart', async (t) => {
+  const rows = [
+    ['Substance', 'to air', 'to water'],
+    ['Carbon dioxide', '100 million', '-'],
+    ['Lead and compounds', '200', '20'],
+    ['Zinc', '200', '100'],
+  ];
+  const cells = rows.flatMap((row, i) =>
+    row.map((text, at) => ({ text, x: [60, 260, 400][at]!, y: 600 - i * 14 })),
+  );
+  const wanted = rows.map((row) => row.join(' | ')).join('\n');
+  const before = { text: 'Releases by year and medium, as reported:', x: 60, y: 640 };
+  t.same((await parsed([[before, ...cells]])).pages, [`${before.text}\n\n${wanted}`]);
+  const byColumn = cells.toSorted((a, b) => a.x - b.x || b.y - a.y);
+  t.same((await parsed([[before, ...byColumn]])).pages, [`${before.text}\n\n${wanted}`], 'drawn by columns');
+});
+
+t.test('a numbered list is no table', async (t) => {
+  const items = [1, 2, 3, 4].flatMap((n) => [
+    { text: `${n}.`, x: 60, y: 700 - n * 14 },
+    { text: `Item number ${n} of a list`, x: 90, y: 700 - n * 14 },
+  ]);
+  t.same((await parsed([items])).pages, [
+    [1, 2, 3, 4].map((n) => `${n}. Item number ${n} of a list`).join('\n'),
+  ]);
+});
+
+t.test('turned pages read like others, and turned text follows the rest', async (t) => {
+  const lines = prose('A', 12, 60);
+  const turned = lines.map((text, i): PlacedText => ({ text, x: 100 + i * 14, y: 60, turned: 1 }));
+  t.same((await parsed([turned.toReversed()], { rotate: 90 })).pages, [lines.join('\n')], 'by 90 degrees');
+  const upsideDown = lines.map((text, i): PlacedText => ({ text, x: 550, y: 100 + i * 14, turned: 2 }));
+  t.same((await parsed([upsideDown], { rotate: 180 })).pages, [lines.join('\n')], 'by 180 degrees');
+  const downwards = lines.map((text, i): PlacedText => ({ text, x: 500 - i * 14, y: 700, turned: 3 }));
+  t.same((await parsed([downwards], { rotate: 270 })).pages, [lines.join('\n')], 'by 270 degrees');
+  const stamp: PlacedText = { text: 'Received 4 May', x: 20, y: 300, turned: 1 };
+  t.same((await parsed([[stamp, ...column(lines, 60, 700)]])).pages, [
+    `${lines.join('\n')}\n\nReceived 4 May`,
+  ]);
+});
+
+t.test('notes at the foot of a column come after the text of the page', async (t) => {
+  const left = [
+    ...column(prose('L', 18, 46), 50, 700),
+    ...column(['1 N1 a note in small type', 'N2 that goes on'], 50, 440, { size: 8 }),
+  ];
+  const page = interleaved(left, column(prose('R', 22, 46), 320, 700));
+  t.equal(marks((await parsed([page])).pages[0]!), `${numbered('L', 18)} ${numbered('R', 22)} N1 N2`);
+});
+
+t.test('words that were drawn letter by letter, or cut at a line end, are whole', async (t) => {
+  const spaced = { text: 'CONFIDENTIAL REPORT', x: 60, y: 700, spacing: 9 };
+  t.match((await parsed([[spaced]])).pages[0], /CONFIDENTIAL REPORT/);
+  const columns = [
+    ...column([...prose('L', 12, 44), 'and the last word of it is incompre-'], 50, 700),
+    ...column(['hensible unless it is joined with its end', ...prose('R', 12, 44)], 320, 700),
+  ];
+  t.match((await parsed([columns])).pages[0], /word of it is incomprehensible unless/);
+});
+
+const body = (page: number) =>
+  column(prose('A', 20, 80), 60, 690).map((line) => ({ ...line, text: `${page} ${line.text}` }));
+const framed = (page: number, head: string, foot: string): PlacedText[] => [
+  { text: head, x: 60, y: 750, size: 9 },
+  ...body(page),
+  { text: foot, x: 290, y: 40, size: 9 },
+];
+
+t.test('headers, footers and page numbers that repeat are left out and told', async (t) => {
+  const pages = Array.from({ length: 6 }, (_, i) =>
+    framed(i + 7, i % 2 === 0 ? `${i + 7} The Annual Report` : `Chapter Two ${i + 7}`, `Page ${i + 7} of 99`),
+  );
+  const document = await parsed(pages);
+  for (const [i, text] of document.pages.entries()) {
+    t.same(
+      text,
+      body(i + 7)
+        .map((line) => line.text)
+        .join('\n'),
+    );
+  }
+  t.match(document.warnings, [/left out \(12 lines\).*"Page # of #"/]);
+  const roman = await parsed(
+    ['i', 'ii', 'iii', 'iv', 'v'].map((number, i) => framed(i, 'A preface', number)),
+  );
+  t.notMatch(roman.pages.join('\n'), /preface|^iv$/m);
+});
+
+t.test('what may be content stays, however often it repeats', async (t) => {
+  const short = await parsed([1, 2, 3].map((page) => framed(page, 'A header', `Page ${page}`)));
+  t.match(short.pages, [/A header[\s\S]*Page 1/, /A header[\s\S]*Page 2/, /A header[\s\S]*Page 3/]);
+  t.same(short.warnings, []);
+  const accounts = ['4711', '815', '99', '2001', '42'].map((number, i) =>
+    framed(i, `Account ${number}`, `${i + 1}`),
+  );
+  t.match(
+    (await parsed(accounts)).pages,
+    [/4711/, /815/, /99/, /2001/, /42/],
+    'numbers that do not count pages',
+  );
+  const titles = await parsed(
+    [1, 2, 3, 4, 5].map((page) => [{ text: 'Agenda', x: 60, y: 740, size: 24 }, ...body(page)]),
+  );
+  t.equal(titles.pages.filter((text) => text.includes('Agenda')).length, 5, 'headlines');
+  const tables = await parsed(
+    [1, 2, 3, 4, 5].map((page) =>
+      [0, 1, 2, 3].flatMap((row) =>
+        [0, 1, 2].map((cell) => ({
+          text: row === 0 ? ['Item', 'Amount', 'Price'][cell]! : `${['x', 'y', 'z'][cell]} ${page * row}`,
+          x: 60 + cell * 150,
+          y: 700 - row * 20,
+        })),
+      ),
+    ),
+  );
+  t.equal(tables.pages.filter((text) => text.includes('Item | Amount | Price')).length, 5, 'heads of tables');
+});
+
+t.test('headings are told by their type, give the document its title and head its chunks', async (t) => {
+  const page = [
+    { text: 'How rivers shape the land', x: 60, y: 740, size: 24 },
+    ...column(prose('A', 8, 80), 60, 700),
+    { text: 'The upper course', x: 60, y: 580, size: 15 },
+    ...column(prose('B', 8, 80), 60, 555),
+    { text: 'Waterfalls', x: 60, y: 440, bold: true },
+    ...column(prose('C', 12, 80), 60, 420),
+  ];
+  const document = await parsed([page]);
+  t.match(document, { headings: true, title: 'How rivers shape the land' });
+  const headings = document.pages[0]!.split('\n').filter((line) => line.startsWith('#'));
+  t.same(headings, ['# How rivers shape the land', '## The upper course', '#### Waterfalls']);
+  const { chunks } = chunkDocument({ ...document, path: 'rivers.pdf', pages: document.pages });
+  t.match(chunks.at(-1)?.prefix, /How rivers shape the land/);
+});
+
+t.test('the outline names the headings and their levels', async (t) => {
+  const chapter = (title: string) => [{ text: title, x: 60, y: 740 }, ...column(prose('A', 20, 80), 60, 715)];
+  const outline = ['Introduction', 'Methods of measurement', 'Results'].map((title, page) => ({
+    title,
+    page,
+  }));
+  const document = await parsed(
+    [chapter('1 Introduction'), chapter('2 Methods of measurement'), chapter('3 Results')],
+    { outline, title: 'A thesis' },
+  );
+  t.equal(document.title, 'A thesis');
+  t.match(document.pages, [/^# 1 Introduction\n/, /^# 2 Methods of measurement\n/, /^# 3 Results\n/]);
+});
