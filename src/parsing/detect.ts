@@ -5,6 +5,7 @@ import type { DecodedText } from './decode.ts';
 import { columnsOf } from './delimited.ts';
 import { isEpub } from './epub.ts';
 import type { ParseLimits } from './limits.ts';
+import { isNotebook } from './notebook.ts';
 import { type OfficeKind, officeKindOf } from './office-package.ts';
 import { type OpenDocumentKind, openDocumentKindOf } from './open-document.ts';
 import { ParseFailure } from './parse-failure.ts';
@@ -14,7 +15,7 @@ import { ZipArchive } from './zip.ts';
 
 type TextKind = Extract<
   DocumentKind,
-  'text' | 'markdown' | 'code' | 'json' | 'xml' | 'csv' | 'tsv' | 'html' | 'xhtml'
+  'text' | 'markdown' | 'code' | 'json' | 'notebook' | 'xml' | 'csv' | 'tsv' | 'html' | 'xhtml'
 >;
 
 type CompoundKind = Extract<DocumentKind, 'msg' | 'doc' | 'ppt' | 'xls'>;
@@ -197,12 +198,12 @@ const codeExtensions = new Set(
 function plainKind(
   text: string,
   extension: string | null,
-): 'text' | 'markdown' | 'code' | 'json' | 'csv' | 'tsv' {
+): 'text' | 'markdown' | 'code' | 'json' | 'notebook' | 'csv' | 'tsv' {
   if (extension === 'csv') return 'csv';
   if (extension === 'tsv' || extension === 'tab') return 'tsv';
   if (extension !== null && markdownExtensions.has(extension)) return 'markdown';
   if (extension !== null && plainExtensions.has(extension)) return 'text';
-  if (isJson(text)) return 'json';
+  if (isJson(text)) return isNotebook(text) ? 'notebook' : 'json';
   if (extension !== null && codeExtensions.has(extension)) return 'code';
   if (extension !== null) return 'text';
   if (isTable(text, ',', 3) || isTable(text, ';', 3)) return 'csv';

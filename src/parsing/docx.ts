@@ -1,7 +1,13 @@
 import { DocxNumbering, levelNumber } from './docx-numbering.ts';
 import { type DocxStyles, outlineLevel, readDocxStyles } from './docx-styles.ts';
 import type { ParseLimits } from './limits.ts';
-import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
+import {
+  coreProperties,
+  officeContentTypes,
+  openPart,
+  type Relationship,
+  relationshipsOf,
+} from './office-package.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { TextBudget } from './text-budget.ts';
 import type { XmlReader } from './xml-reader.ts';
@@ -42,7 +48,10 @@ export function* parseDocx(
     { styles, notes, numbering: new DocxNumbering(archive, partOf('numbering'), limits) },
     new TextBudget(limits.textUnitsMax),
   );
-  yield* walker.pages();
+  for (const page of walker.pages()) {
+    // A letterhead, say: what is usually repeated is all there is.
+    yield page === '' && !walker.hasText ? repeatedText(archive, relationships, limits) : page;
+  }
   const properties = coreProperties(archive, limits);
   return {
     kind: 'docx',
@@ -53,6 +62,21 @@ export function* parseDocx(
     language: styles.language ?? properties.language,
     warnings: [],
   };
+}
+
+/** Text of the headers and footers, each once. */
+function repeatedText(
+  archive: ZipArchive,
+  relationships: readonly Relationship[],
+  limits: ParseLimits,
+): string {
+  const texts = new Set<string>();
+  for (const { type, target } of relationships) {
+    if ((type !== 'header' && type !== 'footer') || target === null || !archive.has(target)) continue;
+    const reader = openPart(archive, target, limits);
+    if (reader.next() === 'open') texts.add(noteText(reader));
+  }
+  return [...texts].filter((text) => text !== '').join('\n');
 }
 
 /** Text of the notes by `kind:id`; separators and empty notes are left out. */
@@ -113,6 +137,9 @@ interface Table {
 class DocxWalker {
   /** The first paragraph in the Title style, else the first heading. */
   title: string | null = null;
+
+  /** Whether any page had text. */
+  hasText = false;
 
   private readonly reader: XmlReader;
   private readonly context: Context;
@@ -283,6 +310,7 @@ class DocxWalker {
       .trim();
     this.lines = [];
     this.pageNotes = [];
+    this.hasText ||= text !== '';
     return text;
   }
 }

@@ -17,7 +17,9 @@ const cells = new Set(['td', 'th']);
 /** A heading that never ends, or is longer than this in UTF-16 code units, is no heading. */
 const headingUnitsMax = 500;
 /** Elements whose content is no text of the page. */
-const unseen = new Set('script style noscript template svg iframe'.split(' '));
+const unseen = new Set('script style noscript template svg iframe ix:header'.split(' '));
+/** Elements that are hidden as a whole when they say so; each of them must be closed, so that nothing else is lost. */
+const hideable = new Set('div span section article aside nav ul ol dl table form'.split(' '));
 
 /** HTML and XHTML as one page: blocks on lines, table cells separated by tabs, headings marked with `#`. */
 export function* parseHtml(
@@ -130,12 +132,16 @@ class HtmlCollector implements TokenizerCallbacks {
   }
 
   onattribdata(start: number, end: number): void {
-    if (this.tag === 'html') this.attributeValue += this.source.slice(start, end);
+    if (this.tag === 'html' || this.attribute === 'style')
+      this.attributeValue += this.source.slice(start, end);
   }
 
   onattribend(): void {
     const names = this.attribute === 'lang' || this.attribute === 'xml:lang';
     if (this.tag === 'html' && names) this.language ??= this.attributeValue;
+    if (this.hidden !== null || !hideable.has(this.tag)) return;
+    const hides = this.attribute === 'style' && /display\s*:\s*none/i.test(this.attributeValue);
+    if (hides || this.attribute === 'hidden') this.hidden = { name: this.tag, depth: 1 };
   }
 
   onattribentity(): void {}

@@ -14,7 +14,7 @@ export const officeContentTypes: Readonly<Record<OfficeKind, string>> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
-interface Relationship {
+export interface Relationship {
   /** Last path segment of the relationship's type, for example `slide`. */
   readonly type: string;
   /** Absolute part name without the leading slash; null for targets outside the package. */

@@ -7,6 +7,7 @@ export const documentKinds = [
   'markdown',
   'code',
   'json',
+  'notebook',
   'xml',
   'csv',
   'tsv',

@@ -8,6 +8,7 @@ import { parseHtml } from './html.ts';
 import { detectLanguage, primaryLanguage } from './language.ts';
 import type { ParseLimits } from './limits.ts';
 import { parseMsg } from './msg.ts';
+import { parseNotebook } from './notebook.ts';
 import { parseOds } from './ods.ts';
 import { parseOpenDocumentText } from './open-document-text.ts';
 import { ParseFailure } from './parse-failure.ts';
@@ -104,6 +105,8 @@ function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): Pa
     case 'csv':
     case 'tsv':
       return parseDelimited(detected.decoded, detected.kind, limits);
+    case 'notebook':
+      return parseNotebook(detected.decoded, limits);
     case 'text':
     case 'markdown':
     case 'code':

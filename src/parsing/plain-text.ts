@@ -49,7 +49,7 @@ export function textContentType(type: string, decoded: DecodedText): string {
 }
 
 /** `title:` of a YAML front matter, else the first heading. */
-function markdownTitle(text: string): string | null {
+export function markdownTitle(text: string): string | null {
   const head = text.slice(0, 20_000);
   const front = /^---\r?\n([\s\S]*?)\r?\n---\r?\n/.exec(head);
   const named = front === null ? null : /^title:[ \t]*(["']?)(.+?)\1[ \t]*$/m.exec(front[1]!);

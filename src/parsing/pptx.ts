@@ -34,6 +34,7 @@ export function* parsePptx(
     firstTitle ??= title;
     yield text;
   }
+  if (number === 0) throw new ParseFailure('corrupt', 'The presentation has no slides at all.');
   const properties = coreProperties(archive, limits);
   return {
     kind: 'pptx',
@@ -80,9 +81,10 @@ function slideText(
   for (const { type, target } of relationshipsOf(archive, slide, limits).values()) {
     if (target === null || !archive.has(target)) continue;
     if (type === 'chart') lines.push(...chartLines(openPart(archive, target, limits), budget));
-    else if (type === 'diagramData') lines.push(...textOf(openPart(archive, target, limits), budget, false));
+    else if (type === 'diagramData')
+      lines.push(...shapeLines(openPart(archive, target, limits), budget, false));
     else if (type === 'notesSlide')
-      lines.push('', ...textOf(openPart(archive, target, limits), budget, false));
+      lines.push('', ...shapeLines(openPart(archive, target, limits), budget, false));
   }
   return {
     text: lines
@@ -93,7 +95,8 @@ function slideText(
   };
 }
 
-function textOf(reader: XmlReader, budget: TextBudget, headings: boolean): string[] {
+/** The text of all shapes of a part, line by line. */
+export function shapeLines(reader: XmlReader, budget: TextBudget, headings: boolean): string[] {
   const walker = new ShapeWalker(reader, budget, headings);
   walker.walk();
   return walker.lines;

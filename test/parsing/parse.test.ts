@@ -209,6 +209,31 @@ t.test(
   },
 );
 
+t.test('HTML that is hidden is not read, and hides nothing else', async (t) => {
+  const source =
+    '<html><body><div style="color:red; Display: none">a<div>b</div></div><p style="display:none">kept, for it may never end' +
+    '<span hidden>c</span><ix:header>d</ix:header><div style="display:block">seen</div></body></html>';
+  t.same((await parsed(utf8(source))).pages, ['kept, for it may never end\nseen']);
+});
+
+t.test(
+  'a Word document that has text in its headers only shows that, a presentation without slides is refused',
+  async (t) => {
+    const header = '<w:hdr xmlns:w="urn:w"><w:p><w:r><w:t>Letterhead</w:t></w:r></w:p></w:hdr>';
+    const parts = {
+      'word/header1.xml': header,
+      'word/header2.xml': header,
+      'word/_rels/document.xml.rels': relationsPart([
+        ['rId1', 'header', 'header1.xml'],
+        ['rId2', 'header', 'header2.xml'],
+      ]),
+    };
+    t.same((await parsed(docx([], { parts }))).pages, ['Letterhead']);
+    t.same((await parsed(docx(['body'], { parts }))).pages, ['body']);
+    t.match(await failure(pptx([])), { code: 'corrupt', message: /no slides/ });
+  },
+);
+
 t.test('deeply nested and never closed HTML is read in linear time', async (t) => {
   const deep = `<html>${'<div>'.repeat(200_000)}core${'</div>'.repeat(200_000)}`;
   t.same((await parsed(utf8(deep))).pages, ['core']);
@@ -380,60 +405,6 @@ t.test('broken files say that they are broken', async (t) => {
     ],
   ];
   for (const [name, bytes] of cases) t.equal((await failure(bytes)).code, 'corrupt', name);
-});
-
-t.test('an entity bomb is refused before any entity is declared', async (t) => {
-  const bomb = `<!DOCTYPE w [<!ENTITY a "${'x'.repeat(100)}"><!ENTITY b "&a;&a;&a;">]><w:document xmlns:w="u"><w:body/></w:document>`;
-  const refused = await failure(docx([], { parts: { 'word/document.xml': bomb } }));
-  t.equal(refused.code, 'corrupt');
-  t.match(refused.message, /document type/);
-});
-
-t.test('XML that nests too deep is refused', async (t) => {
-  const deep = '<w:sdt>'.repeat(100_000) + '</w:sdt>'.repeat(100_000);
-  t.equal((await failure(docx([{ xml: deep }]))).code, 'too_large');
-});
-
-t.test(
-  'zip bombs are refused by ratio, by size, in total and by count, whatever sizes they declare',
-  async (t) => {
-    const spaces = new Uint8Array(20_000_000).fill(32);
-    const codeOf = async (bytes: Uint8Array, limits: Partial<ParseLimits> = {}) =>
-      (await failure(bytes, null, limits)).code;
-    t.equal(await codeOf(docx([], { parts: { 'word/document.xml': spaces } })), 'too_large', 'ratio');
-    const entry = { zipRatioMax: 10_000, zipEntryBytesMax: 1_000_000 };
-    t.equal(
-      await codeOf(docx([], { parts: { 'word/document.xml': spaces } }), entry),
-      'too_large',
-      'one entry',
-    );
-    t.equal(await codeOf(docx(['x'.repeat(3_000)]), { zipTotalBytesMax: 3_000 }), 'too_large', 'total');
-    const many = Object.fromEntries(Array.from({ length: 11_000 }, (_, i) => [`part${i}`, '']));
-    t.equal(await codeOf(docx([], { parts: many })), 'too_large', 'count');
-    const lying = Buffer.from(docx(['honest text of some length, repeated. '.repeat(50)]));
-    for (let at = lying.indexOf('PK\x01\x02'); at !== -1; at = lying.indexOf('PK\x01\x02', at + 4))
-      lying.writeUInt32LE(1, at + 24);
-    t.match((await parsed(lying)).pages[0], /honest text/);
-  },
-);
-
-t.test('one shared string that a million cells repeat stops at the text budget', async (t) => {
-  const reference = '<c t="s"><v>0</v></c>';
-  const sheet = `<worksheet><sheetData>${`<row>${reference.repeat(10)}</row>`.repeat(10_000)}</sheetData></worksheet>`;
-  const bytes = xlsx([{ name: 'S', rows: [['y'.repeat(100_000)]] }], {
-    parts: { 'xl/worksheets/sheet1.xml': sheet },
-  });
-  t.equal((await failure(bytes)).code, 'too_large');
-});
-
-t.test('names that climb out of the package or occur twice find nothing else', async (t) => {
-  const bytes = docx(['inside'], {
-    parts: {
-      '../../word/document.xml': docxPart('<w:p><w:r><w:t>outside</w:t></w:r></w:p>'),
-      'word/_rels/document.xml.rels': relationsPart([['rId1', 'styles', '../../../../etc/passwd']]),
-    },
-  });
-  t.same((await parsed(bytes)).pages, ['inside']);
 });
 
 t.test('text, pages and bytes over their limits are refused', async (t) => {

@@ -1,0 +1,287 @@
+import t from 'tap';
+import { defaultParseLimits, type ParseLimits } from '../../src/parsing/limits.ts';
+import type { ParseFailureCode } from '../../src/parsing/parse-failure.ts';
+import { ZipArchive } from '../../src/parsing/zip.ts';
+import { compoundFile } from './compound-fixtures.ts';
+import { docx, docxPart, pptx, relationsPart, utf8, xlsx, zipOf } from './fixtures.ts';
+import { epub, odfParagraph, openDocument } from './open-document-fixtures.ts';
+import { failure, parsed } from './parsed.ts';
+
+const spaces = new Uint8Array(20_000_000).fill(32);
+const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`;
+const bombHead = `<!DOCTYPE x [<!ENTITY a "${'x'.repeat(100)}"><!ENTITY b "&a;&a;&a;">]>`;
+
+/** The file with the declared sizes of its entries turned into one byte. */
+function lying(bytes: Uint8Array): Uint8Array {
+  const copy = Buffer.from(bytes);
+  for (let at = copy.indexOf('PK\x01\x02'); at !== -1; at = copy.indexOf('PK\x01\x02', at + 4)) {
+    copy.writeUInt32LE(1, at + 24);
+  }
+  return copy;
+}
+
+/** The file with every entry named `from` renamed to `to`, which must be as long. */
+function renamed(bytes: Uint8Array, from: string, to: string): Uint8Array {
+  return Buffer.from(Buffer.from(bytes).toString('latin1').replaceAll(from, to), 'latin1');
+}
+
+/** The file with the flag of encryption on every entry. */
+function flagged(bytes: Uint8Array): Uint8Array {
+  const copy = Buffer.from(bytes);
+  for (let at = copy.indexOf('PK\x01\x02'); at !== -1; at = copy.indexOf('PK\x01\x02', at + 4))
+    copy[at + 8]! |= 1;
+  return copy;
+}
+
+interface Hostile {
+  readonly name: string;
+  readonly bytes: () => Uint8Array;
+  readonly limits?: Partial<ParseLimits>;
+  /** The failure, or what the pages must be. */
+  readonly outcome: ParseFailureCode | RegExp;
+}
+
+const hostile: readonly Hostile[] = [
+  {
+    name: 'an entry that unpacks to hundreds of times its size',
+    bytes: () => docx([], { parts: { 'word/document.xml': spaces } }),
+    outcome: 'too_large',
+  },
+  {
+    name: 'an entry larger than one may be',
+    bytes: () => docx([], { parts: { 'word/document.xml': spaces } }),
+    limits: { zipRatioMax: 10_000, zipEntryBytesMax: 1_000_000 },
+    outcome: 'too_large',
+  },
+  {
+    name: 'entries larger than all may be',
+    bytes: () => docx(['x'.repeat(3_000)]),
+    limits: { zipTotalBytesMax: 3_000 },
+    outcome: 'too_large',
+  },
+  {
+    name: 'more entries than are looked at',
+    bytes: () =>
+      docx([], { parts: Object.fromEntries(Array.from({ length: 11_000 }, (_, i) => [`p${i}`, ''])) }),
+    outcome: 'too_large',
+  },
+  {
+    name: 'a chapter of a book that is a bomb',
+    bytes: () => epub([{ name: 'a.xhtml', html: '' }], { parts: { 'OEBPS/a.xhtml': spaces } }),
+    outcome: 'too_large',
+  },
+  {
+    name: 'a zip inside a zip',
+    bytes: () => zipOf({ 'a.zip': zipOf({ 'b.zip': zipOf({ c: 'x' }) }) }),
+    outcome: 'unsupported',
+  },
+  {
+    name: 'a zip inside a document is no part of it',
+    bytes: () => docx(['body'], { parts: { 'word/embeddings/a.zip': zipOf({ b: spaces }) } }),
+    outcome: /^body$/,
+  },
+  {
+    name: 'names that climb out of the package',
+    bytes: () =>
+      docx(['inside'], { parts: { '../../word/document.xml': docxPart(`<w:p>${run('outside')}</w:p>`) } }),
+    outcome: /^inside$/,
+  },
+  {
+    name: 'relationships that point out of the package',
+    bytes: () =>
+      docx(['inside'], {
+        parts: {
+          'word/_rels/document.xml.rels': relationsPart([['rId1', 'styles', '../../../../etc/passwd']]),
+        },
+      }),
+    outcome: /^inside$/,
+  },
+  {
+    name: 'a name that occurs twice: the first counts',
+    bytes: () =>
+      renamed(
+        docx(['first'], { parts: { 'word/documenT.xml': docxPart(`<w:p>${run('second')}</w:p>`) } }),
+        'word/documenT.xml',
+        'word/document.xml',
+      ),
+    outcome: /^first$/,
+  },
+  { name: 'sizes that lie', bytes: () => lying(docx(['honest text. '.repeat(50)])), outcome: /honest text/ },
+  { name: 'entries with a password', bytes: () => flagged(docx(['secret'])), outcome: 'encrypted' },
+  {
+    name: 'an Office file with a password',
+    bytes: () => compoundFile(['EncryptionInfo', 'EncryptedPackage']),
+    outcome: 'encrypted',
+  },
+  {
+    name: 'an OpenDocument file with a password',
+    bytes: () =>
+      openDocument('text', '', { parts: { 'META-INF/manifest.xml': '<m><encryption-data/></m>' } }),
+    outcome: 'encrypted',
+  },
+  {
+    name: 'a package without its main part',
+    bytes: () =>
+      zipOf({
+        '[Content_Types].xml': '<T/>',
+        '_rels/.rels': relationsPart([['rId1', 'officeDocument', 'word/document.xml']]),
+      }),
+    outcome: 'corrupt',
+  },
+  { name: 'a zip without a directory', bytes: () => docx(['x']).subarray(0, 300), outcome: 'corrupt' },
+  {
+    name: 'entities that multiply in a Word document',
+    bytes: () =>
+      docx([], {
+        parts: {
+          'word/document.xml': `${bombHead}<w:document xmlns:w="u"><w:body>&b;</w:body></w:document>`,
+        },
+      }),
+    outcome: 'corrupt',
+  },
+  {
+    name: 'entities that multiply in an OpenDocument text',
+    bytes: () => openDocument('text', '', { parts: { 'content.xml': `${bombHead}<x>&b;</x>` } }),
+    outcome: 'corrupt',
+  },
+  {
+    name: 'entities that multiply in the list of a book',
+    bytes: () => epub([], { parts: { 'OEBPS/book.opf': `${bombHead}<package>&b;</package>` } }),
+    outcome: 'corrupt',
+  },
+  {
+    name: 'a document type that is only named, and never fetched',
+    bytes: () =>
+      openDocument('text', '', {
+        parts: { 'content.xml': `<!DOCTYPE x SYSTEM "file:///etc/passwd"><d><p>&xxe;kept</p></d>` },
+      }),
+    outcome: /^&xxe;kept$/,
+  },
+  {
+    name: 'elements a hundred thousand deep',
+    bytes: () => docx([{ xml: '<w:sdt>'.repeat(100_000) + '</w:sdt>'.repeat(100_000) }]),
+    outcome: 'too_large',
+  },
+  {
+    name: 'an element with a hundred thousand attributes',
+    bytes: () =>
+      docx([
+        {
+          xml: `<w:p ${Array.from({ length: 100_000 }, (_, i) => `a${i}="v"`).join(' ')}>${run('kept')}</w:p>`,
+        },
+      ]),
+    outcome: /^kept$/,
+  },
+  {
+    name: 'one shared string in a million cells',
+    bytes: () =>
+      xlsx([{ name: 'S', rows: [['y'.repeat(100_000)]] }], {
+        parts: {
+          'xl/worksheets/sheet1.xml': `<worksheet>${`<row>${'<c t="s"><v>0</v></c>'.repeat(10)}</row>`.repeat(10_000)}</worksheet>`,
+        },
+      }),
+    outcome: 'too_large',
+  },
+  {
+    name: 'a row that is repeated a million times',
+    bytes: () =>
+      openDocument(
+        'spreadsheet',
+        `<table:table><table:table-row table:number-rows-repeated="1000000"><table:table-cell>${odfParagraph('y'.repeat(1_000))}</table:table-cell></table:table-row></table:table>`,
+      ),
+    outcome: 'too_large',
+  },
+  {
+    name: 'spaces that are repeated a billion times',
+    bytes: () => openDocument('text', '<text:p>a<text:s text:c="1000000000"/>b</text:p>'),
+    outcome: /^a {100}b$/,
+  },
+  {
+    name: 'deleted text, moved text and second versions',
+    bytes: () =>
+      docx([
+        {
+          xml: `<w:p>${run('kept')}<w:del>${run('deleted')}</w:del><mc:AlternateContent><mc:Fallback>${run('twice')}</mc:Fallback></mc:AlternateContent></w:p>`,
+        },
+      ]),
+    outcome: /^kept$/,
+  },
+  {
+    name: 'merged cells of a Word table',
+    bytes: () =>
+      docx([
+        {
+          xml: `<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p>${run('wide')}</w:p></w:tc></w:tr><w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc><w:tc><w:p>${run('b')}</w:p></w:tc></w:tr></w:tbl>`,
+        },
+      ]),
+    outcome: /^wide\n \| b$/,
+  },
+  {
+    name: 'merged cells of a workbook',
+    bytes: () =>
+      xlsx([{ name: 'Sheet1', rows: [] }], {
+        parts: {
+          'xl/worksheets/sheet1.xml':
+            '<worksheet><sheetData><row><c t="inlineStr"><is><t>wide</t></is></c><c/></row></sheetData><mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells></worksheet>',
+        },
+      }),
+    outcome: /^wide$/,
+  },
+  {
+    name: 'hidden slides are read',
+    bytes: () => pptx([{ title: 'seen' }, { title: 'hidden', hidden: true }]),
+    outcome: /^# seen\n# hidden$/,
+  },
+  {
+    name: 'an empty sheet among others',
+    bytes: () =>
+      xlsx([
+        { name: 'Empty', rows: [] },
+        { name: 'Full', rows: [['x']] },
+      ]),
+    outcome: /^Full\nx$/,
+  },
+  { name: 'a workbook of empty sheets', bytes: () => xlsx([{ name: 'Empty', rows: [] }]), outcome: /^$/ },
+  {
+    name: 'HTML elements two hundred thousand deep',
+    bytes: () => utf8(`<html>${'<div>'.repeat(200_000)}core`),
+    outcome: /^core$/,
+  },
+  {
+    name: 'HTML attributes that never end',
+    bytes: () => utf8(`<html><body><p>seen</p>${'<p a="'.repeat(50_000)}`),
+    outcome: /^seen$/,
+  },
+  {
+    name: 'an HTML element with a hundred thousand attributes',
+    bytes: () => utf8(`<html><body ${Array.from({ length: 100_000 }, (_, i) => `a${i}=v`).join(' ')}>seen`),
+    outcome: /^seen$/,
+  },
+  {
+    name: 'an HTML script that never ends',
+    bytes: () => utf8(`<html><body>seen<script>${'var x = 1;'.repeat(100_000)}`),
+    outcome: /^seen$/,
+  },
+  {
+    name: 'HTML comments that never end',
+    bytes: () => utf8(`<html><body>seen${'<!--'.repeat(100_000)}`),
+    outcome: /^seen$/,
+  },
+];
+
+t.test('no container and no markup becomes more than its file may', async (t) => {
+  for (const { name, bytes, limits = {}, outcome } of hostile) {
+    if (typeof outcome === 'string') t.equal((await failure(bytes(), null, limits)).code, outcome, name);
+    else t.match((await parsed(bytes(), null, limits)).pages.join('\n'), outcome, name);
+  }
+});
+
+t.test('an archive counts all it unpacks, however often it is asked', (t) => {
+  const archive = new ZipArchive(zipOf({ a: 'x'.repeat(600) }), {
+    ...defaultParseLimits,
+    zipTotalBytesMax: 1_000,
+  });
+  t.equal(archive.read('a')?.length, 600);
+  t.throws(() => archive.read('a'), /more than 1000 bytes/);
+  t.end();
+});
