@@ -108,24 +108,65 @@ export async function renderPdfPage(
 async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: string[]): Promise<PdfSource> {
   const first = await PdfiumDocument.open(bytes);
   if (first === 'encrypted') throw encrypted();
-  if (first !== 'corrupt' && hasPages(first)) return pdfiumSource(first, limits);
-  const second = await PdfjsDocument.open(bytes);
-  if (typeof second !== 'string' && second.pageCount > 0) {
+  const sound = first !== 'corrupt' && hasPages(first) && !isHollow(first, bytes);
+  if (sound) return pdfiumSource(first, limits);
+  const repaired = await openRepaired(bytes, limits);
+  if (typeof repaired !== 'string') {
     if (first !== 'corrupt') first.close();
     warnings.push(damaged);
-    return pdfjsSource(second, limits);
+    return repaired;
   }
-  if (typeof second !== 'string') await second.close();
-  const third = await openWithNewTrailer(bytes);
-  if (third !== null) {
-    if (first !== 'corrupt') first.close();
-    warnings.push(damaged);
-    return pdfiumSource(third, limits);
-  }
-  if (first !== 'corrupt' && first.pageCount > 0) return pdfiumSource(first, limits);
+  const usable = first !== 'corrupt' && first.pageCount > 0 && !isHollow(first, bytes);
+  if (usable) return pdfiumSource(first, limits);
   if (first !== 'corrupt') first.close();
-  if (second === 'encrypted') throw encrypted();
-  throw new ParseFailure('corrupt', 'The PDF is damaged beyond repair: no pages can be found in it.');
+  if (repaired === 'encrypted') throw encrypted();
+  throw new ParseFailure(
+    'corrupt',
+    first !== 'corrupt' && hasNoEnd(bytes)
+      ? 'The PDF is damaged: it ends too early, and what is left of its pages is empty.'
+      : 'The PDF is damaged beyond repair: no pages can be found in it.',
+  );
+}
+
+/** What pdf.js or a new trailer makes of a file that PDFium cannot read; the latter only if it shows anything. */
+async function openRepaired(
+  bytes: Uint8Array,
+  limits: ParseLimits,
+): Promise<PdfSource | 'encrypted' | 'corrupt'> {
+  const second = await PdfjsDocument.open(bytes);
+  if (typeof second !== 'string') {
+    if (second.pageCount > 0 && !(hasNoEnd(bytes) && (await isWithoutText(second))))
+      return pdfjsSource(second, limits);
+    await second.close();
+  }
+  const third = await openWithNewTrailer(bytes);
+  if (third === null) return second === 'encrypted' ? 'encrypted' : 'corrupt';
+  if (!isHollow(third, bytes)) return pdfiumSource(third, limits);
+  third.close();
+  return 'corrupt';
+}
+
+/** How many first pages are looked at to tell whether a file that lost its end has anything left. */
+const pagesLookedAt = 20;
+const tailBytes = 4_096;
+
+/** A file that lost its end, and the contents of all its pages with it: engines then show blank pages. */
+function isHollow(document: PdfiumDocument, bytes: Uint8Array): boolean {
+  if (!hasNoEnd(bytes)) return false;
+  const pages = Math.min(document.pageCount, pagesLookedAt);
+  return !Array.from({ length: pages }, (_, i) => i).some((index) => document.drawsSomething(index));
+}
+
+async function isWithoutText(document: PdfjsDocument): Promise<boolean> {
+  for (let index = 0; index < Math.min(document.pageCount, pagesLookedAt); index++) {
+    if (/\S/.test((await document.pageText(index)) ?? '')) return false;
+  }
+  return true;
+}
+
+/** Whether the mark at the end of every PDF is missing. */
+function hasNoEnd(bytes: Uint8Array): boolean {
+  return !Buffer.from(bytes.subarray(-tailBytes)).includes('%%EOF');
 }
 
 const damaged = 'The PDF is damaged; what could be repaired was read.';

@@ -17,6 +17,7 @@ interface PdfiumExports {
   FPDF_GetMetaText(document: number, tag: number, buffer: number, length: number): number;
   FPDF_LoadPage(document: number, index: number): number;
   FPDF_ClosePage(page: number): void;
+  FPDFPage_CountObjects(page: number): number;
   FPDF_GetPageWidthF(page: number): number;
   FPDF_GetPageHeightF(page: number): number;
   FPDF_GetPageBoundingBox(page: number, rectangle: number): number;
@@ -246,6 +247,16 @@ export class PdfiumDocument {
     const page = this.pdfium.wasmExports.FPDF_LoadPage(this.handle, index);
     if (page !== 0) this.pdfium.wasmExports.FPDF_ClosePage(page);
     return page !== 0;
+  }
+
+  /** Whether the page of this index exists and something is drawn on it. */
+  drawsSomething(index: number): boolean {
+    const api = this.pdfium.wasmExports;
+    const page = api.FPDF_LoadPage(this.handle, index);
+    if (page === 0) return false;
+    const count = api.FPDFPage_CountObjects(page);
+    api.FPDF_ClosePage(page);
+    return count > 0;
   }
 
   /**

@@ -3,6 +3,8 @@ import { chunkDocument } from '../../src/chunking/chunk-document.ts';
 import { defaultParseLimits } from '../../src/parsing/limits.ts';
 import { parseDocument } from '../../src/parsing/parse.ts';
 import type { ParsedDocument } from '../../src/parsing/parse-task.ts';
+import { linesOf } from '../../src/parsing/pdf-lines.ts';
+import { piecesOf } from '../../src/parsing/pdf-pieces.ts';
 import { type PdfOptions, type PlacedText, pdfWithPlacedText } from './fixtures.ts';
 
 async function parsed(
@@ -247,4 +249,36 @@ t.test('the outline names the headings and their levels', async (t) => {
   );
   t.equal(document.title, 'A thesis');
   t.match(document.pages, [/^# 1 Introduction\n/, /^# 2 Methods of measurement\n/, /^# 3 Results\n/]);
+});
+
+t.test('lines that run downwards are read from right to left', async (t) => {
+  const columns = ['あいう', '日本語', '東京都'].map((text, i) =>
+    [...text].map((character, row) => ({
+      code: character.codePointAt(0)!,
+      left: 200 + i * 20,
+      top: 700 - row * 12,
+    })),
+  );
+  const glyphs = columns.flat();
+  const numbers = (of: (glyph: { left: number; top: number }) => number) => Float32Array.from(glyphs, of);
+  const box = { left: 0, right: 600, bottom: 0, top: 800 };
+  const pieces = piecesOf({
+    ...{ count: glyphs.length, cut: false, box },
+    codes: Uint32Array.from(glyphs, ({ code }) => code),
+    generated: new Uint8Array(glyphs.length),
+    left: numbers(({ left }) => left),
+    right: numbers(({ left }) => left + 12),
+    bottom: numbers(({ top }) => top - 12),
+    top: numbers(({ top }) => top),
+    angle: () => 0,
+    turnedBox: (i) => {
+      const { left, top } = glyphs[i]!;
+      return { left, right: left + 12, bottom: top - 12, top };
+    },
+    isBold: () => false,
+  });
+  t.same(
+    linesOf(pieces, () => false).map(({ text }) => text),
+    ['東京都', '日本語', 'あいう'],
+  );
 });

@@ -1,0 +1,257 @@
+import t from 'tap';
+import { defaultParseLimits } from '../../src/parsing/limits.ts';
+import { parseDocument } from '../../src/parsing/parse.ts';
+import { ParseFailure, type ParseFailureCode } from '../../src/parsing/parse-failure.ts';
+import type { ParsedDocument } from '../../src/parsing/parse-task.ts';
+import { bitFlipped, pdfWithPages, pdfWithPlacedText, truncated, utf8 } from './fixtures.ts';
+
+/** What must come of a file: the text of its pages (or a part of it), or a failure of one of these codes. */
+type Wanted =
+  | { readonly pages: readonly (string | RegExp)[]; readonly warning?: RegExp }
+  | { readonly fails: readonly ParseFailureCode[] }
+  /** Any document and any failure with a sentence, but nothing else. */
+  | 'anything sound';
+
+async function outcomeOf(bytes: Uint8Array): Promise<ParsedDocument | ParseFailure> {
+  const stream = parseDocument(bytes, 'file.pdf', defaultParseLimits);
+  const pages: string[] = [];
+  try {
+    for (;;) {
+      const step = await stream.next();
+      if (step.done === true) return { ...step.value, pages };
+      pages.push(step.value);
+    }
+  } catch (error) {
+    if (error instanceof ParseFailure) return error;
+    throw error;
+  }
+}
+
+const sentence = 'The quick brown fox jumps over the lazy dog.';
+const sound = pdfWithPages([sentence, 'A second page.', 'A third one.']);
+const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
+
+/** A page whose letters come from a font that draws them by codes of its own, with or without a map to characters. */
+function withFont(font: readonly string[], content: string): Uint8Array {
+  return pdfWithPages([''], {
+    resources: '/XObject<<>>/Font<</F1 3 0 R/F9 1000 0 R>>',
+    content: Buffer.from(content, 'latin1'),
+    objects: font,
+  });
+}
+
+/** A composite font with a map from two-byte codes to characters; nothing is embedded. */
+function mapped(pairs: Readonly<Record<string, string>>, more = '/Encoding/Identity-H'): readonly string[] {
+  const rows = Object.entries(pairs).map(([code, character]) => {
+    return `<${code}> <${Buffer.from(character, 'utf16le').swap16().toString('hex')}>`;
+  });
+  const map = `/CIDInit /ProcSet findresource begin begincmap /CMapName /M def 1 begincodespacerange <0000> <ffff> endcodespacerange ${rows.length} beginbfchar ${rows.join(' ')} endbfchar endcmap end`;
+  return [
+    `<</Type/Font/Subtype/Type0/BaseFont/Some${more}/DescendantFonts[1001 0 R]/ToUnicode 1002 0 R>>`,
+    '<</Type/Font/Subtype/CIDFontType2/BaseFont/Some/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/DW 1000/FontDescriptor 1003 0 R>>',
+    `<</Length ${map.length}>>\nstream\n${map}\nendstream`,
+    '<</Type/FontDescriptor/FontName/Some/Flags 4/FontBBox[0 -200 1000 900]/ItalicAngle 0/Ascent 800/Descent -200/CapHeight 700/StemV 80>>',
+  ];
+}
+
+const shown = (hex: string) => `BT /F9 12 Tf 72 700 Td <${hex}> Tj ET`;
+
+/** A page tree as deep and as wide as it takes. */
+function pageTree(pages: number): Uint8Array {
+  const kids = Array.from({ length: pages }, () => '3 0 R').join(' ');
+  return utf8(
+    `%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Count ${pages}/Kids[${kids}]>>\nendobj\n3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>\nendobj\ntrailer\n<</Root 1 0 R>>\n%%EOF\n`,
+  );
+}
+
+const image =
+  '<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>\nstream\n0\nendstream';
+
+const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wanted])[] = [
+  ['nothing but the first line of a PDF', utf8('%PDF-1.7\n'), { fails: ['corrupt'] }],
+  [
+    'a header and noise',
+    Buffer.concat([utf8('%PDF-1.7\n'), bitFlipped(new Uint8Array(3_000), 1, 9_000)]),
+    { fails: ['corrupt'] },
+  ],
+  ['a web page named .pdf', utf8(`<!doctype html><p>${sentence}`), { pages: [sentence] }],
+  ['the first half', truncated(sound, 0.5), 'anything sound'],
+  ['all but the last tenth', truncated(sound, 0.9), 'anything sound'],
+  ['all but the end mark', sound.subarray(0, -8), { pages: [sentence, 'A second page.', 'A third one.'] }],
+  [
+    'pages whose contents were lost with the end of the file',
+    Buffer.from(
+      latin1(sound)
+        .replace(/\/Contents \d+ 0 R/g, '')
+        .replace(/xref[\s\S]*$/, ''),
+      'latin1',
+    ),
+    { fails: ['corrupt'] },
+  ],
+  [
+    'a table of objects that points elsewhere',
+    Buffer.from(latin1(sound).replace(/^\d{10} 00000 n/gm, '0000000007 00000 n'), 'latin1'),
+    { pages: [sentence, /second/, /third/] },
+  ],
+  ['a blank page', pdfWithPages(['']), { pages: [''], warning: /hold no text/ }],
+  ['no page at all', pdfWithPages([]), { fails: ['corrupt'] }],
+  ['a user password', pdfWithPages([sentence], { userPassword: 'secret' }), { fails: ['encrypted'] }],
+  ['an owner password only', pdfWithPages([sentence], { userPassword: '' }), { pages: [sentence] }],
+  [
+    'a count that is too large',
+    pdfWithPages([sentence], { countClaim: 3 }),
+    { pages: [sentence, '', ''], warning: /damaged/ },
+  ],
+  ['a count beyond all numbers', pdfWithPages([sentence], { countClaim: 2 ** 31 }), 'anything sound'],
+  ['a count below zero', pdfWithPages([sentence], { countClaim: -5 }), 'anything sound'],
+  ['200,000 pages', pageTree(200_000), { fails: ['too_large', 'corrupt'] }],
+  [
+    'a page as large as a country',
+    pdfWithPages([sentence], { mediaBox: [0, 0, 1e9, 1e9] }),
+    { pages: [sentence] },
+  ],
+  ['a page without a size', pdfWithPages([sentence], { mediaBox: [0, 0, 0, 0] }), { pages: [/fox/] }],
+  [
+    'text beside the visible part',
+    pdfWithPages(['in'], {
+      mediaBox: [0, 0, 1_200, 792],
+      cropBox: [0, 0, 612, 792],
+      stray: { text: 'out', x: 900, y: 400 },
+    }),
+    { pages: ['in'] },
+  ],
+  [
+    'a spread cut in two by its boxes',
+    pdfWithPages(['left'], {
+      mediaBox: [0, 0, 1_200, 792],
+      cropBox: [600, 0, 1_200, 792],
+      stray: { text: 'right', x: 900, y: 400 },
+    }),
+    { pages: ['right'] },
+  ],
+  [
+    '300,000 characters on a page',
+    pdfWithPages([''], {
+      content: Buffer.from(`BT /F1 1 Tf ${'(abcdefghij klmno) Tj 0 -1 Td '.repeat(20_000)} ET`),
+    }),
+    { pages: [/abcdefghij klmno/] },
+  ],
+  [
+    'a form that draws itself',
+    pdfWithPages([''], {
+      resources: '/XObject<</X 1000 0 R>>',
+      content: Buffer.from('BT /F1 12 Tf 72 700 Td (around) Tj ET /X Do'),
+      objects: [
+        '<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 1000 0 R>>>>/Length 5>>\nstream\n/X Do\nendstream',
+      ],
+    }),
+    { pages: ['around'] },
+  ],
+  [
+    'arrays in arrays in arrays',
+    pdfWithPages([sentence], { objects: [`${'['.repeat(20_000)}${']'.repeat(20_000)}`] }),
+    { pages: [sentence] },
+  ],
+  [
+    'a content stream of arrays',
+    pdfWithPages([''], { content: Buffer.from('['.repeat(300_000)) }),
+    { pages: [''] },
+  ],
+  [
+    'a font without a map to characters',
+    withFont(
+      [
+        '<</Type/Font/Subtype/Type3/FontBBox[0 0 9 9]/FontMatrix[.1 0 0 .1 0 0]/CharProcs<<>>/Encoding<</Differences[1/g1/g2/g3/g4/g5]>>/FirstChar 1/LastChar 5/Widths[9 9 9 9 9]>>',
+      ],
+      shown('0102030405'.repeat(12)),
+    ),
+    { pages: [''], warning: /do not say which characters/ },
+  ],
+  [
+    'an image and no text',
+    pdfWithPages([''], {
+      resources: '/XObject<</I 1000 0 R>>',
+      content: Buffer.from('612 0 0 792 0 0 cm /I Do'),
+      objects: [image],
+    }),
+    { pages: [''], warning: /hold no text/ },
+  ],
+  ['a turned page', pdfWithPages([sentence], { rotate: 90 }), { pages: [sentence] }],
+  [
+    'hyphens at line ends',
+    pdfWithPages(['a most incompre-\nhensible thing']),
+    { pages: ['a most incomprehensible thing'] },
+  ],
+  [
+    'ligatures',
+    withFont(mapped({ '0001': 'ﬁ', '0002': 'n', '0003': 'ﬄ' }), shown('00010002000300020001')),
+    { pages: ['finfflnfi'] },
+  ],
+  [
+    'Arabic, drawn from right to left',
+    withFont(mapped({ '0001': 'ﺳ', '0002': 'ﻼ', '0003': 'ﻡ' }), shown('000300020001')),
+    { pages: [/^س.*م$/u] },
+  ],
+  [
+    'Hebrew, drawn from right to left',
+    withFont(mapped({ '0001': 'ש', '0002': 'ל', '0003': 'ו', '0004': 'ם' }), shown('0004000300020001')),
+    { pages: ['שלום'] },
+  ],
+  [
+    'Chinese with a font that is not in the file',
+    withFont(mapped({ '0001': '漢', '0002': '字' }), shown('00010002')),
+    { pages: ['漢字'] },
+  ],
+  [
+    'characters beyond the first plane',
+    withFont(mapped({ '0001': '😀', '0002': 'a' }), shown('000200010002')),
+    { pages: ['a😀a'] },
+  ],
+  [
+    'half a character',
+    withFont(mapped({ '0001': '\ud83d', '0002': 'a' }), shown('000200010002')),
+    { pages: [/^a[^\ud800-\udfff]*a$/u] },
+  ],
+  [
+    'soft hyphens',
+    withFont(mapped({ '0001': 'a', '0002': '\u00ad', '0003': 'b' }), shown('000100020003')),
+    { pages: ['ab'] },
+  ],
+  [
+    'text in white on top of text',
+    pdfWithPlacedText([
+      [
+        { text: sentence, x: 60, y: 700 },
+        { text: sentence, x: 60, y: 700 },
+      ],
+    ]),
+    { pages: [/^The quick brown fox/] },
+  ],
+  ...Array.from({ length: 24 }, (_, seed) => {
+    return [
+      `${(seed % 4) * 10 + 1} turned bits, seed ${seed}`,
+      bitFlipped(sound, seed, (seed % 4) * 10 + 1),
+      'anything sound',
+    ] as const;
+  }),
+];
+
+for (const [title, bytes, wanted] of cases) {
+  t.test(`PDF: ${title}`, async (t) => {
+    const outcome = await outcomeOf(bytes);
+    if (outcome instanceof ParseFailure) {
+      t.match(outcome.message, /^[A-Z].*\.$/, 'a sentence for the person who sent it');
+      if (wanted !== 'anything sound')
+        t.ok('fails' in wanted && wanted.fails.includes(outcome.code), outcome.message);
+      return;
+    }
+    t.ok(outcome.pages.every((page) => page.isWellFormed()));
+    if (wanted === 'anything sound') return;
+    if ('fails' in wanted) t.fail(`was read as ${JSON.stringify(outcome.pages).slice(0, 200)}`);
+    else {
+      t.match(outcome.pages, wanted.pages);
+      t.equal(outcome.pages.length, wanted.pages.length);
+      if (wanted.warning !== undefined) t.match(outcome.warnings.join(' '), wanted.warning);
+    }
+  });
+}
