@@ -723,6 +723,7 @@ function doorSettings(settings: Settings) {
     jsonBytesMax: settings.bodyBytesMax,
     jsonBytesHeldMax,
     uploadBytesMax: settings.uploadBytesMax,
+    uploadsRunningMax: limits.uploadsRunningMax,
     bodyIdleMsMax: limits.bodyIdleMsMax,
     requestMsMax: limits.requestMsMax,
     home: '/docs',

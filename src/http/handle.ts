@@ -64,6 +64,8 @@ export interface DoorSettings extends OriginSettings {
   readonly jsonBytesHeldMax: number;
   /** Largest uploaded file with its form, in bytes. */
   readonly uploadBytesMax: number;
+  /** Uploads whose bytes are arriving at one time; each has an open file and a queue in memory. */
+  readonly uploadsRunningMax: number;
   /** Milliseconds without a byte after which a body is given up. */
   readonly bodyIdleMsMax: number;
   /** Milliseconds for a call; an upload has them after its last byte. */
@@ -121,6 +123,7 @@ export class Door {
   readonly #replies = new Map<Route, Validate<unknown>>();
   readonly #visits = new Set<Visit>();
   readonly #idle: (() => void)[] = [];
+  #uploadsRunning = 0;
   #draining = false;
 
   constructor(options: DoorOptions) {
@@ -348,8 +351,18 @@ export class Door {
       bytesMax: settings.uploadBytesMax,
       idleMsMax: settings.bodyIdleMsMax,
       msMax: limits.uploadMsMax,
+      bytesPerSecondMin: limits.uploadBytesPerSecondMin,
     };
-    yield* new BoundedBody(exchange, bounds, clock).chunks();
+    if (this.#uploadsRunning >= settings.uploadsRunningMax) {
+      const detail = 'The server is receiving as many uploads as it can; try again shortly.';
+      throw new AppError('unavailable', detail, { retryAfterMs: 2_000 });
+    }
+    this.#uploadsRunning += 1;
+    try {
+      yield* new BoundedBody(exchange, bounds, clock).chunks();
+    } finally {
+      this.#uploadsRunning -= 1;
+    }
     deadline.start(settings.requestMsMax);
   }
 

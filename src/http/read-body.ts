@@ -1,5 +1,6 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface BodyBounds {
@@ -8,6 +9,8 @@ export interface BodyBounds {
   readonly idleMsMax: number;
   /** Milliseconds for the whole body. */
   readonly msMax: number;
+  /** Bytes per second that a body must have come with once it takes long; absent: `msMax` is bound enough. */
+  readonly bytesPerSecondMin?: number;
 }
 
 function tooLarge(bytesMax: number): AppError {
@@ -30,7 +33,7 @@ export class BoundedBody {
   readonly #exchange: Exchange;
   readonly #bounds: BodyBounds;
   readonly #clock: Clock;
-  readonly #endsAt: number;
+  readonly #startedAt: number;
   #bytes = 0;
 
   /** Errors: as `checkDeclaredBody`. */
@@ -39,7 +42,7 @@ export class BoundedBody {
     this.#exchange = exchange;
     this.#bounds = bounds;
     this.#clock = clock;
-    this.#endsAt = clock.monotonic() + bounds.msMax;
+    this.#startedAt = clock.monotonic();
   }
 
   /**
@@ -47,13 +50,18 @@ export class BoundedBody {
    * comes too slowly, ClientGone.
    */
   async take(): Promise<Uint8Array | null> {
-    const { bytesMax, idleMsMax, msMax } = this.#bounds;
+    const { bytesMax, idleMsMax, msMax, bytesPerSecondMin = 0 } = this.#bounds;
     const chunk = await this.#exchange.body.take(idleMsMax);
     if (chunk === null) return null;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > bytesMax) throw tooLarge(bytesMax);
-    if (this.#clock.monotonic() > this.#endsAt) {
+    const elapsedMs = this.#clock.monotonic() - this.#startedAt;
+    if (elapsedMs > msMax) {
       throw new AppError('request_timeout', `The request body did not arrive within ${msMax} ms.`);
+    }
+    if (elapsedMs > limits.uploadSlowStartMs && this.#bytes < (elapsedMs / 1_000) * bytesPerSecondMin) {
+      const detail = `The request body arrives with less than ${bytesPerSecondMin} bytes per second.`;
+      throw new AppError('request_timeout', detail);
     }
     return chunk;
   }

@@ -86,7 +86,8 @@ export class Blobs {
     this.#options.space?.check();
     const path = join(this.#temporary, this.#options.chance.uuid());
     const file = await asSpaceError(open(path, 'wx', 0o600));
-    return new BlobWriter({ file, path, keep: (hash) => this.#keep(hash, path) });
+    const { space } = this.#options;
+    return new BlobWriter({ file, path, ...(space && { space }), keep: (hash) => this.#keep(hash, path) });
   }
 
   /** A blob whose bytes are all here. */
@@ -183,6 +184,7 @@ export class Blobs {
 interface BlobWriterOptions {
   readonly file: FileHandle;
   readonly path: string;
+  readonly space?: SpaceGuard;
   /** Moves the finished file to its place and holds it; resolves to the release. */
   readonly keep: (hash: string) => Promise<() => void>;
 }
@@ -202,9 +204,10 @@ export class BlobWriter {
     return this.#size;
   }
 
-  /** Await each call before the next one. Throws `AppError` reserve_reached when the disk is full. */
+  /** Await each call before the next one. Throws `AppError` reserve_reached when the disk is full or nearly so. */
   async write(bytes: Uint8Array): Promise<void> {
     assert(!this.#ended, 'a finished blob takes no more bytes');
+    this.#options.space?.check();
     this.#digest.update(bytes);
     this.#size += bytes.byteLength;
     await asSpaceError(this.#options.file.appendFile(bytes));

@@ -49,6 +49,13 @@ export class TestServer {
     return this.#url;
   }
 
+  /** Process id of the running server. */
+  get pid(): number {
+    const pid = this.#child?.pid;
+    if (pid === undefined) throw new Error('the server does not run');
+    return pid;
+  }
+
   /** The end of what it has logged, over all starts. */
   get log(): string {
     return this.#log.slice(-logBytesMax);

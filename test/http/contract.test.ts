@@ -341,3 +341,35 @@ contract(
     );
   },
 );
+
+contract('uploads beyond those that may run at once are told to come again', async ({ t, open, connect }) => {
+  const door = await open({
+    settings: { uploadsRunningMax: 2 },
+    services: {
+      uploadDocument: async (_call, _parameters, body) => {
+        for await (const _ of body);
+        return { status: 201, body: {} };
+      },
+    },
+  });
+  const path = '/v1/documents/c/p';
+  const slow = await Promise.all([connect(door), connect(door)]);
+  for (const client of slow) {
+    client.head('PUT', path, { 'content-length': '2' });
+    client.send('x');
+  }
+  await sleep(50);
+  const refused = await connect(door);
+  refused.head('PUT', path, { 'content-length': '2' });
+  const reply = await refused.reply();
+  t.equal(reply.status, 503);
+  t.match(reply.body.toString(), /as many uploads as it can/);
+  for (const client of slow) {
+    client.send('y');
+    t.equal((await client.reply()).status, 201);
+  }
+  const later = await connect(door);
+  later.head('PUT', path, { 'content-length': '1' });
+  later.send('x');
+  t.equal((await later.reply()).status, 201, 'there is room again');
+});

@@ -153,6 +153,7 @@ const settings: DoorSettings = {
   jsonBytesMax: 3_000_000,
   jsonBytesHeldMax: 20_000_000,
   uploadBytesMax: 200_000_000,
+  uploadsRunningMax: 20,
   bodyIdleMsMax: 4_000,
   requestMsMax: 20_000,
   home: '/docs',

@@ -156,3 +156,17 @@ t.test('below the free-space reserve no bytes are taken', async (t) => {
   const { blobs } = await fresh({ check });
   await t.rejects(blobs.put(Buffer.from('x')), { code: 'reserve_reached' });
 });
+
+t.test('bytes that arrive while the disk fills up stop at the reserve and leave nothing', async (t) => {
+  let low = false;
+  const check = () => {
+    if (low) throw new AppError('reserve_reached', 'The disk is nearly full.');
+  };
+  const { blobs, directory } = await fresh({ check });
+  const writer = await blobs.receive();
+  await writer.write(Buffer.from('first'));
+  low = true;
+  await t.rejects(writer.write(Buffer.from('second')), { code: 'reserve_reached' });
+  await writer.abort();
+  t.same(readdirSync(join(directory, 'incoming')), []);
+});

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import t from 'tap';
+import { Api } from './api.ts';
+import { operatorKey, TestServer } from './server.ts';
+
+/** Uploads larger than what a server may hold in memory, on both servers, and what is left of one that a crash cuts. */
+
+t.setTimeout(120_000);
+const chunk = Buffer.alloc(1_048_576, Buffer.from('\0not text\x01'));
+const chunks = 150;
+const collection_name = 'large';
+
+/** Bytes of memory that the server has taken for itself; 0 where the system does not tell. */
+function anonymousBytes({ pid }: TestServer): number {
+  const status = `/proc/${pid}/status`;
+  if (!existsSync(status)) return 0;
+  return Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(status, 'utf8'))?.[1]) * 1_024;
+}
+
+interface Sending {
+  readonly status: Promise<number>;
+  readonly peakBytes: () => number;
+}
+
+/** Sends `count` chunks as fast as the server takes them, and the form around them when there is one. */
+function send(
+  server: TestServer,
+  path: string,
+  form: { head: Buffer; tail: Buffer; boundary: string } | null,
+  count = chunks,
+): Sending {
+  let peak = 0;
+  const status = new Promise<number>((resolve) => {
+    const outgoing = request(`${server.url}/v1/documents/${path}`, {
+      method: form === null ? 'PUT' : 'POST',
+      headers: {
+        authorization: `Bearer ${operatorKey}`,
+        ...(form === null ? {} : { 'content-type': `multipart/form-data; boundary=${form.boundary}` }),
+      },
+    });
+    outgoing.on('response', (reply) => {
+      reply.resume();
+      resolve(reply.statusCode ?? 0);
+    });
+    outgoing.on('error', () => resolve(-1));
+    const write = async () => {
+      if (form !== null) outgoing.write(form.head);
+      for (let i = 0; i < count; i++) {
+        if (!outgoing.write(chunk)) await new Promise((drained) => outgoing.once('drain', drained));
+        peak = Math.max(peak, anonymousBytes(server));
+      }
+      if (form !== null) outgoing.write(form.tail);
+      if (count === chunks) outgoing.end();
+    };
+    void write();
+  });
+  return { status, peakBytes: () => peak };
+}
+
+function formOf(path: string): { head: Buffer; tail: Buffer; boundary: string } {
+  const boundary = 'a-boundary-of-the-tests';
+  const field = (name: string, value: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const file = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\n`;
+  const head = field('collection_name', collection_name) + field('path', path) + file;
+  return { head: Buffer.from(head), tail: Buffer.from(`\r\n--${boundary}--\r\n`), boundary };
+}
+
+const ways = [
+  { kind: 'uws', path: 'raw.bin', form: null },
+  { kind: 'node', path: 'form.bin', form: formOf('form.bin') },
+] as const;
+
+for (const { kind, path, form } of ways) {
+  t.test(
+    `150 MB stream to the disk of ${kind} as ${path}, and a crash leaves nothing of half a file`,
+    async (t) => {
+      const server = await TestServer.start(t, { HTTP: kind });
+      const api = new Api(server);
+      await api.call('collections/add-collection', { collection_name });
+      const before = anonymousBytes(server);
+      const sending = send(server, form === null ? `${collection_name}/${path}` : 'upload', form);
+      t.equal(await sending.status, 201);
+      t.ok(sending.peakBytes() - before < chunks * chunk.length, 'it was never in memory as a whole');
+      const info = await api.call('documents/get-document-info', { collection_name, path });
+      t.equal(info.document.size, chunks * chunk.length);
+      const hash = hashOfAll();
+      const stored = readdirSync(join(server.data, 'blobs', hash.slice(0, 2), hash.slice(2, 4)));
+      t.same(stored, [hash], 'the bytes that were sent are the bytes that are stored');
+      const incoming = () => readdirSync(join(server.data, 'blobs', 'incoming'));
+      const half = send(server, `${collection_name}/half.bin`, null, 5);
+      while (incoming().length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      await server.stop('SIGKILL');
+      t.equal(await half.status, -1);
+      t.equal(incoming().length, 1, 'half a file is there');
+      await server.restart();
+      t.same(incoming(), [], 'and gone');
+    },
+  );
+}
+
+function hashOfAll(): string {
+  const hash = createHash('sha256');
+  for (let i = 0; i < chunks; i++) hash.update(chunk);
+  return hash.digest('hex');
+}
