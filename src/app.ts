@@ -30,11 +30,13 @@ import type { Embedder } from './models/model.ts';
 import { openCatalogue } from './models/open-catalogue.ts';
 import { vectorsOfPages } from './models/page-vectors.ts';
 import { defaultEmbeddingModel, embeddingModel, openEmbedder } from './models/registry.ts';
-import { optionalTools } from './parsing/optional-tools.ts';
+import { type OpenedTools, openTools } from './parsing/open-tools.ts';
 import { hasPageImages } from './parsing/parse-task.ts';
 import { ParserProcesses } from './parsing/parser-processes.ts';
+import { answerToolCall } from './parsing/tool-line.ts';
 import { Admission } from './pipeline/admission.ts';
 import { ChunkBatches } from './pipeline/chunk-batches.ts';
+import { DerivedFiles } from './pipeline/derived-files.ts';
 import type { DocumentEvent } from './pipeline/document-event.ts';
 import { DocumentProgress } from './pipeline/document-progress.ts';
 import { DocumentWriter } from './pipeline/document-writer.ts';
@@ -80,8 +82,6 @@ import { UsageMeter } from './usage/meter.ts';
 const poolTasksMax = 4_096;
 /** Bytes of JSON bodies in memory at one time. */
 const jsonBytesHeldMax = 1_000_000_000;
-/** Bytes of page images that are kept on disk. */
-const imageBytesMax = 1_000_000_000;
 /** Operations that bring documents in: refused before their body is read when there is no room. */
 const documentOperations: ReadonlySet<Operation> = new Set([
   'add-document',
@@ -148,19 +148,20 @@ async function buildStorage(settings: Settings, data: DataDirectory, logger: Log
 }
 type Storage = Awaited<ReturnType<typeof buildStorage>>;
 
-function buildPools(settings: Settings, processes: ParserProcesses, logger: Logger) {
+function buildPools(settings: Settings, processes: ParserProcesses, tools: OpenedTools, logger: Logger) {
   const pool = (name: Pool['name'], threads: number) =>
     new Pool({
       name,
       threads,
       queueTasksMax: poolTasksMax,
       onMessage: (message) => {
-        processes.accept(message);
+        if (!answerToolCall(tools.desk, message)) processes.accept(message);
       },
       onTrouble: (error) => logger.error({ pool: name, error: String(error) }, 'an idle worker failed'),
     });
   return {
     parse: pool('parse', settings.parseThreads),
+    draw: pool('draw', 1),
     chunk: pool('chunk', settings.chunkThreads),
     embed: pool('embed', settings.embedThreads),
     rerank: pool('rerank', settings.rerankThreads),
@@ -171,6 +172,8 @@ type Pools = ReturnType<typeof buildPools>;
 interface PipelineParts {
   readonly storage: Storage;
   readonly pools: Pools;
+  readonly made: DerivedFiles;
+  readonly tools: OpenedTools;
   /** The built-in model for short queries, in this thread. */
   readonly embedder: Embedder;
   readonly catalogue: ModelCatalogue;
@@ -220,17 +223,21 @@ function documentModel(
  */
 const indexingPerThread = 16;
 
-function parseLimitsOf({ uploadBytesMax, parseSecondsMax, parseStallSeconds }: Settings) {
+function parseLimitsOf(settings: Settings) {
   return {
-    fileBytesMax: uploadBytesMax,
-    totalMsMax: parseSecondsMax * 1_000,
-    idleMsMax: parseStallSeconds * 1_000,
+    fileBytesMax: settings.uploadBytesMax,
+    totalMsMax: settings.parseSecondsMax * 1_000,
+    idleMsMax: settings.parseStallSeconds * 1_000,
+    ocrPagesMax: settings.ocrPagesMax,
+    ocrPageMsMax: settings.ocrPageSecondsMax * 1_000,
+    ocrMsMax: settings.ocrSecondsMax * 1_000,
+    convertMsMax: settings.officeSecondsMax * 1_000,
   };
 }
 
 /** What happens to documents and queries between the door and the shards. */
 async function buildPipeline(settings: Settings, parts: PipelineParts) {
-  const { storage, pools, embedder, catalogue, logger } = parts;
+  const { storage, pools, made, tools, embedder, catalogue, logger } = parts;
   const models = new ModelRunner(pools, catalogue, (model, error) => {
     logger.error({ model, error: String(error) }, 'a model failed');
   });
@@ -261,7 +268,8 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     modelOf: documentModel(storage, catalogue, models),
     renewVectors: vectorRenewal({ ...storage, vectors, makerOf }),
     parseLimits,
-    hasPageImages,
+    madeFolder: made.folder,
+    hasPageImages: (kind) => hasPageImages(kind, tools.desk.hasOffice),
     clock,
   });
   const ingest = await Ingest.open({
@@ -351,11 +359,12 @@ interface ServiceParts {
   readonly keys: KeyRing;
   readonly gate: ModelAdmission;
   readonly images: PageImages;
+  readonly made: DerivedFiles;
 }
 
 /** The use cases, by the names of their operations. */
 function buildServices(parts: ServiceParts): Services {
-  const { settings, data, storage, pools, pipeline, organisations, keys, gate, images } = parts;
+  const { settings, data, storage, pools, pipeline, organisations, keys, gate, images, made } = parts;
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
   const addresses = new Addresses(data.secret);
@@ -401,7 +410,8 @@ function buildServices(parts: ServiceParts): Services {
     changeOf: (collection) => pipeline.modelChanges.progressOf(collection),
   });
   const { blobsFolder: folder } = storage;
-  const reader = new FileReader({ pool: pools.parse, folder, parseLimits: pipeline.parseLimits, chance });
+  const { parseLimits } = pipeline;
+  const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
   const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax, clock });
   const models = new ModelService({
     runs: pipeline.models,
@@ -505,10 +515,16 @@ async function load(
 }
 
 /** What `/readyz` says: the parts of the server, and which optional tools this machine has. */
-function readiness(isLoaded: boolean, data: DataDirectory, catalogue: ModelCatalogue): Readiness {
-  const tools = Object.entries(optionalTools()).map(
-    ([tool, path]) => [`tool ${tool}`, { ready: true, detail: path ?? 'not installed (optional)' }] as const,
-  );
+function readiness(
+  isLoaded: boolean,
+  {
+    data,
+    tools: { states },
+    catalogue,
+  }: { data: DataDirectory; tools: OpenedTools; catalogue: ModelCatalogue },
+): Readiness {
+  // None of them is needed, so what is missing leaves the server ready.
+  const tools = states().map(({ name, detail }) => [name, { ready: true, detail }] as const);
   // A service that is away leaves the server ready: documents wait, and queries say that they do without.
   const services = catalogue.providers().map(({ kind, model, state, trouble }) => {
     const detail = `circuit breaker ${state}${trouble === null ? '' : `, ${trouble}`}`;
@@ -575,7 +591,7 @@ export async function startApp(settings: Settings): Promise<App> {
 async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
   const metrics = new Metrics();
-  const { data, storage, pools, pipeline, images, housekeeping } = await openRetrieval(
+  const { data, storage, pools, pipeline, images, made, tools, housekeeping } = await openRetrieval(
     settings,
     opened,
     logger,
@@ -593,7 +609,9 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
   const door = new Door({
     routes,
-    services: buildServices({ settings, data, storage, pools, pipeline, organisations, keys, gate, images }),
+    services: buildServices({
+      ...{ settings, data, storage, pools, pipeline, organisations, keys, gate, images, made },
+    }),
     identity: new Authenticator({ keys, organisations, clock, adminKey: settings.adminKey }),
     guards: {
       admit: (_principal, operation) => {
@@ -605,7 +623,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
       progress.done
         ? null
         : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
-    readiness: () => readiness(progress.done, data, pipeline.catalogue),
+    readiness: () => readiness(progress.done, { data, tools, catalogue: pipeline.catalogue }),
     metrics,
     settings: doorSettings(settings),
     logger,
@@ -647,8 +665,10 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
   storage.meter.start();
   opened.add(() => storage.meter.close());
   opened.add(() => storage.indexes.close());
+  const { made, tools } = await openTooling(settings, data, logger);
+  opened.add(() => tools.desk.close());
   const processes = new ParserProcesses();
-  const pools = buildPools(settings, processes, logger);
+  const pools = buildPools(settings, processes, tools, logger);
   opened.add(async () => {
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
     processes.killAll();
@@ -656,21 +676,43 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
   const catalogue = await openModels(settings, data, logger, metrics);
   const embedder = await openEmbedder(defaultEmbeddingModel);
   opened.add(() => embedder.close());
-  const pipeline = await buildPipeline(settings, { storage, pools, embedder, catalogue, logger });
+  const pipeline = await buildPipeline(settings, {
+    ...{ storage, pools, made, tools, embedder, catalogue, logger },
+  });
   opened.add(() => pipeline.ingest.close());
   opened.add(() => pipeline.modelChanges.close());
-  const images = await PageImages.open({
-    pool: pools.parse,
+  const images = new PageImages({
+    pool: pools.draw,
     blobs: data.blobs,
     blobsFolder: storage.blobsFolder,
-    folder: join(data.cachePath, 'pages'),
-    bytesMax: imageBytesMax,
-    chance,
+    files: made,
   });
   const snapshotMs = settings.snapshotSeconds * 1_000;
-  const housekeeping = new Housekeeping({ ...storage, images, clock, logger, snapshotMs });
+  const housekeeping = new Housekeeping({ ...storage, images: made, clock, logger, snapshotMs });
   opened.add(() => housekeeping.close());
-  return { data, storage, pools, pipeline, images, housekeeping };
+  return { data, storage, pools, pipeline, images, made, tools, housekeeping };
+}
+
+/** What was made of files, and the programs that make it. */
+async function openTooling(settings: Settings, data: DataDirectory, logger: Logger) {
+  const made = await DerivedFiles.open({
+    blobs: data.blobs,
+    folder: join(data.cachePath, 'pages'),
+    bytesMax: settings.pageCacheBytes,
+    chance,
+  });
+  const { ocrEngine, ocrLanguages, office, parseThreads } = settings;
+  const tools = await openTools({
+    ...{ ocrEngine, ocrLanguages, converted: made },
+    office: office === 'auto',
+    runningMax: parseThreads,
+    folder: join(data.cachePath, 'tools'),
+    freshName: () => chance.uuid(),
+  });
+  void tools.asked.then((states) => {
+    logger.info(Object.fromEntries(states.map(({ name, detail }) => [name, detail])), 'optional tools');
+  });
+  return { made, tools };
 }
 
 /** Upper bounds of the seconds that requests to model services take. */

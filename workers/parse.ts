@@ -4,6 +4,7 @@ import { optionalTools } from '../src/parsing/optional-tools.ts';
 import type { ParseOutcome, ParserTask, RenderOutcome } from '../src/parsing/parse-task.ts';
 import { ParserHost } from '../src/parsing/parser-host.ts';
 import type { ParserProcessNotice } from '../src/parsing/parser-processes.ts';
+import { toolLine } from '../src/parsing/tool-line.ts';
 
 const host = new ParserHost({
   entry: fileURLToPath(new URL('./parser-process.js', import.meta.url)),
@@ -11,17 +12,23 @@ const host = new ParserHost({
   onProcess: (event, pid) => {
     parentPort?.postMessage({ type: 'parser-process', event, pid, threadId } satisfies ParserProcessNotice);
   },
+  tools: toolLine((message, transfer) => parentPort?.postMessage(message, [...transfer])),
 });
 
-/** A message on `cancel` ends the task with a failure; the port closes when the task is over. */
-type CancellableTask = ParserTask & { readonly cancel?: MessagePort };
+/**
+ * A message on `line` ends the task with a failure; progress comes back over it. The port closes when the task is over.
+ */
+type TaskWithLine = ParserTask & { readonly line?: MessagePort };
 
 /** Piscina's entry: one document or page image per call; failures of the document come back as data. */
-export default async function run(task: CancellableTask): Promise<ParseOutcome | RenderOutcome> {
-  task.cancel?.once('message', () => void host.cancel());
+export default async function run(task: TaskWithLine): Promise<ParseOutcome | RenderOutcome> {
+  const { line } = task;
+  line?.once('message', () => void host.cancel());
   try {
-    return await (task.kind === 'parse' ? host.parse(task) : host.render(task));
+    return await (task.kind === 'parse'
+      ? host.parse(task, (progress) => line?.postMessage(progress))
+      : host.render(task));
   } finally {
-    task.cancel?.close();
+    line?.close();
   }
 }

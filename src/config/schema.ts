@@ -112,6 +112,9 @@ export const settingsSchema = Type.Object({
   diskReserveBytes: bytes(0, 100_000 * gigabyte, gigabyte, {
     meaning: 'Free disk space below which writes are answered 429',
   }),
+  pageCacheBytes: bytes(0, 100_000 * gigabyte, gigabyte, {
+    meaning: 'Disk space for page images and for what LibreOffice made of files; the least used go first',
+  }),
   snapshotSeconds: seconds(5, 86_400, 300, {
     meaning:
       'Time between snapshots of the search shards; a shorter one makes the start after a crash faster',
@@ -137,6 +140,29 @@ export const settingsSchema = Type.Object({
   parseStallSeconds: seconds(1, 86_400, 20, {
     meaning: 'Longest time parsing of one document may go without a new page',
   }),
+  ocrEngine: choice(['auto', 'tesseract', 'embedded', 'off'], 'auto', {
+    meaning:
+      'What reads text in images: the installed tesseract, the embedded engine, the first of them that has the languages, or nothing',
+  }),
+  ocrLanguages: Type.String({
+    pattern: '^[A-Za-z][A-Za-z0-9_/-]*(\\+[A-Za-z][A-Za-z0-9_/-]*)*$',
+    default: 'eng',
+    meaning: 'Languages of text in images; the start fails when one is not installed',
+    allowed: "names of Tesseract's language data with + between, such as eng+deu",
+  }),
+  ocrPagesMax: whole(0, 5_000, 200, {
+    meaning: 'Pages of one document whose text is read from their image',
+    unit: 'pages',
+  }),
+  ocrPageSecondsMax: seconds(1, 3_600, 60, { meaning: 'Longest time for the text of one such page' }),
+  ocrSecondsMax: seconds(1, 86_400, 480, {
+    meaning:
+      'Longest time for all such pages of a document, at most four fifths of parseSecondsMax; those that are done are kept',
+  }),
+  office: choice(['auto', 'off'], 'auto', {
+    meaning: 'Whether LibreOffice is used where it is installed',
+  }),
+  officeSecondsMax: seconds(1, 3_600, 120, { meaning: 'Longest time LibreOffice may take for one file' }),
 
   // models
   reranker: optional(Type.String({ minLength: 1 }), {

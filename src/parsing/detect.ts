@@ -4,6 +4,7 @@ import { CompoundFile, compoundFileMagic } from './compound-file.ts';
 import type { DecodedText } from './decode.ts';
 import { columnsOf } from './delimited.ts';
 import { isEpub } from './epub.ts';
+import { type ImageKind, imageKindOf } from './image-kind.ts';
 import type { ParseLimits } from './limits.ts';
 import { isNotebook } from './notebook.ts';
 import { type OfficeKind, officeKindOf } from './office-package.ts';
@@ -24,6 +25,7 @@ type CompoundKind = Extract<DocumentKind, 'msg' | 'doc' | 'ppt' | 'xls'>;
 export type Detected =
   | { readonly kind: TextKind; readonly decoded: DecodedText }
   | { readonly kind: OpenDocumentKind | 'epub'; readonly archive: ZipArchive }
+  | { readonly kind: ImageKind }
   | { readonly kind: OfficeKind; readonly archive: ZipArchive; readonly mainPart: string }
   | { readonly kind: CompoundKind; readonly file: CompoundFile }
   | { readonly kind: 'pdf' | 'rtf' | 'eml' };
@@ -45,6 +47,8 @@ export async function detect(bytes: Uint8Array, path: string | null, limits: Par
     if (startsWith(bytes, compoundFileMagic)) return detectCompoundFile(bytes);
     if (startsWith(bytes, richTextMagic)) return { kind: 'rtf' };
   }
+  const image = imageKindOf(bytes);
+  if (image !== null) return { kind: image };
   if (mayBeText(bytes)) return detectText(bytes, extensionOf(path));
   throw await binaryFailure(bytes);
 }

@@ -36,6 +36,16 @@ export interface ParseLimits {
   readonly idleMsMax: number;
   /** Time for one attempt at a document, in milliseconds. */
   readonly totalMsMax: number;
+  /** Pages of one document whose text is read from their image. */
+  readonly ocrPagesMax: number;
+  /** Time for one such page, in milliseconds. */
+  readonly ocrPageMsMax: number;
+  /** Time for all such pages of a document, in milliseconds; those that are done by then are kept. */
+  readonly ocrMsMax: number;
+  /** Time that LibreOffice may take for a file, in milliseconds. */
+  readonly convertMsMax: number;
+  /** Area of an image that is opened, in pixels. */
+  readonly imageInputPixelsMax: number;
 }
 
 export const defaultParseLimits: ParseLimits = {
@@ -54,6 +64,11 @@ export const defaultParseLimits: ParseLimits = {
   imagePixelsMax: 4_000_000,
   idleMsMax: 20_000,
   totalMsMax: 600_000,
+  ocrPagesMax: 200,
+  ocrPageMsMax: 60_000,
+  ocrMsMax: 480_000,
+  convertMsMax: 120_000,
+  imageInputPixelsMax: 150_000_000,
 };
 
 /** Bounds of the parser process itself, which serves many documents. */
@@ -74,6 +89,12 @@ export const processLimits = {
   startMsMax: 60_000,
   /** What is kept of the process's standard error, in characters, to tell why it ended. */
   stderrUnitsMax: 8_192,
+  /** Time without work after which the process of the embedded OCR engine ends, in milliseconds. */
+  ocrIdleMs: 60_000,
+  /** Least time between two reports of progress in the same stage, in milliseconds. */
+  progressMsMin: 200,
+  /** Time that a program may take for one image, in milliseconds. */
+  imageMsMax: 20_000,
   /** How often the watchdog inside the process looks at its memory, in milliseconds. */
   watchdogMs: 100,
 } as const;

@@ -1,12 +1,39 @@
+import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 
 /** Programs that make parsing safer or richer when the host has them; nothing needs them. */
-const optionalToolNames = ['prlimit', 'unshare', 'soffice', 'tesseract', 'pdftoppm'] as const;
-type OptionalToolName = (typeof optionalToolNames)[number];
+export const optionalToolNames = [
+  'soffice',
+  'tesseract',
+  'pdftoppm',
+  'heif-convert',
+  'prlimit',
+  'unshare',
+  'setpriv',
+  'nice',
+] as const;
+export type OptionalToolName = (typeof optionalToolNames)[number];
 
 /** Absolute path of each tool, or null where it was not found. */
 export type OptionalTools = Readonly<Record<OptionalToolName, string | null>>;
+
+/** What a missing tool would do, and the Debian package that brings it. */
+export const toolNotes: Readonly<
+  Record<OptionalToolName, { readonly packages: string; readonly does: string }>
+> = {
+  soffice: {
+    packages: 'libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui',
+    does: 'reads DOC, PPT, XLS and RTF and draws pages of Office files',
+  },
+  tesseract: { packages: 'tesseract-ocr', does: 'reads scans, faster than the embedded engine' },
+  pdftoppm: { packages: 'poppler-utils', does: 'draws PDF pages whose Asian fonts are not embedded' },
+  'heif-convert': { packages: 'libheif-examples', does: 'opens HEIC images' },
+  prlimit: { packages: 'util-linux', does: 'bounds the memory of parser processes and tools' },
+  unshare: { packages: 'util-linux', does: 'keeps tools from the network' },
+  setpriv: { packages: 'util-linux', does: 'ends tools together with the server' },
+  nice: { packages: 'coreutils', does: 'lets tools yield to searches' },
+};
 
 /** Fixed folders instead of `PATH`, so that nobody can slip in a program of the same name. */
 const standardFolders = [
@@ -18,7 +45,7 @@ const standardFolders = [
   '/opt/homebrew/bin',
 ] as const;
 
-/** What this host offers; cheap enough to ask whenever readiness is reported. */
+/** What this host offers. */
 export function optionalTools(folders: readonly string[] = standardFolders): OptionalTools {
   const found = optionalToolNames.map((name) => [name, locate(name, folders)] as const);
   return Object.fromEntries(found) as Record<OptionalToolName, string | null>;
@@ -35,4 +62,52 @@ function isExecutable(file: string): boolean {
   } catch {
     return false; // every reason means the same: it cannot be run
   }
+}
+
+const askMsMax = 20_000;
+
+/** The flag that makes each tool tell its version; heif-convert has none. */
+const versionFlags: Readonly<Partial<Record<OptionalToolName, string>>> = {
+  soffice: '--version',
+  tesseract: '--version',
+  pdftoppm: '-v',
+};
+
+/** What a tool says about itself in its first line, for example `tesseract 5.3.0`; null when it says nothing. */
+export async function toolVersion(tools: OptionalTools, name: OptionalToolName): Promise<string | null> {
+  const [path, flag] = [tools[name], versionFlags[name]];
+  if (path === null || flag === undefined) return null;
+  const said = await ask(path, [flag]);
+  return said?.trim().split('\n')[0]?.trim().slice(0, 80) || null;
+}
+
+/** Languages that the tesseract binary has data of, by its names; empty without the binary. */
+export async function tesseractLanguages({ tesseract }: OptionalTools): Promise<readonly string[]> {
+  if (tesseract === null) return [];
+  const lines = (await ask(tesseract, ['--list-langs']))?.split('\n').slice(1) ?? [];
+  return lines.map((line) => line.trim()).filter((line) => /^[A-Za-z][\w/-]*$/.test(line) && line !== 'osd');
+}
+
+/** Standard output and error of a program; null when it fails or takes too long. */
+function ask(path: string, flags: readonly string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    const options = { timeout: askMsMax, killSignal: 'SIGKILL', env: { PATH: '/usr/bin:/bin' } } as const;
+    execFile(path, flags, options, (error, stdout, stderr) => {
+      resolve(error === null ? `${stdout}${stderr}` : null);
+    });
+  });
+}
+
+/**
+ * The flags under which `unshare` runs a program here without network, at best in a process namespace that ends as a
+ * whole; null where this host allows none of it.
+ */
+export async function unshareFlags({ unshare }: OptionalTools): Promise<readonly string[] | null> {
+  if (unshare === null) return null;
+  const whole = ['--net', '--pid', '--fork', '--kill-child=SIGKILL'];
+  const candidates = [whole, ['--map-current-user', ...whole], ['--net'], ['--map-current-user', '--net']];
+  for (const flags of candidates) {
+    if ((await ask(unshare, [...flags, '/bin/true'])) !== null) return flags;
+  }
+  return null;
 }

@@ -1,8 +1,10 @@
 import { detect } from './detect.ts';
+import { type ImageContext, openImage } from './image.ts';
+import type { ImageKind } from './image-kind.ts';
 import type { ParseLimits } from './limits.ts';
-import { ParseFailure } from './parse-failure.ts';
+import { convertedOffice } from './office-conversion.ts';
 import { renderPdfPage } from './pdf.ts';
-import type { RenderedPage } from './pdfium.ts';
+import { imageFacts, toJpeg } from './raster.ts';
 
 export interface ImageSize {
   readonly widthMax: number;
@@ -13,16 +15,61 @@ export interface ImageSize {
 
 const pointsPerInch = 72;
 
-/** JPEG of one page of a PDF. Null: the document has no page images, or not this page. Runs only in the parser process. */
+/** JPEG of one page. Null: the document has no page images, or not this page. Runs only in the parser process. */
 export async function renderPageImage(
+  bytes: Uint8Array,
+  page: number,
+  size: ImageSize,
+  context: ImageContext,
+): Promise<Uint8Array | null> {
+  const { limits } = context;
+  const detected = await detect(bytes, null, limits);
+  switch (detected.kind) {
+    case 'pdf':
+      return renderPdf(bytes, page, size, limits);
+    case 'pptx':
+    case 'odp': {
+      const converted = await convertedOffice(detected.kind, 'pdf', context.tools);
+      return converted instanceof Uint8Array ? renderPdf(converted, page, size, limits) : null;
+    }
+    case 'png':
+    case 'jpeg':
+    case 'webp':
+    case 'gif':
+    case 'tiff':
+    case 'bmp':
+    case 'heic':
+      return renderImage(bytes, detected.kind, { page, size, context });
+    default:
+      return null;
+  }
+}
+
+async function renderPdf(
   bytes: Uint8Array,
   page: number,
   size: ImageSize,
   limits: ParseLimits,
 ): Promise<Uint8Array | null> {
-  if ((await detect(bytes, null, limits)).kind !== 'pdf') return null;
-  const rendered = await renderPdfPage(bytes, page, (width, height) => scaleFor(width, height, size, limits));
-  return rendered === null ? null : encodeJpeg(rendered, size.quality);
+  const raster = await renderPdfPage(bytes, page, (width, height) => scaleFor(width, height, size, limits));
+  return raster === null ? null : toJpeg({ raster }, { quality: size.quality });
+}
+
+/** An image is shown as it is, upright, and never enlarged. */
+async function renderImage(
+  bytes: Uint8Array,
+  kind: ImageKind,
+  asked: { readonly page: number; readonly size: ImageSize; readonly context: ImageContext },
+): Promise<Uint8Array | null> {
+  const { page, size, context } = asked;
+  const { source, facts } = await openImage(bytes, kind, context);
+  if (page < 0 || page >= (kind === 'tiff' ? facts.pages : 1)) return null;
+  const { width, height } = (await imageFacts(source, page)) ?? facts;
+  const { imageSideMax, imagePixelsMax } = context.limits;
+  const side = Math.max(width, height);
+  const longest = Math.min(side, imageSideMax, side * Math.sqrt(imagePixelsMax / (width * height)));
+  const box = { width: Math.round(Math.min(longest, size.widthMax)), height: Math.round(longest) };
+  return toJpeg(source, { page, size: box, quality: size.quality });
 }
 
 /** Pixels per point: the wanted resolution, less when the page would be too wide, too long or too large. */
@@ -34,18 +81,4 @@ export function scaleFor(width: number, height: number, size: ImageSize, limits:
     limits.imageSideMax / Math.max(w, h),
     Math.sqrt(limits.imagePixelsMax / (w * h)),
   );
-}
-
-async function encodeJpeg({ pixels, width, height }: RenderedPage, quality: number): Promise<Uint8Array> {
-  const { default: sharp } = await import('sharp').catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    throw new ParseFailure(
-      'missing_tool',
-      `Page images need the sharp package, which this host cannot load: ${reason}`,
-    );
-  });
-  sharp.cache(false);
-  sharp.concurrency(1);
-  const image = sharp(pixels, { raw: { width, height, channels: 4 } });
-  return image.removeAlpha().jpeg({ quality }).toBuffer();
 }

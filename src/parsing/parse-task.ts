@@ -27,6 +27,13 @@ export const documentKinds = [
   'doc',
   'ppt',
   'xls',
+  'png',
+  'jpeg',
+  'webp',
+  'gif',
+  'tiff',
+  'bmp',
+  'heic',
 ] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
@@ -59,6 +66,8 @@ interface FileTask {
    * folder saves a new process for each file. Absent: the file's own folder.
    */
   readonly folder?: string;
+  /** Absolute folder of what tools make of files, which the parser process may read, too. */
+  readonly madeFolder?: string;
   readonly limits?: Partial<ParseLimits>;
 }
 
@@ -92,7 +101,11 @@ export function isFailure(
   return outcome !== null && 'failure' in outcome;
 }
 
-/** Whether documents of this kind have page images at all. */
-export function hasPageImages(kind: DocumentKind): boolean {
-  return kind === 'pdf';
+const imageKinds: ReadonlySet<DocumentKind> = new Set(['png', 'jpeg', 'webp', 'gif', 'tiff', 'bmp', 'heic']);
+
+const officeKinds: ReadonlySet<DocumentKind> = new Set(['pptx', 'odp']);
+
+/** Whether documents of this kind have page images. `office`: LibreOffice is there to draw those of Office files. */
+export function hasPageImages(kind: DocumentKind, office: boolean): boolean {
+  return kind === 'pdf' || imageKinds.has(kind) || (office && officeKinds.has(kind));
 }

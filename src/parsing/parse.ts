@@ -1,10 +1,12 @@
 import { parseDelimited } from './delimited.ts';
 import { type Detected, detect } from './detect.ts';
 import { parseDoc } from './doc.ts';
+import { type DocumentTools, noTools } from './document-tools.ts';
 import { parseDocx } from './docx.ts';
 import { parseEml } from './eml.ts';
 import { parseEpub } from './epub.ts';
 import { parseHtml } from './html.ts';
+import { parseImage } from './image.ts';
 import { detectLanguage, primaryLanguage } from './language.ts';
 import type { ParseLimits } from './limits.ts';
 import { parseMsg } from './msg.ts';
@@ -37,6 +39,7 @@ export async function* parseDocument(
   bytes: Uint8Array,
   path: string | null,
   limits: ParseLimits,
+  tools: DocumentTools = noTools,
 ): AsyncGenerator<string, DocumentFacts> {
   if (bytes.length > limits.fileBytesMax) {
     throw new ParseFailure(
@@ -45,7 +48,7 @@ export async function* parseDocument(
     );
   }
   const detected = await detect(bytes, path, limits);
-  const pages = pagesOf(detected, bytes, limits);
+  const pages = pagesOf(detected, bytes, { limits, tools });
   let sample = '';
   let count = 0;
   for (;;) {
@@ -70,10 +73,14 @@ async function nextPage(pages: PageStream): Promise<IteratorResult<string, Docum
   }
 }
 
-function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): PageStream {
+function pagesOf(
+  detected: Detected,
+  bytes: Uint8Array,
+  { limits, tools }: { readonly limits: ParseLimits; readonly tools: DocumentTools },
+): PageStream {
   switch (detected.kind) {
     case 'pdf':
-      return parsePdf(bytes, limits);
+      return parsePdf(bytes, limits, tools);
     case 'docx':
       return parseDocx(detected.archive, detected.mainPart, limits);
     case 'pptx':
@@ -113,6 +120,14 @@ function pagesOf(detected: Detected, bytes: Uint8Array, limits: ParseLimits): Pa
     case 'json':
     case 'xml':
       return parsePlainText(detected.decoded, detected.kind, limits);
+    case 'png':
+    case 'jpeg':
+    case 'webp':
+    case 'gif':
+    case 'tiff':
+    case 'bmp':
+    case 'heic':
+      return parseImage(bytes, detected.kind, { limits, tools });
   }
 }
 

@@ -16,6 +16,8 @@ export interface ParserChildOptions {
   readonly prlimit: string | null;
   /** Folders besides the code that the process may read. It may write nowhere, and start no program. */
   readonly folders: readonly string[];
+  /** Arguments of the module. */
+  readonly words?: readonly string[];
 }
 
 /** How a child ended, and the last of what it wrote to standard error. */
@@ -82,7 +84,7 @@ export class ParserChild {
 
   /** Sends a request. A process that is gone shows it through `ended`. */
   request(request: ParserRequest): void {
-    this.served += 1;
+    if (request.type !== 'tool-reply') this.served += 1;
     if (this.process.connected) this.process.send(request, () => {});
   }
 
@@ -118,14 +120,14 @@ export class ParserChild {
   }
 }
 
-function forkRestricted({ entry, prlimit, folders }: ParserChildOptions): ChildProcess {
+function forkRestricted({ entry, prlimit, folders, words = [] }: ParserChildOptions): ChildProcess {
   const nodeFlags = [
     `--max-old-space-size=${processLimits.heapMebibytesMax}`,
     '--no-warnings',
     ...permissionFlags([codeFolder, ...dependencyPaths(), ...folders]),
   ];
   const bounds = [`--data=${processLimits.dataBytesMax}`, '--core=0'];
-  return fork(entry, [], {
+  return fork(entry, [...words], {
     ...(prlimit === null ? {} : { execPath: prlimit }),
     execArgv: prlimit === null ? nodeFlags : [...bounds, process.execPath, ...nodeFlags],
     env: {},

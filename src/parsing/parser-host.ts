@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
+import type { ParseProgress, ToolNeed, ToolReply, ToolRequest } from './document-tools.ts';
 import { defaultParseLimits, type ParseLimits, processLimits } from './limits.ts';
 import type { ParseFailureData } from './parse-failure.ts';
 import type {
@@ -11,7 +12,8 @@ import type {
   RenderTask,
 } from './parse-task.ts';
 import { type ChildEnd, describeEnd, endedForMemory, ParserChild } from './parser-child.ts';
-import type { ParserMessage, ParserRequest } from './parser-messages.ts';
+import type { DocumentRequest, ParserMessage } from './parser-messages.ts';
+import type { ToolAnswerer } from './tool-line.ts';
 
 export interface ParserHostOptions {
   /** Compiled module that calls `serveParser`. */
@@ -20,7 +22,12 @@ export interface ParserHostOptions {
   readonly prlimit: string | null;
   /** Told of every process as it starts and ends, so that the main thread can kill what outlives its owner. */
   readonly onProcess: (event: 'started' | 'ended', pid: number) => void;
+  /** Who runs programs for documents; absent: nobody. */
+  readonly tools?: ToolAnswerer;
 }
+
+/** Hears what is being done with a document. */
+type OnProgress = (progress: ParseProgress) => void;
 
 /** What one attempt came to. `lost`: the process died or was killed; a fresh one may do better. */
 type Attempt =
@@ -46,20 +53,21 @@ export class ParserHost {
   }
 
   /** The document's pages, or why there are none. Rejects only for faults of this host. */
-  parse(task: ParseTask): Promise<ParseOutcome> {
+  parse(task: ParseTask, onProgress: OnProgress = () => {}): Promise<ParseOutcome> {
     return this.enqueue(async () => {
       const limits = { ...defaultParseLimits, ...task.limits };
-      const request = (file: string): ParserRequest => ({
+      const request = (file: string): DocumentRequest => ({
         type: 'parse',
         file,
         path: task.path ?? null,
         limits,
       });
       let pages: string[] = [];
-      const attempt = await this.attempts(task, limits, request, () => {
+      const freshPages = () => {
         pages = [];
         return pages;
-      });
+      };
+      const attempt = await this.attempts(task, { limits, request, freshPages, onProgress });
       return attempt.kind === 'parsed' ? { ...attempt.facts, pages } : { failure: failureOf(attempt) };
     });
   }
@@ -68,7 +76,7 @@ export class ParserHost {
   render(task: RenderTask): Promise<RenderOutcome> {
     return this.enqueue(async () => {
       const limits = { ...defaultParseLimits, ...task.limits };
-      const request = (file: string): ParserRequest => ({
+      const request = (file: string): DocumentRequest => ({
         type: 'render',
         file,
         page: task.page,
@@ -77,7 +85,12 @@ export class ParserHost {
         quality: task.quality ?? 78,
         limits,
       });
-      const attempt = await this.attempts(task, limits, request, () => []);
+      const attempt = await this.attempts(task, {
+        limits,
+        request,
+        freshPages: () => [],
+        onProgress: () => {},
+      });
       return attempt.kind === 'rendered' ? attempt.bytes : { failure: failureOf(attempt) };
     });
   }
@@ -104,22 +117,23 @@ export class ParserHost {
     return result;
   }
 
-  private async attempts(
-    task: ParserTask,
-    limits: ParseLimits,
-    request: (file: string) => ParserRequest,
-    freshPages: () => string[],
-  ): Promise<Attempt> {
+  private async attempts(task: ParserTask, asked: Asked): Promise<Attempt> {
     const file = realpathSync(task.file);
-    const folder = realpathSync(task.folder ?? dirname(file));
+    const folders = [
+      task.folder ?? dirname(file),
+      ...(task.madeFolder === undefined ? [] : [task.madeFolder]),
+    ];
+    const wanted = folders.map((folder) => realpathSync(folder));
     this.cancelled = false;
     for (let number = 1; ; number++) {
-      const child = await this.ready(folder);
+      const child = await this.ready(wanted);
       if (this.cancelled || this.closed) {
         await this.replace();
         return cancelledAttempt;
       }
-      const attempt = await new ParserAttempt(child, limits, freshPages()).run(request(file));
+      const attempt = await new ParserAttempt(child, asked, this.options.tools ?? null).run(
+        asked.request(file),
+      );
       if (attempt.kind === 'lost') await this.replace();
       else if (isWornOut(child, attempt.residentBytes)) await this.replace();
       if (this.cancelled) return cancelledAttempt;
@@ -128,17 +142,18 @@ export class ParserHost {
     }
   }
 
-  /** A living process that may read `folder`. */
-  private async ready(folder: string): Promise<ParserChild> {
+  /** A living process that may read the `wanted` folders. */
+  private async ready(wanted: readonly string[]): Promise<ParserChild> {
     if (this.closed) throw new Error('the parser host is closed');
     await new Promise((resolve) => setImmediate(resolve)); // lets the news arrive that an idle process has died
     const granted = this.child?.folders ?? [];
-    const readable = granted.some((one) => folder === one || folder.startsWith(one + sep));
-    if (this.child?.alive === true && readable) return this.child;
+    const closed = wanted.filter(
+      (folder) => !granted.some((one) => folder === one || folder.startsWith(one + sep)),
+    );
+    if (this.child?.alive === true && closed.length === 0) return this.child;
     await this.replace();
     const { entry, prlimit, onProcess } = this.options;
-    const folders = readable ? granted : [...granted, folder];
-    const child = await ParserChild.start({ entry, prlimit, folders }, onProcess);
+    const child = await ParserChild.start({ entry, prlimit, folders: [...granted, ...closed] }, onProcess);
     this.child = child;
     return child;
   }
@@ -148,6 +163,14 @@ export class ParserHost {
     this.child = null;
     await child?.kill();
   }
+}
+
+/** What a task asks of each of its attempts. */
+interface Asked {
+  readonly limits: ParseLimits;
+  readonly request: (file: string) => DocumentRequest;
+  readonly freshPages: () => string[];
+  readonly onProgress: OnProgress;
 }
 
 const cancelledAttempt: Attempt = {
@@ -173,18 +196,28 @@ class ParserAttempt {
   private readonly child: ParserChild;
   private readonly limits: ParseLimits;
   private readonly pages: string[];
+  private readonly onProgress: OnProgress;
+  private readonly tools: ToolAnswerer | null;
+  private readonly over = new AbortController();
+  /** What was made for this document alone. */
+  private readonly releases: (() => Promise<void>)[] = [];
+  private file = '';
+  private needs = 0;
   private units = 0;
   private idleTimer: NodeJS.Timeout | undefined;
   private totalTimer: NodeJS.Timeout | undefined;
   private settle: (attempt: Attempt) => void = () => {};
 
-  constructor(child: ParserChild, limits: ParseLimits, pages: string[]) {
+  constructor(child: ParserChild, { limits, freshPages, onProgress }: Asked, tools: ToolAnswerer | null) {
     this.child = child;
     this.limits = limits;
-    this.pages = pages;
+    this.pages = freshPages();
+    this.onProgress = onProgress;
+    this.tools = tools;
   }
 
-  async run(request: ParserRequest): Promise<Attempt> {
+  async run(request: DocumentRequest): Promise<Attempt> {
+    this.file = request.file;
     const settled = new Promise<Attempt>((resolve) => {
       this.settle = resolve;
     });
@@ -202,6 +235,8 @@ class ParserAttempt {
       clearTimeout(this.idleTimer);
       clearTimeout(this.totalTimer);
       this.child.listen(() => {});
+      this.over.abort();
+      for (const release of this.releases) await release();
     }
   }
 
@@ -212,6 +247,14 @@ class ParserAttempt {
         break;
       case 'page':
         this.keep(message.text);
+        break;
+      case 'progress':
+        this.onProgress(message.progress);
+        break;
+      case 'need':
+        void this.serve(message.id, message.need);
+        break;
+      case 'recognised':
         break;
       case 'done':
         this.settle({ kind: 'parsed', facts: message.facts, residentBytes: message.residentBytes });
@@ -238,8 +281,28 @@ class ParserAttempt {
     this.settle({ kind: 'lost', failure: { code: 'too_large', message } });
   }
 
+  /** Has a program run for the process, which waits meanwhile: the program has a time limit of its own. */
+  private async serve(id: number, need: ToolNeed): Promise<void> {
+    this.needs += 1;
+    clearTimeout(this.idleTimer);
+    try {
+      if (this.tools === null) return this.child.request({ type: 'tool-reply', id, reply: nobody });
+      const request = requestOf(need, this.file, this.limits);
+      const { reply, release } = await this.tools.ask(request, this.over.signal);
+      this.releases.push(release);
+      if (!this.over.signal.aborted) this.child.request({ type: 'tool-reply', id, reply });
+    } catch (error) {
+      const message = `A program that the document needs cannot be run: ${String(error)}.`;
+      this.settle({ kind: 'lost', failure: { code: 'crash', message } });
+    } finally {
+      this.needs -= 1;
+      if (!this.over.signal.aborted) this.restartIdleTimer();
+    }
+  }
+
   private restartIdleTimer(): void {
     clearTimeout(this.idleTimer);
+    if (this.needs > 0) return;
     const { idleMsMax } = this.limits;
     this.idleTimer = setTimeout(() => this.expire('without progress', idleMsMax), idleMsMax);
   }
@@ -247,6 +310,21 @@ class ParserAttempt {
   private expire(how: string, ms: number): void {
     const message = `Reading the document was stopped: it took more than ${ms / 1_000} s ${how}.`;
     this.settle({ kind: 'lost', failure: { code: 'timeout', message } });
+  }
+}
+
+const nobody: ToolReply = { kind: 'missing', message: 'Nobody runs programs for this parser.' };
+
+/** The process names no files: a need is about the document under work. */
+function requestOf(need: ToolNeed, file: string, limits: ParseLimits): ToolRequest {
+  switch (need.kind) {
+    case 'recognise':
+      return { ...need, msMax: limits.ocrPageMsMax };
+    case 'convert':
+      return { ...need, file, msMax: limits.convertMsMax };
+    case 'open-heif':
+    case 'draw':
+      return { ...need, file, msMax: processLimits.imageMsMax };
   }
 }
 

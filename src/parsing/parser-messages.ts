@@ -1,3 +1,11 @@
+import {
+  isParseProgress,
+  isToolNeed,
+  type ParseProgress,
+  type RecognisedText,
+  type ToolNeed,
+  type ToolReply,
+} from './document-tools.ts';
 import type { ParseLimits } from './limits.ts';
 import { isParseFailureCode, type ParseFailureCode } from './parse-failure.ts';
 import { type DocumentFacts, documentKinds } from './parse-task.ts';
@@ -18,12 +26,22 @@ export type ParserRequest =
       readonly dotsPerInch: number;
       readonly quality: number;
       readonly limits: ParseLimits;
-    };
+    }
+  /** Only to the process of the embedded OCR engine. */
+  | { readonly type: 'recognise'; readonly image: Uint8Array }
+  /** The answer to a `need` of a request under way. */
+  | { readonly type: 'tool-reply'; readonly id: number; readonly reply: ToolReply };
+
+/** The requests of a document. */
+export type DocumentRequest = Extract<ParserRequest, { type: 'parse' | 'render' }>;
 
 /** What the parser process answers. Each message is a sign of life; `done`, `image` and `fail` end the request. */
 export type ParserMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'page'; readonly text: string }
+  | { readonly type: 'progress'; readonly progress: ParseProgress }
+  | { readonly type: 'need'; readonly id: number; readonly need: ToolNeed }
+  | ({ readonly type: 'recognised'; readonly residentBytes: number } & RecognisedText)
   | { readonly type: 'done'; readonly facts: DocumentFacts; readonly residentBytes: number }
   | { readonly type: 'image'; readonly bytes: Uint8Array | null; readonly residentBytes: number }
   | {
@@ -44,6 +62,16 @@ export function isParserMessage(value: unknown): value is ParserMessage {
       return true;
     case 'page':
       return typeof message.text === 'string';
+    case 'progress':
+      return isParseProgress(message.progress);
+    case 'need':
+      return typeof message.id === 'number' && isToolNeed(message.need);
+    case 'recognised':
+      return (
+        typeof message.residentBytes === 'number' &&
+        typeof message.text === 'string' &&
+        typeof message.confidence === 'number'
+      );
     case 'done':
       return typeof message.residentBytes === 'number' && isFacts(message.facts);
     case 'image':

@@ -1,11 +1,12 @@
 import { readFileSync, statSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
+import type { DocumentTools, ParseProgress, ParseStage, ToolNeed, ToolReply } from './document-tools.ts';
 import { processLimits } from './limits.ts';
 import { renderPageImage } from './page-image.ts';
 import { parseDocument } from './parse.ts';
 import { ParseFailure } from './parse-failure.ts';
-import type { ParserMessage, ParserRequest } from './parser-messages.ts';
+import type { DocumentRequest, ParserMessage, ParserRequest } from './parser-messages.ts';
 
 /** The descriptor of the pipe whose other end the host holds open for as long as it lives. */
 export const lifelineDescriptor = 4;
@@ -15,12 +16,27 @@ export const lifelineDescriptor = 4;
  * module that calls `watchProcess`; it runs on a thread of its own, because the main thread may hang inside a document.
  */
 export function serveParser(watchdog: URL): void {
+  watchOver(watchdog);
+  process.on('message', (request: ParserRequest) => {
+    switch (request.type) {
+      case 'parse':
+      case 'render':
+        return void answer(request);
+      case 'tool-reply':
+        return needs.settle(request.id, request.reply);
+      case 'recognise':
+        throw new Error('a parser process does not recognise');
+    }
+  });
+  void send({ type: 'ready' });
+}
+
+/** Starts the watchdog of a restricted process, which ends with its host. */
+export function watchOver(watchdog: URL): void {
   new Worker(watchdog, {
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4, stackSizeMb: 1 },
   });
   process.on('disconnect', () => process.exit(0));
-  process.on('message', (request: ParserRequest) => void answer(request));
-  void send({ type: 'ready' });
 }
 
 /**
@@ -40,7 +56,40 @@ export function watchProcess(): void {
   }, processLimits.watchdogMs);
 }
 
-async function answer(request: ParserRequest): Promise<void> {
+/** What this process asked its host for and has no answer to yet. */
+class Needs implements DocumentTools {
+  readonly #open = new Map<number, (reply: ToolReply) => void>();
+  #last = 0;
+  #stage: ParseStage | null = null;
+  #toldAt = 0;
+
+  ask(need: ToolNeed): Promise<ToolReply> {
+    this.#last += 1;
+    const id = this.#last;
+    return new Promise((resolve) => {
+      this.#open.set(id, resolve);
+      void send({ type: 'need', id, need });
+    });
+  }
+
+  /** A new stage at once, a new page of the same stage not more often than a person reads. */
+  tell(progress: ParseProgress): void {
+    const now = performance.now();
+    if (progress.stage === this.#stage && now - this.#toldAt < processLimits.progressMsMin) return;
+    this.#stage = progress.stage;
+    this.#toldAt = now;
+    void send({ type: 'progress', progress });
+  }
+
+  settle(id: number, reply: ToolReply): void {
+    this.#open.get(id)?.(reply);
+    this.#open.delete(id);
+  }
+}
+
+const needs = new Needs();
+
+async function answer(request: DocumentRequest): Promise<void> {
   try {
     const bytes = readBytes(request);
     if (request.type === 'parse') await answerParse(request, bytes);
@@ -50,7 +99,7 @@ async function answer(request: ParserRequest): Promise<void> {
   }
 }
 
-function readBytes({ file, limits }: ParserRequest): Uint8Array {
+function readBytes({ file, limits }: DocumentRequest): Uint8Array {
   const { size } = statSync(file);
   if (size > limits.fileBytesMax) {
     throw new ParseFailure(
@@ -62,10 +111,10 @@ function readBytes({ file, limits }: ParserRequest): Uint8Array {
 }
 
 async function answerParse(
-  { path, limits }: Extract<ParserRequest, { type: 'parse' }>,
+  { path, limits }: Extract<DocumentRequest, { type: 'parse' }>,
   bytes: Uint8Array,
 ): Promise<void> {
-  const pages = parseDocument(bytes, path, limits);
+  const pages = parseDocument(bytes, path, limits, needs);
   for (;;) {
     const step = await pages.next();
     if (step.done === true) {
@@ -76,10 +125,10 @@ async function answerParse(
 }
 
 async function answerRender(
-  { page, limits, ...size }: Extract<ParserRequest, { type: 'render' }>,
+  { page, limits, ...size }: Extract<DocumentRequest, { type: 'render' }>,
   bytes: Uint8Array,
 ): Promise<void> {
-  const image = await renderPageImage(bytes, page, size, limits);
+  const image = await renderPageImage(bytes, page, size, { limits, tools: needs });
   await send({ type: 'image', bytes: image, residentBytes: process.memoryUsage.rss() });
 }
 

@@ -1,4 +1,6 @@
+import type { DocumentTools } from './document-tools.ts';
 import type { ParseLimits } from './limits.ts';
+import { PageRecognition } from './page-recognition.ts';
 import {
   type CharacterCounts,
   cleanPageText,
@@ -13,8 +15,9 @@ import { PageAssembly, type PageSource } from './pdf-assembly.ts';
 import { OutlineHeadings } from './pdf-headings.ts';
 import { linesOf } from './pdf-lines.ts';
 import { piecesOf } from './pdf-pieces.ts';
-import { type PageGlyphs, PdfiumDocument, type RenderedPage } from './pdfium.ts';
+import { type PageGlyphs, PdfiumDocument } from './pdfium.ts';
 import { PdfjsDocument } from './pdfjs.ts';
+import { type Raster, toGreyPng } from './raster.ts';
 import { TextBudget } from './text-budget.ts';
 
 /** What an engine reads on a page. */
@@ -34,6 +37,10 @@ interface PdfSource {
   pageContent(index: number): Promise<PageContent | null>;
   /** What the file calls itself. */
   title(): Promise<string | null>;
+  /** Share of a page that images cover. */
+  imageShare(index: number): number;
+  /** Draws a page as it looks, null when it cannot; null for an engine that does not draw. */
+  readonly picture: ((index: number) => Raster | null) | null;
   close(): Promise<void>;
 }
 
@@ -49,6 +56,7 @@ interface Losses {
 export async function* parsePdf(
   bytes: Uint8Array,
   limits: ParseLimits,
+  tools: DocumentTools,
 ): AsyncGenerator<string, DocumentFacts> {
   const warnings: string[] = [];
   const source = await openSource(bytes, limits, warnings);
@@ -60,11 +68,16 @@ export async function* parsePdf(
     const losses: Losses = { empty: [], unreadable: [], broken: [], cut: [] };
     const budget = new TextBudget(limits.textUnitsMax);
     const assembly = new PageAssembly(count, source.outline);
+    const recognition = new PageRecognition(tools, limits);
     let largest: string | null = null;
     for (let index = 0; index < count; index++) {
+      tools.tell({ stage: 'reading', page: index, of: count });
       const content = await source.pageContent(index);
       if (index === 0) largest = largestText(content);
-      for (const text of assembly.add(pageOf(content, index, losses))) {
+      const recognised = isImage(content, source, index)
+        ? await recognise({ source, index, count, recognition, tools })
+        : null;
+      for (const text of assembly.add(recognised ?? pageOf(content, index, losses))) {
         budget.take(text.length);
         yield text;
       }
@@ -72,7 +85,11 @@ export async function* parsePdf(
     if (losses.broken.length === count) {
       throw new ParseFailure('corrupt', 'The PDF is damaged: none of its pages can be read.');
     }
-    warnings.push(...lossWarnings(losses), ...repetitionWarnings(assembly.dropped));
+    warnings.push(
+      ...lossWarnings(losses),
+      ...recognition.warnings(),
+      ...repetitionWarnings(assembly.dropped),
+    );
     const title = (await source.title()) ?? usefulTitle(largest ?? '');
     return {
       kind: 'pdf',
@@ -88,12 +105,49 @@ export async function* parsePdf(
   }
 }
 
+/** Letters that a page needs for its text to count, and the share that images must cover for them to hold the text. */
+const lettersMin = 16;
+const imageShareMin = 0.1;
+
+/** True when what a reader sees of the page is not what its text says: a scan, or fonts without a character map. */
+function isImage(content: PageContent | null, source: PdfSource, index: number): boolean {
+  if (content === null || source.picture === null) return false;
+  const { visible, broken } = content.characters;
+  if (isUnreadable(content.characters)) return true;
+  return visible - broken < lettersMin && source.imageShare(index) >= imageShareMin;
+}
+
+interface PageToRecognise {
+  readonly source: PdfSource;
+  readonly index: number;
+  readonly count: number;
+  readonly recognition: PageRecognition;
+  readonly tools: DocumentTools;
+}
+
+/** Null: the page was not read, and the text that it has must do. */
+async function recognise({
+  source,
+  index,
+  count,
+  recognition,
+  tools,
+}: PageToRecognise): Promise<PageSource | null> {
+  tools.tell({ stage: 'recognising', page: index, of: count });
+  const text = await recognition.read(index, async (turn) => {
+    const raster = source.picture?.(index) ?? null;
+    if (raster === null) throw new ParseFailure('corrupt', 'A page of the PDF cannot be drawn.');
+    return toGreyPng({ raster }, { turn });
+  });
+  return text === '' || text === null ? null : { text };
+}
+
 /** Draws one page. Null: PDFium cannot open the file or has no such page. */
 export async function renderPdfPage(
   bytes: Uint8Array,
   index: number,
   scaleOf: (width: number, height: number) => number,
-): Promise<RenderedPage | null> {
+): Promise<Raster | null> {
   const opened = await PdfiumDocument.open(bytes);
   if (opened === 'encrypted') return null;
   const document = opened === 'corrupt' ? await openWithNewTrailer(bytes) : opened;
@@ -201,6 +255,8 @@ function pdfiumSource(document: PdfiumDocument, limits: ParseLimits): PdfSource 
     outline: new OutlineHeadings(document.outline()),
     pageContent: async (index) => document.glyphs(index, limits.pageUnitsMax, contentOf),
     title: async () => usefulTitle(document.metadata('Title')),
+    imageShare: (index) => document.imageShare(index),
+    picture: (index) => document.render(index, ocrScale),
     close: async () => document.close(),
   };
 }
@@ -221,6 +277,14 @@ function countGlyphs({ count, codes, generated }: PageGlyphs): CharacterCounts {
   return { visible, broken };
 }
 
+const pointsPerInch = 72;
+const ocrDotsPerInch = 200;
+const ocrPixelsMax = 12_000_000;
+
+function ocrScale(width: number, height: number): number {
+  return Math.min(ocrDotsPerInch / pointsPerInch, Math.sqrt(ocrPixelsMax / Math.max(1, width * height)));
+}
+
 function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
   return {
     pageCount: document.pageCount,
@@ -233,6 +297,9 @@ function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
       return { source: { text: cleanPageText(kept) }, characters: countCharacters(kept), cut };
     },
     title: async () => usefulTitle(await document.title()),
+    // Only PDFium draws, and it could not open this file.
+    imageShare: () => 0,
+    picture: null,
     close: () => document.close(),
   };
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { PDFiumModule } from '@hyzyla/pdfium';
+import type { Raster } from './raster.ts';
 
 /**
  * The only file that touches PDFium. It calls the WebAssembly exports themselves, because the wrapper's own text call
@@ -21,6 +22,12 @@ interface PdfiumExports {
   FPDF_GetPageWidthF(page: number): number;
   FPDF_GetPageHeightF(page: number): number;
   FPDF_GetPageBoundingBox(page: number, rectangle: number): number;
+  FPDFPage_CountObjects(page: number): number;
+  FPDFPage_GetObject(page: number, index: number): number;
+  FPDFFormObj_CountObjects(form: number): number;
+  FPDFFormObj_GetObject(form: number, index: number): number;
+  FPDFPageObj_GetType(object: number): number;
+  FPDFPageObj_GetBounds(object: number, left: number, bottom: number, right: number, top: number): number;
   FPDFText_LoadPage(page: number): number;
   FPDFText_ClosePage(text: number): void;
   FPDFText_CountChars(text: number): number;
@@ -113,6 +120,13 @@ const outlineLevelsMax = 6;
 /** Weight from which a font counts as bold. */
 const boldWeightMin = 600;
 
+/** FPDF_PAGEOBJ_* of fpdf_edit.h. */
+const imageObject = 3;
+const formObject = 5;
+/** Objects of a page or form that are looked at, and forms inside of forms. */
+const objectsMax = 10_000;
+const formDepthMax = 4;
+
 let loading: Promise<Pdfium> | null = null;
 
 /** Compiles PDFium once for the process. */
@@ -175,13 +189,6 @@ export interface OutlineEntry {
   readonly page: number;
   /** 1 for the outermost. */
   readonly level: number;
-}
-
-export interface RenderedPage {
-  readonly width: number;
-  readonly height: number;
-  /** RGBA, `width * height * 4` bytes. */
-  readonly pixels: Uint8Array;
 }
 
 /** An open PDF. Close it; the process holds its bytes in WebAssembly memory until then. */
@@ -278,7 +285,7 @@ export class PdfiumDocument {
    * Draws a page with its annotations and form fields. The size is `scaleOf(width, height)` times the page in points. Null
    * when the page cannot be loaded.
    */
-  render(index: number, scaleOf: (width: number, height: number) => number): RenderedPage | null {
+  render(index: number, scaleOf: (width: number, height: number) => number): Raster | null {
     const api = this.pdfium.wasmExports;
     const page = api.FPDF_LoadPage(this.handle, index);
     if (page === 0) return null;
@@ -291,7 +298,56 @@ export class PdfiumDocument {
     }
   }
 
-  private draw(page: number, width: number, height: number): RenderedPage {
+  /** Share of a page, 0 to 1, that images cover, those inside of forms included; 0 when it cannot be loaded. */
+  imageShare(index: number): number {
+    const api = this.pdfium.wasmExports;
+    const page = api.FPDF_LoadPage(this.handle, index);
+    if (page === 0) return 0;
+    try {
+      const area = Math.max(1, api.FPDF_GetPageWidthF(page) * api.FPDF_GetPageHeightF(page));
+      const count = Math.min(api.FPDFPage_CountObjects(page), objectsMax);
+      let covered = 0;
+      for (let i = 0; i < count; i++)
+        covered += this.imageArea(api.FPDFPage_GetObject(page, i), formDepthMax);
+      return Math.min(1, covered / area);
+    } finally {
+      api.FPDF_ClosePage(page);
+    }
+  }
+
+  /**
+   * Square points of an image. A form's images have sizes in the form's own space, so a form that holds any counts whole:
+   * scanners wrap the page's image in one.
+   */
+  private imageArea(object: number, depth: number): number {
+    const api = this.pdfium.wasmExports;
+    const type = api.FPDFPageObj_GetType(object);
+    if (type === imageObject || (type === formObject && this.holdsImage(object, depth)))
+      return this.area(object);
+    return 0;
+  }
+
+  private holdsImage(form: number, depth: number): boolean {
+    const api = this.pdfium.wasmExports;
+    const count = Math.min(api.FPDFFormObj_CountObjects(form), objectsMax);
+    for (let i = 0; i < count; i++) {
+      const object = api.FPDFFormObj_GetObject(form, i);
+      const type = api.FPDFPageObj_GetType(object);
+      if (type === imageObject) return true;
+      if (type === formObject && depth > 0 && this.holdsImage(object, depth - 1)) return true;
+    }
+    return false;
+  }
+
+  private area(object: number): number {
+    const { scratch, pdfium } = this;
+    const api = pdfium.wasmExports;
+    if (api.FPDFPageObj_GetBounds(object, scratch, scratch + 4, scratch + 8, scratch + 12) === 0) return 0;
+    const [left, bottom, right, top] = new Float32Array(pdfium.HEAPU8.buffer, scratch, 4);
+    return Math.max(0, right! - left!) * Math.max(0, top! - bottom!);
+  }
+
+  private draw(page: number, width: number, height: number): Raster {
     const api = this.pdfium.wasmExports;
     const size = width * height * 4;
     const buffer = api.malloc(size);

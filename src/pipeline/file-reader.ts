@@ -11,6 +11,8 @@ export interface FileReaderOptions {
   readonly pool: Pool;
   /** Folder that the parser processes may read; a file lies in its `incoming` for as long as it is read. */
   readonly folder: string;
+  /** Folder of what is made of files, which the processes may read, too. */
+  readonly madeFolder: string;
   readonly parseLimits: Partial<ParseLimits>;
   readonly chance: Chance;
 }
@@ -28,9 +30,15 @@ export class FileReader {
     bytes: Uint8Array,
     { msMax, signal }: { msMax: number; signal: AbortSignal },
   ): Promise<ParseOutcome> {
-    const { pool, folder, parseLimits, chance } = this.#options;
+    const { pool, folder, madeFolder, parseLimits, chance } = this.#options;
     const file = join(folder, 'incoming', chance.uuid());
-    const task: ParseTask = { kind: 'parse', file, folder, limits: { ...parseLimits, totalMsMax: msMax } };
+    const task: ParseTask = {
+      kind: 'parse',
+      file,
+      folder,
+      madeFolder,
+      limits: { ...parseLimits, totalMsMax: msMax },
+    };
     try {
       await asSpaceError(writeFile(file, bytes, { mode: 0o600, flag: 'wx' }));
       return await callParser<ParseOutcome>(pool, task, { priority: 'fast', signal });

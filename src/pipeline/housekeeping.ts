@@ -4,14 +4,14 @@ import type { Blobs } from '../store/blobs.ts';
 import { collectGarbage } from '../store/garbage.ts';
 import type { Store } from '../store/store.ts';
 import { sweepCollections } from '../store/sweep.ts';
+import type { DerivedFiles } from './derived-files.ts';
 import type { Indexes } from './indexes.ts';
-import type { PageImages } from './page-images.ts';
 
 export interface HousekeepingOptions {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly indexes: Indexes;
-  readonly images: Pick<PageImages, 'removeOrphans'>;
+  readonly images: Pick<DerivedFiles, 'removeOrphans'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Milliseconds between snapshots of the shards. */

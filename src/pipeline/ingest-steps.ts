@@ -50,6 +50,8 @@ export interface IngestStepsOptions {
   /** Makes the vectors of a chunked document whose collection has got another model since. */
   readonly renewVectors: (record: DocumentRecord, signal: AbortSignal) => Promise<void>;
   readonly parseLimits: Partial<ParseLimits>;
+  /** Folder of what is made of files, which parsers may read, too. */
+  readonly madeFolder: string;
   /** Whether pages of such a document can be drawn. */
   readonly hasPageImages: (kind: DocumentKind) => boolean;
   readonly clock: Clock;
@@ -73,12 +75,13 @@ export class IngestSteps {
     record: DocumentRecord,
     signal: AbortSignal,
   ): Promise<ParsedText | { readonly failure: StepFailure }> {
-    const { pools, blobs, blobsFolder, parseLimits, hasPageImages, clock } = this.#options;
+    const { pools, blobs, blobsFolder, madeFolder, parseLimits, hasPageImages, clock } = this.#options;
     const started = clock.monotonic();
     const task: ParseTask = {
       kind: 'parse',
       file: blobs.path(record.rawHash),
       folder: blobsFolder,
+      madeFolder,
       path: record.path,
       limits: parseLimits,
     };

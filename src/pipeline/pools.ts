@@ -7,8 +7,17 @@ import { AppError } from '../base/app-error.ts';
 export const taskPriorities = ['query', 'fast', 'ingest', 'slow'] as const;
 export type TaskPriority = (typeof taskPriorities)[number];
 
-export const poolNames = ['parse', 'chunk', 'embed', 'rerank'] as const;
+export const poolNames = ['parse', 'draw', 'chunk', 'embed', 'rerank'] as const;
 export type PoolName = (typeof poolNames)[number];
+
+/** The file of each pool's workers. Page images have a pool of their own, so that nobody waits for long documents. */
+const workerOf: Readonly<Record<PoolName, string>> = {
+  parse: 'parse',
+  draw: 'parse',
+  chunk: 'chunk',
+  embed: 'embed',
+  rerank: 'rerank',
+};
 
 export interface PoolOptions {
   readonly name: PoolName;
@@ -88,7 +97,7 @@ export class Pool {
     this.threads = options.threads;
     this.#queueTasksMax = options.queueTasksMax;
     this.#piscina = new Piscina({
-      filename: fileURLToPath(new URL(`../../workers/${options.name}.js`, import.meta.url)),
+      filename: fileURLToPath(new URL(`../../workers/${workerOf[options.name]}.js`, import.meta.url)),
       minThreads: options.threads,
       maxThreads: options.threads,
       concurrentTasksPerWorker: 1,

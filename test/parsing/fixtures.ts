@@ -464,3 +464,49 @@ function rc4(key: Uint8Array, data: Uint8Array): Buffer {
   }
   return out;
 }
+
+/** A grey picture, one byte a pixel. */
+export interface GreyPicture {
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Uint8Array;
+}
+
+/** A PDF as scanners write it: each page one picture that covers it, and no text. */
+export function scannedPdf(pictures: readonly GreyPicture[]): Uint8Array {
+  const objects = pictures.map(({ width, height, pixels }) => {
+    const data = Buffer.from(deflateSync(pixels)).toString('latin1');
+    const size = `/Width ${width}/Height ${height}/ColorSpace/DeviceGray/BitsPerComponent 8`;
+    return `<</Type/XObject/Subtype/Image${size}/Filter/FlateDecode/Length ${data.length}>>\nstream\n${data}\nendstream`;
+  });
+  const names = pictures.map((_, i) => `/P${i} ${1_000 + i} 0 R`).join(' ');
+  return pdfWithPages(
+    pictures.map(() => ''),
+    {
+      resources: `/XObject<<${names}>>`,
+      objects,
+      contents: pictures.map((_, i) => `q 612 0 0 792 0 0 cm /P${i} Do Q`),
+    },
+  );
+}
+
+/** A Windows bitmap of 24 bits a pixel, bottom row first. */
+export function bmp({ width, height, pixels }: GreyPicture): Uint8Array {
+  const stride = Math.ceil((width * 3) / 4) * 4;
+  const bytes = Buffer.alloc(54 + stride * height);
+  bytes.write('BM', 'latin1');
+  bytes.writeUInt32LE(bytes.length, 2);
+  bytes.writeUInt32LE(54, 10);
+  bytes.writeUInt32LE(40, 14);
+  bytes.writeInt32LE(width, 18);
+  bytes.writeInt32LE(height, 22);
+  bytes.writeUInt16LE(1, 26);
+  bytes.writeUInt16LE(24, 28);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const at = 54 + (height - 1 - y) * stride + x * 3;
+      bytes.fill(pixels[y * width + x]!, at, at + 3);
+    }
+  }
+  return bytes;
+}

@@ -354,16 +354,16 @@ t.test('the type is found without a name, too', async (t) => {
 t.test('each type that is recognised and not read is refused by its name', async (t) => {
   const openDocument = (type: string) =>
     zipOf({ mimetype: `application/vnd.oasis.opendocument.${type}`, 'content.xml': '<x/>' });
-  const png = Buffer.from(
-    '89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000049454e44ae426082',
-    'hex',
-  );
   const cases: [string, Uint8Array, RegExp][] = [
     ['zero bytes', new Uint8Array(), /empty/],
     ['an OpenDocument drawing', openDocument('graphics'), /graphics/],
     ['Visio', compoundFile(['VisioDocument']), /\(VSD\)/],
     ['ZIP', zipOf({ 'a.txt': 'x', 'inner.zip': zipOf({ b: 'y' }) }), /ZIP archive/],
-    ['PNG', png, /image \(PNG\)/],
+    [
+      'AVIF',
+      Buffer.from('0000001c6674797061766966000000006d696631617669666d696166', 'hex'),
+      /image \(AVIF\)/,
+    ],
     ['unknown', Uint8Array.from({ length: 999 }, (_, i) => (i * 7) & 255), /binary data of an unknown type/],
   ];
   for (const [name, bytes, sentence] of cases) {

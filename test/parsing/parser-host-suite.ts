@@ -287,7 +287,11 @@ t.test('what has no page images gives null', async (t) => {
   t.equal(await host.render({ kind: 'render', file: pdf, page: 1 }), null);
   t.equal(await host.render({ kind: 'render', file: pdf, page: -1 }), null);
   t.equal(await host.render({ kind: 'render', file: stored(docx(['x'])), page: 0 }), null);
-  t.same([hasPageImages('pdf'), hasPageImages('docx')], [true, false]);
+  t.same(
+    [hasPageImages('pdf', false), hasPageImages('pptx', false), hasPageImages('pptx', true)],
+    [true, false, true],
+  );
+  t.notOk(hasPageImages('text', true));
 });
 
 t.test('a cancelled document ends at once and leaves no process', async (t) => {
@@ -369,7 +373,7 @@ t.test('a pooled document is cancelled by its port, or by ending its worker', as
     await sleep(700);
   };
   const { port1, port2 } = new MessageChannel();
-  const cancelled = pool.run({ kind: 'parse', file: slow, cancel: port2 }, { transferList: [port2] });
+  const cancelled = pool.run({ kind: 'parse', file: slow, line: port2 }, { transferList: [port2] });
   await untilStarted();
   port1.postMessage('stop');
   t.match(await cancelled, { failure: { code: 'timeout', message: /cancelled/ } });

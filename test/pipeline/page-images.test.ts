@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { systemChance } from '../../src/base/ids.ts';
-import { PageImages } from '../../src/pipeline/page-images.ts';
+import { DerivedFiles } from '../../src/pipeline/derived-files.ts';
+import { PageImages, pageImageWidths } from '../../src/pipeline/page-images.ts';
 
 const hash = (letter: string) => letter.repeat(64);
 
@@ -12,21 +13,20 @@ function setup(t: { teardown: (clean: () => void) => void }) {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const drawn: string[] = [];
   const gone = new Set<string>();
-  const open = (bytesMax: number) =>
-    PageImages.open({
-      pool: {
-        run: async <Result>(task: object) => {
-          const { file, page } = task as { file: string; page: number };
-          drawn.push(`${file[0]}${page}`);
-          return (page > 8 ? null : new Uint8Array(100).fill(page)) as Result;
-        },
-      },
-      blobs: { path: (name) => name, size: async (name) => (gone.has(name) ? null : 1) },
-      blobsFolder: folder,
+  const open = async (bytesMax: number) => {
+    const files = await DerivedFiles.open({
+      blobs: { size: async (name) => (gone.has(name) ? null : 1) },
       folder: join(folder, 'pages'),
       bytesMax,
       chance: systemChance,
     });
+    const run = async <Result>(task: object) => {
+      const { file, page, widthMax } = task as { file: string; page: number; widthMax?: number };
+      drawn.push(`${file[0]}${page}${widthMax === undefined ? '' : ` ${widthMax}`}`);
+      return (page > 8 ? null : new Uint8Array(100).fill(page)) as Result;
+    };
+    return new PageImages({ pool: { run }, blobs: { path: (name) => name }, blobsFolder: folder, files });
+  };
   return { open, drawn, gone, files: () => readdirSync(join(folder, 'pages')), folder };
 }
 
@@ -73,4 +73,15 @@ t.test('an image that somebody removed from the disk is drawn again', async (t) 
   rmSync(join(folder, 'pages', `${hash('a')}-1.jpg`));
   t.same(await images.get(hash('a'), 1), new Uint8Array(100).fill(1));
   t.same(drawn, ['a1', 'a1']);
+});
+
+t.test('whatever widths are asked for, a page is drawn in a few of them only', async (t) => {
+  const { open, drawn } = setup(t);
+  const images = await open(100_000);
+  for (let width = 1; width < 3_000; width += 7) await images.get(hash('a'), 1, width);
+  t.equal(drawn.length, pageImageWidths.length);
+  await images.get(hash('a'), 1, 300);
+  await images.get(hash('a'), 1);
+  t.same(drawn.slice(0, 3), ['a1 128', 'a1 256', 'a1 384']);
+  t.equal(drawn.at(-1), 'a1', 'the usual size is one of its own');
 });

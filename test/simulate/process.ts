@@ -115,6 +115,7 @@ export async function openProcess(options: ProcessOptions) {
     indexes,
     blobs,
     blobsFolder,
+    madeFolder: folder,
     pools: { parse: parsePool },
     chunker,
     modelOf: (collectionId) => {
@@ -236,8 +237,8 @@ function copyFolder(from: string, to: string): void {
 }
 
 /** What the parse worker answers when its task is cancelled. */
-async function ended(task: { cancel?: MessagePort }): Promise<ParseOutcome> {
-  await new Promise((resolve) => task.cancel?.once('message', resolve));
+async function ended(task: { line?: MessagePort }): Promise<ParseOutcome> {
+  await new Promise((resolve) => task.line?.once('message', resolve));
   return { failure: { code: 'timeout', message: 'Reading the document was cancelled.' } };
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-import type { ParserMessage, ParserRequest } from '../../../src/parsing/parser-messages.ts';
+import type { DocumentRequest, ParserMessage } from '../../../src/parsing/parser-messages.ts';
 import { watchProcess } from '../../../src/parsing/parser-serve.ts';
 
 /** A parser process that was taken over: it answers what it may and may not do. */
@@ -14,7 +14,7 @@ function attempt(name: string, action: () => unknown): string {
   }
 }
 
-function answer(request: ParserRequest): void {
+function answer(request: DocumentRequest): void {
   const findings = [
     attempt('read its document', () => readFileSync(request.file)),
     attempt('read elsewhere', () => readFileSync('/etc/passwd')),

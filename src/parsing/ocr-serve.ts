@@ -1,0 +1,52 @@
+import { createWorker, PSM, type Worker } from 'tesseract.js';
+import { assert } from '../base/assert.ts';
+import { embeddedLanguage } from './ocr-child.ts';
+import type { ParserMessage, ParserRequest } from './parser-messages.ts';
+import { watchOver } from './parser-serve.ts';
+import { textOfWords } from './recognised-text.ts';
+
+/**
+ * The process of the embedded OCR engine: one image after the other over the IPC channel. Its argument is the
+ * folder of the language data; it fetches nothing.
+ */
+export function serveOcr(watchdog: URL): void {
+  watchOver(watchdog);
+  const folder = process.argv[2];
+  assert(folder !== undefined, 'the host names the folder of the language data');
+  let engine: Promise<Worker> | null = null;
+  process.on('message', (request: ParserRequest) => {
+    engine ??= openEngine(folder);
+    void answer(engine, request);
+  });
+  send({ type: 'ready' });
+}
+
+async function openEngine(folder: string): Promise<Worker> {
+  const engine = await createWorker(embeddedLanguage, 1, {
+    langPath: folder,
+    cacheMethod: 'none',
+    errorHandler: () => {}, // the call that failed rejects, too
+  });
+  await engine.setParameters({ tessedit_pageseg_mode: PSM.AUTO });
+  return engine;
+}
+
+async function answer(engine: Promise<Worker>, request: ParserRequest): Promise<void> {
+  try {
+    if (request.type !== 'recognise') throw new Error(`an OCR process does not ${request.type}`);
+    const { data } = await (await engine).recognize(
+      Buffer.from(request.image),
+      {},
+      { text: false, tsv: true },
+    );
+    const recognised = textOfWords(data.tsv ?? '');
+    send({ type: 'recognised', ...recognised, residentBytes: process.memoryUsage.rss() });
+  } catch (error) {
+    const message = `The embedded OCR engine failed: ${error instanceof Error ? error.message : String(error)}`;
+    send({ type: 'fail', code: 'crash', message, fatal: true, residentBytes: process.memoryUsage.rss() });
+  }
+}
+
+function send(message: ParserMessage): void {
+  process.send?.(message, undefined, {}, () => {}); // a host that is gone needs no answer
+}

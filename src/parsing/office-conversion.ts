@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import type { DocumentTools, OfficeSource, ToolReply } from './document-tools.ts';
+import { ParseFailure } from './parse-failure.ts';
+
+/**
+ * Bytes of the document under work as LibreOffice converts it, or why there are none: `missing` where this host has no
+ * LibreOffice, `failed` with a code where it could not. Runs only inside the parser process.
+ */
+export async function convertedOffice(
+  from: OfficeSource,
+  to: 'pdf' | 'xlsx',
+  tools: DocumentTools,
+): Promise<Uint8Array | Extract<ToolReply, { kind: 'missing' | 'failed' }>> {
+  tools.tell({ stage: 'converting', page: 0, of: null });
+  const reply = await tools.ask({ kind: 'convert', from, to });
+  switch (reply.kind) {
+    case 'file':
+      return readFileSync(reply.file);
+    case 'missing':
+    case 'failed':
+      return reply;
+    case 'text':
+    case 'bytes':
+      throw new ParseFailure('crash', 'LibreOffice answered something that was not asked.');
+  }
+}

@@ -1,0 +1,97 @@
+import type { DocumentTools, RecognisedText, ToolReply } from './document-tools.ts';
+import type { ParseLimits } from './limits.ts';
+import { pageRanges } from './page-text.ts';
+import { ParseFailure } from './parse-failure.ts';
+
+/** Share of the time for a document that reading its images may take, so that what was read is also kept. */
+const shareOfTotal = 0.8;
+
+/**
+ * Turns in which a page is looked at when it makes no sense upright. The engines turn columns of text themselves, one way.
+ */
+const turns = [180, 90] as const;
+/** Mean confidence of words at which a page is the right way up, and what another side must gain to be it. */
+const confidenceGood = 70;
+const confidenceGain = 5;
+
+/**
+ * Reads the text of page images, one after the other, within the budgets of one document. What could not be read is told
+ * in warnings and costs only those pages.
+ */
+export class PageRecognition {
+  readonly #tools: DocumentTools;
+  readonly #limits: ParseLimits;
+  readonly #startedAt = performance.now();
+  /** Pages that were not read, by the reason. */
+  readonly #unread = new Map<string, number[]>();
+  #missing: string | null = null;
+  #pages = 0;
+
+  constructor(tools: DocumentTools, limits: ParseLimits) {
+    this.#tools = tools;
+    this.#limits = limits;
+  }
+
+  /**
+   * Text of a page, empty where its image holds none; null when it was not read. `image` makes its PNG, turned clockwise by
+   * so many degrees: a page whose words the engine doubts is also looked at from the other sides.
+   */
+  async read(page: number, image: (turn: number) => Promise<Uint8Array>): Promise<string | null> {
+    const spent = this.#spent();
+    if (spent !== null) return this.#leave(page, spent);
+    this.#pages += 1;
+    const upright = this.#textOf(page, await this.#look(image, 0));
+    if (upright === null) return null;
+    let best = upright;
+    for (const turn of turns) {
+      if (best.confidence === 0 || best.confidence >= confidenceGood || this.#spent() !== null) break;
+      const reply = await this.#look(image, turn);
+      if (reply.kind === 'text' && reply.confidence > best.confidence + confidenceGain) best = reply;
+    }
+    return best.text;
+  }
+
+  async #look(image: (turn: number) => Promise<Uint8Array>, turn: number): Promise<ToolReply> {
+    return await this.#tools.ask({ kind: 'recognise', image: await image(turn) });
+  }
+
+  #textOf(page: number, reply: ToolReply): RecognisedText | null {
+    switch (reply.kind) {
+      case 'text':
+        return reply;
+      case 'missing':
+        this.#missing = reply.message;
+        return this.#leave(page, reply.message);
+      case 'failed':
+        return this.#leave(page, reply.message);
+      case 'bytes':
+      case 'file':
+        throw new ParseFailure('crash', 'The OCR engine answered something that was not asked.');
+    }
+  }
+
+  /** Whole sentences about the pages that were not read. */
+  warnings(): string[] {
+    return [...this.#unread].map(
+      ([reason, pages]) =>
+        `The text in the images of these pages was not read: ${pageRanges(pages)}. ${reason}`,
+    );
+  }
+
+  /** Why nothing more is read of this document; null while there is room. */
+  #spent(): string | null {
+    const { ocrPagesMax, ocrMsMax, totalMsMax } = this.#limits;
+    if (this.#missing !== null) return this.#missing;
+    if (this.#pages >= ocrPagesMax) return `At most ${ocrPagesMax} pages of a document are read so.`;
+    const msMax = Math.min(ocrMsMax, totalMsMax * shareOfTotal);
+    if (performance.now() - this.#startedAt < msMax) return null;
+    return `The time for reading images, ${Math.round(msMax / 1_000)} s a document, was used up.`;
+  }
+
+  #leave(page: number, reason: string): null {
+    const pages = this.#unread.get(reason) ?? [];
+    pages.push(page);
+    this.#unread.set(reason, pages);
+    return null;
+  }
+}

@@ -1,0 +1,234 @@
+import { readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { ToolReply, ToolRequest } from './document-tools.ts';
+import { convertOffice } from './libre-office.ts';
+import { processLimits } from './limits.ts';
+import { type OptionalToolName, toolNotes } from './optional-tools.ts';
+import type { Recogniser } from './recogniser.ts';
+import { Slots } from './slots.ts';
+import type { ToolEnd, ToolRunner } from './tool-runner.ts';
+
+/** Where converted files are kept for the pages that are drawn of them later. */
+export interface ConvertedFiles {
+  /** Folder of the files; the parser processes may read it. */
+  readonly folder: string;
+  /** A kept file, or null. */
+  find(name: string): Promise<string | null>;
+  /** Takes a file over and answers where it is now. */
+  keep(name: string, file: string): Promise<string>;
+}
+
+export interface ToolDeskOptions {
+  readonly runner: ToolRunner;
+  readonly recogniser: Recogniser;
+  readonly converted: ConvertedFiles;
+  /** False: LibreOffice is not used although it may be installed. */
+  readonly office: boolean;
+  /** Programs that run at the same time, LibreOffice and others each. */
+  readonly runningMax: number;
+  readonly freshName: () => string;
+}
+
+/** Whoever asked is done with the reply: files that were made for it alone are deleted. */
+type Release = () => Promise<void>;
+
+export interface DeskReply {
+  readonly reply: ToolReply;
+  readonly release: Release;
+}
+
+const nothingToRelease: Release = async () => {};
+/** Names of raw files are their hashes: what is made of them can be found again. */
+const isHash = /^[0-9a-f]{64}$/;
+const imageBytesMax = 100_000_000;
+
+/**
+ * The one place where the optional programs are used, in the main thread. Requests come from parser processes through their
+ * hosts; equal conversions that run at the same time are done once.
+ */
+export class ToolDesk {
+  readonly #options: ToolDeskOptions;
+  readonly #office: Slots;
+  readonly #others: Slots;
+  readonly #converting = new Map<string, Promise<ToolReply>>();
+
+  constructor(options: ToolDeskOptions) {
+    this.#options = options;
+    this.#office = new Slots(options.runningMax);
+    this.#others = new Slots(options.runningMax);
+  }
+
+  /** Whether Office files can be converted here. */
+  get hasOffice(): boolean {
+    return this.#options.office && this.#options.runner.tools.soffice !== null;
+  }
+
+  /** Never rejects for a fault of the document; rejects when this host cannot run the program it has. */
+  async ask(request: ToolRequest, signal: AbortSignal): Promise<DeskReply> {
+    try {
+      switch (request.kind) {
+        case 'recognise':
+          return await this.#recognise(request, signal);
+        case 'convert':
+          return await this.#convert(request, signal);
+        case 'open-heif':
+          return await this.#openHeif(request, signal);
+        case 'draw':
+          return await this.#draw(request, signal);
+      }
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ENOSPC') throw error;
+      throw new Error('the server has no room for temporary files', { cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#options.runner.killAll();
+    await this.#options.recogniser.close();
+  }
+
+  async #recognise(
+    { image, msMax }: Extract<ToolRequest, { kind: 'recognise' }>,
+    signal: AbortSignal,
+  ): Promise<DeskReply> {
+    if (image.byteLength > imageBytesMax) return plain(tooLarge);
+    const { recogniser } = this.#options;
+    return plain(await this.#others.run(() => recogniser.recognise(image, { msMax, signal }), signal));
+  }
+
+  async #convert(
+    request: Extract<ToolRequest, { kind: 'convert' }>,
+    signal: AbortSignal,
+  ): Promise<DeskReply> {
+    const { converted, office } = this.#options;
+    if (!this.hasOffice) return plain(missing('soffice', office));
+    const kept = isHash.test(basename(request.file));
+    const name = `${kept ? basename(request.file) : this.#options.freshName()}.${request.to}`;
+    if (!kept) {
+      const file = join(converted.folder, name);
+      const reply = await this.#runOffice(request, signal, (result) => moved(result, file));
+      return { reply, release: () => rm(file, { force: true }) };
+    }
+    const found = await converted.find(name);
+    if (found !== null) return plain({ kind: 'file', file: found });
+    const running = await this.#converting.get(name);
+    // Whoever asked first may have given up, or had less time.
+    if (running !== undefined && !(running.kind === 'failed' && running.code === 'timeout'))
+      return plain(running);
+    const made = this.#runOffice(request, signal, async (result) => ({
+      kind: 'file',
+      file: await converted.keep(name, result),
+    }));
+    this.#converting.set(name, made);
+    try {
+      return plain(await made);
+    } finally {
+      this.#converting.delete(name);
+    }
+  }
+
+  /** A program that died is given one more try, in a folder of its own again. */
+  async #runOffice(
+    request: Extract<ToolRequest, { kind: 'convert' }>,
+    signal: AbortSignal,
+    take: (result: string) => Promise<ToolReply>,
+  ): Promise<ToolReply> {
+    return await this.#office.run(async () => {
+      for (let number = 1; ; number++) {
+        const reply = await convertOffice(this.#options.runner, { ...request, signal }, take);
+        const again = reply.kind === 'failed' && reply.code === 'crash' && !signal.aborted;
+        if (!again || number >= processLimits.attemptsMax) return reply;
+      }
+    }, signal);
+  }
+
+  async #openHeif(
+    { file, msMax }: Extract<ToolRequest, { kind: 'open-heif' }>,
+    signal: AbortSignal,
+  ): Promise<DeskReply> {
+    if (this.#options.runner.tools['heif-convert'] === null) return plain(missing('heif-convert'));
+    const flags = (target: string) => ['-q', '92', file, target];
+    return await this.#image('heif-convert', { flags, target: 'image.jpg', msMax, signal });
+  }
+
+  async #draw(
+    { file, page, dotsPerInch, msMax }: Extract<ToolRequest, { kind: 'draw' }>,
+    signal: AbortSignal,
+  ): Promise<DeskReply> {
+    if (this.#options.runner.tools.pdftoppm === null) return plain(missing('pdftoppm'));
+    const number = String(page + 1);
+    const resolution = String(Math.min(600, Math.max(10, Math.round(dotsPerInch))));
+    const flags = (target: string) => [
+      ...['-q', '-png', '-r', resolution, '-f', number, '-l', number, '-singlefile'],
+      ...[file, target.replace(/\.png$/, '')],
+    ];
+    return await this.#image('pdftoppm', { flags, target: 'page.png', msMax, signal });
+  }
+
+  /** Runs a program that writes one image, and answers its bytes. */
+  async #image(tool: OptionalToolName, run: ImageRun): Promise<DeskReply> {
+    const { runner } = this.#options;
+    const { msMax, signal } = run;
+    const work = () =>
+      runner.withFolder(async (folder): Promise<ToolReply> => {
+        const target = join(folder, run.target);
+        const bounds = {
+          memoryBytesMax: 1_073_741_824,
+          fileBytesMax: imageBytesMax,
+          outputBytesMax: 100_000,
+        };
+        const end = await runner.run({
+          tool,
+          flags: run.flags(target),
+          folder,
+          ...{ msMax, signal },
+          ...bounds,
+        });
+        return end.how === 'exited' && end.code === 0 && (await exists(target))
+          ? { kind: 'bytes', bytes: await readFile(target) }
+          : imageFailure(tool, end, msMax);
+      });
+    return plain(await this.#others.run(work, signal));
+  }
+}
+
+interface ImageRun {
+  readonly flags: (target: string) => readonly string[];
+  readonly target: string;
+  readonly msMax: number;
+  readonly signal: AbortSignal;
+}
+
+function imageFailure(tool: OptionalToolName, end: ToolEnd, msMax: number): ToolReply {
+  if (end.how === 'timeout' || end.how === 'cancelled') {
+    return { kind: 'failed', code: 'timeout', message: `${tool} took more than ${msMax / 1_000} s.` };
+  }
+  return { kind: 'failed', code: 'corrupt', message: `${tool} cannot read the file.` };
+}
+
+const tooLarge: ToolReply = {
+  kind: 'failed',
+  code: 'too_large',
+  message: 'The image is too large to be read.',
+};
+
+function missing(tool: OptionalToolName, wanted = true): ToolReply {
+  const { packages } = toolNotes[tool];
+  const message = wanted
+    ? `This server lacks ${tool} (Debian: ${packages}).`
+    : `This server is told not to use ${tool} (office).`;
+  return { kind: 'missing', message };
+}
+
+function plain(reply: ToolReply): DeskReply {
+  return { reply, release: nothingToRelease };
+}
+
+async function moved(result: string, file: string): Promise<ToolReply> {
+  await rename(result, file);
+  return { kind: 'file', file };
+}
+
+async function exists(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => null)) !== null;
+}
