@@ -88,14 +88,30 @@ Near Graph::Descend(const CodeView& query, Near start, uint32_t from, uint32_t t
   return start;
 }
 
-bool Graph::DescendToGround(const Query& query, GraphScratch* scratch, Near* start) const {
+bool Graph::DescendToGround(const CodeView& query, GraphScratch* scratch) const {
   const uint64_t entry = entry_.load(std::memory_order_acquire);
   if (entry == kEmpty) return false;
   const auto first = static_cast<uint32_t>(entry);
-  *start = Descend(query.view, {codes_.Score(query.view, first), first}, static_cast<uint32_t>(entry >> 32), 0);
+  const auto top = static_cast<uint32_t>(entry >> 32);
+  const Near start = Descend(query, {codes_.Score(query, first), first}, top, std::min(top, 1U));
   // Loaded after the descent, so that it covers every row met so far; rows that appear later are skipped.
   scratch->visited.Reset(rows_.load(std::memory_order_acquire));
-  scratch->pool.Reset(query.effort);
+  scratch->visited.Add(start.row);
+  scratch->met.assign(1, start);
+  if (top == 0) return true;
+  GraphPool& pool = scratch->pool;
+  pool.Reset(kWaysDown);
+  pool.Add(start, true);
+  for (uint32_t row; pool.Next(&row);) {
+    scratch->unseen.Clear();
+    CollectUnseen(row, 1, scratch);
+    codes_.Compare(query, scratch->unseen.rows(), [&](Near near) {
+      scratch->met.push_back(near);
+      if (!pool.Wants(near.score)) return;
+      pool.Add(near, true);
+      __builtin_prefetch(upperStart_.Row(near.row));
+    });
+  }
   return true;
 }
 

@@ -130,18 +130,27 @@ Graph::Outcome Graph::WalkMatching(const Query& query, const Bitset& matching, G
 }
 
 template <class Accept>
-bool Graph::Enter(const Query& query, GraphScratch* scratch, const Accept& accept) const {
+bool Graph::Enter(const Query& query, Entrance entrance, GraphScratch* scratch, const Accept& accept) const {
   scratch->results.clear();
-  Near start;
-  if (!DescendToGround(query, scratch, &start)) return false;
-  scratch->visited.Add(start.row);
-  scratch->pool.Add(start, accept(start.row));
+  if (!DescendToGround(query.view, scratch)) return false;
+  GraphPool& pool = scratch->pool;
+  pool.Reset(query.effort);
+  const auto nearer = [](const Near& left, const Near& right) { return left.score < right.score; };
+  const auto nearest = std::max_element(scratch->met.begin(), scratch->met.end(), nearer);
+  std::iter_swap(scratch->met.begin(), nearest);
+  for (const Near& near : scratch->met) {
+    if (!pool.Wants(near.score)) continue;
+    const bool accepted = accept(near.row);
+    if (!accepted && entrance == Entrance::kAccepted && near.row != scratch->met.front().row) continue;
+    pool.Add(near, accepted);
+    PrefetchLinks(near.row);
+  }
   return true;
 }
 
 template <class Accept, class Stop>
 Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
-  if (!Enter(query, scratch, accept)) return Outcome::kDone;
+  if (!Enter(query, Entrance::kAll, scratch, accept)) return Outcome::kDone;
   return WalkAll(query, scratch, accept, stop);
 }
 
@@ -151,9 +160,9 @@ Graph::Outcome Graph::SearchMatching(const Query& query, const Filter& filter, G
   const auto any = [](uint32_t) { return true; };
   const auto accept = [&](uint32_t row) { return filter.matching.Has(row) && visible(row); };
   if (filter.scattered) {
-    if (!Enter(query, scratch, accept)) return Outcome::kDone;
-    return filter.share * kDenseShare >= 1 ? WalkAll(query, scratch, accept, stop)
-                                           : WalkMatching(query, filter.matching, scratch, visible, stop);
+    const bool dense = filter.share * kDenseShare >= 1;
+    if (!Enter(query, dense ? Entrance::kAll : Entrance::kAccepted, scratch, accept)) return Outcome::kDone;
+    return dense ? WalkAll(query, scratch, accept, stop) : WalkMatching(query, filter.matching, scratch, visible, stop);
   }
   size_t passing = 0;
   for (const uint32_t effort : kProbes) {

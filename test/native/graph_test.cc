@@ -131,6 +131,37 @@ TEST("a graph built by several threads finds at least 95 of 100 nearest rows") {
   }
 }
 
+TEST("a search comes down by several ways, and loses none of the rows that it compared on them") {
+  Sample sample;
+  test::Cloud cloud(kDimensions, 40, 12);
+  for (int i = 0; i < 6000; i++) sample.Add(cloud.Next());
+  sample.InsertAll(1);
+  const auto [matching, share] = sample.Matching([](uint32_t row) { return row % 4 == 0; });
+  const auto every = [](uint32_t) { return true; };
+  const auto never = [] { return false; };
+  for (int i = 0; i < 100; i++) {
+    const CodedQuery query = sample.codes.codec().Query(cloud.Next().data());
+    const Graph::Query ask{query.view(), 10, UINT64_MAX};
+    for (const bool filtered : {false, true}) {
+      GraphScratch scratch;
+      if (filtered) {
+        sample.graph.SearchMatching(ask, {matching, share, true}, &scratch, every, never);
+      } else {
+        sample.graph.Search(ask, &scratch, every, never);
+      }
+      CHECK(scratch.results.size() == ask.effort);
+      CHECK(scratch.met.size() > 2 * Graph::kLinksUpper);
+      std::set<uint32_t> found;
+      for (const Near& near : scratch.results) found.insert(near.row);
+      CHECK(found.size() == ask.effort);
+      for (const Near& near : scratch.met) {
+        const bool wanted = near.score > scratch.results.back().score && (!filtered || matching.Has(near.row));
+        CHECK(!wanted || found.count(near.row) == 1);
+      }
+    }
+  }
+}
+
 TEST("a graph search that may accept only some rows still finds the nearest of them") {
   Sample sample;
   test::Cloud cloud(kDimensions, 40, 5);
