@@ -73,10 +73,11 @@ export class EngineWork {
     assert(kind !== undefined, `there is an engine ${task.engine}`);
     const version = kind.version();
     const set = await loadVectorSet(task.set);
+    const questions = questionsOf(set);
     const before = memoryOfThis();
     const clock = startClock(null);
     const engine = await kind.open(engineOptions(task, kind));
-    const work = new EngineWork(engine, set, task.seed);
+    const work = new EngineWork(engine, { set, questions, seed: task.seed });
     // An engine that loads late has loaded when it has answered.
     if (task.load) await work.#search({ effort: 64, filter: null, count: 10 }, 0);
     const can = { replace: engine.replace !== null, save: engine.save !== null };
@@ -87,15 +88,14 @@ export class EngineWork {
     return { work, opened: { ...spent, ...growth, version, can } };
   }
 
-  private constructor(engine: VectorEngine, set: LoadedSet, seed: number) {
+  private constructor(
+    engine: VectorEngine,
+    { set, questions, seed }: { set: LoadedSet; questions: readonly Question[]; seed: number },
+  ) {
     this.#engine = engine;
     this.#set = set;
+    this.#questions = questions;
     this.#seed = seed;
-    const { dimensions } = set;
-    this.#questions = Array.from({ length: set.questions }, (_, i) => {
-      const vector = set.questionRows.slice(i * dimensions, (i + 1) * dimensions);
-      return { vector, numbers: Array.from(vector) };
-    });
   }
 
   async build(): Promise<Built> {
@@ -221,6 +221,13 @@ export class EngineWork {
     );
   }
   #file: Awaited<ReturnType<typeof openVectorFile>> | null = null;
+}
+
+function questionsOf({ questions, questionRows, dimensions }: LoadedSet): Question[] {
+  return Array.from({ length: questions }, (_, i) => {
+    const vector = questionRows.slice(i * dimensions, (i + 1) * dimensions);
+    return { vector, numbers: Array.from(vector) };
+  });
 }
 
 function engineOptions({ set, directory, load, url }: OpenTask, kind: EngineKind) {

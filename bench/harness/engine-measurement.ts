@@ -257,10 +257,11 @@ async function finishEngine(
   const { kind, process, opened, built, curve, directory } = engine;
   signal.throwIfAborted();
   progress.note(`${kind.name}: saving, loading, replacing`);
+  // Saved first: what was replaced in the end may still take its room.
+  const saved = opened.can.save ? await process.call('save') : null;
   const churned = opened.can.replace
     ? await churn(engine, options.size === 'full' ? 10 : 3, options.results)
     : null;
-  const saved = opened.can.save ? await process.call('save') : null;
   await process.call('close');
   await process.end();
   let loaded: Opened | null = null;

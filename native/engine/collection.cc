@@ -42,6 +42,8 @@ Status Collection::Open(const CollectionOptions& options, Background background,
   const std::shared_ptr<Collection> opened(new Collection(options, std::move(background)));
   if (Status status = opened->Load(); !status.ok()) return status;
   *collection = opened;
+  // A snapshot that was taken before a compaction ended holds all that it would have left out.
+  for (uint32_t shard = 0; shard < options.shards; shard++) opened->CompactIfWorthwhile(shard);
   return {};
 }
 

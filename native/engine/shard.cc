@@ -8,8 +8,6 @@
 namespace quarry {
 namespace {
 constexpr uint32_t kNoRow = 0xffffffff;
-// What an entry of the version tables takes, near enough for statistics.
-constexpr size_t kVersionBytes = 48;
 }  // namespace
 
 Status DocumentInput::Check(uint32_t dimensions) {
@@ -137,18 +135,20 @@ void Shard::Bury(uint32_t slot, uint64_t epoch) {
 Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t* remove) {
   Change change;
   const std::lock_guard lock(versionsMutex_);
+  // What can fail, fails before anything has changed.
+  if (add != nullptr) liveVersions_.Reserve(liveVersions_.size() + 1);
   lastEpoch_.store(epoch, std::memory_order_release);
   const auto bury = [&](uint64_t version) {
-    const auto found = liveVersions_.find(version);
-    if (found == liveVersions_.end()) return;
-    const DocumentSlot& document = documents_[found->second];
-    Bury(found->second, epoch);
+    const uint32_t slot = liveVersions_.Find(version);
+    if (slot == VersionTable::kNone) return;
+    const DocumentSlot& document = documents_[slot];
+    Bury(slot, epoch);
     SetLive(document, false);
     rowCounts_.Note({epoch, document.firstRow, document.rowCount, false});
     change.rows -= document.rowCount;
     change.bodyLength -= static_cast<int64_t>(document.bodyLength);
     change.documents--;
-    liveVersions_.erase(found);
+    liveVersions_.Erase(version);
   };
   if (remove != nullptr) bury(*remove);
   if (add == nullptr) return change;
@@ -162,7 +162,7 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
   change.rows += document.rowCount;
   change.bodyLength += static_cast<int64_t>(document.bodyLength);
   change.documents++;
-  liveVersions_[*add] = staged->second.slot;
+  liveVersions_.Set(staged->second.slot);
   stagedVersions_.erase(staged);
   return change;
 }
@@ -239,16 +239,16 @@ void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origin
         staged != stagedVersions_.end() && staged->second.slot == slot) {
       stagedVersions_.erase(staged);
     }
-    if (const auto live = liveVersions_.find(document.version); live != liveVersions_.end() && live->second == slot) {
-      liveVersions_.erase(live);
-    }
+    if (liveVersions_.Find(document.version) == slot) liveVersions_.Erase(document.version);
     if (death == kNever) {
-      liveVersions_[document.version] = slot;
+      liveVersions_.Set(slot);
     } else {
       Bury(slot, death);
     }
     SetLive(document, death == kNever);
   }
+  // It held all documents of the source; empty, it would keep the memory for them.
+  if (stagedVersions_.empty()) stagedVersions_ = {};
   const uint64_t epoch = source.lastEpoch_.load(std::memory_order_acquire);
   lastEpoch_.store(epoch, std::memory_order_release);
   rowCounts_.Restart(epoch);
@@ -266,7 +266,7 @@ void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {
   document.death.store(kNever, std::memory_order_relaxed);
   SetLive(document, true);
   const std::lock_guard lock(versionsMutex_);
-  liveVersions_[version] = slot;
+  liveVersions_.Set(slot);
 }
 
 void Shard::RestoreLength(uint32_t row, uint32_t bodyLength) {
@@ -277,11 +277,11 @@ void Shard::RestoreLength(uint32_t row, uint32_t bodyLength) {
 Shard::Change Shard::LiveTotals() const {
   Change totals;
   const std::lock_guard lock(versionsMutex_);
-  for (const auto& [version, slot] : liveVersions_) {
+  liveVersions_.ForEach([&](uint32_t slot) {
     totals.documents++;
     totals.rows += documents_[slot].rowCount;
     totals.bodyLength += static_cast<int64_t>(documents_[slot].bodyLength);
-  }
+  });
   return totals;
 }
 
@@ -296,7 +296,9 @@ Shard::Memory Shard::MemoryBytes() const {
   memory.links = graph_.Bytes(static_cast<uint32_t>(rows));
   memory.postings = postings_.Bytes();
   memory.attributes = attributes_.Bytes() + filterRows_.Bytes();
-  memory.documents = documents_.BytesOf(slots) + facts_.BytesOf(rows) + rows / 8 + slots * kVersionBytes;
+  memory.documents = documents_.BytesOf(slots) + facts_.BytesOf(rows) + rows / 8;
+  const std::lock_guard lock(versionsMutex_);
+  memory.documents += liveVersions_.Bytes();
   return memory;
 }
 

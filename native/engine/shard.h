@@ -16,11 +16,13 @@
 
 #include "engine/attributes.h"
 #include "engine/block_array.h"
+#include "engine/document_slot.h"
 #include "engine/filter_rows.h"
 #include "engine/graph.h"
 #include "engine/postings.h"
 #include "engine/row_counts.h"
 #include "engine/status.h"
+#include "engine/version_table.h"
 
 namespace quarry {
 
@@ -35,17 +37,6 @@ struct DocumentInput {
 
   // Tells whether the parts agree with each other and with the dimensions of the collection.
   Status Check(uint32_t dimensions);
-};
-
-// What a shard knows of one version. `birth` is the epoch of the commit that made it visible and `death` of the one
-// that removed it: a search of epoch E sees it when birth <= E < death.
-struct DocumentSlot {
-  std::atomic<uint64_t> birth;
-  std::atomic<uint64_t> death;
-  uint64_t version;
-  uint64_t bodyLength;  // sum over its rows
-  uint32_t firstRow;    // the rows of a document are consecutive
-  uint32_t rowCount;
 };
 
 struct RowFacts {
@@ -155,7 +146,7 @@ class Shard {
   }
 
   // For loading, on a shard that nobody else uses yet. Documents must be restored in order, before their rows.
-  void ReserveForRestore(uint32_t slots) { liveVersions_.reserve(slots); }
+  void ReserveForRestore(uint32_t slots) { liveVersions_.Reserve(slots); }
   void RestoreDocument(uint64_t version, bool live, uint32_t rowCount);
   void RestoreLength(uint32_t row, uint32_t bodyLength);
   float* vectorForRestore(uint32_t row) { return vectors_.Row(row); }
@@ -215,7 +206,7 @@ class Shard {
 
   mutable std::mutex versionsMutex_;                     // the innermost lock
   std::unordered_map<uint64_t, Staged> stagedVersions_;  // guarded by versionsMutex_
-  std::unordered_map<uint64_t, uint32_t> liveVersions_;  // guarded by versionsMutex_
+  VersionTable liveVersions_{documents_};                // guarded by versionsMutex_
 };
 
 }  // namespace quarry

@@ -1,10 +1,12 @@
 #include "engine/collection.h"
 
+#include <map>
 #include <set>
 #include <vector>
 
 #include "check.h"
 #include "engine/version_list.h"
+#include "engine/version_table.h"
 #include "samples.h"
 
 namespace quarry {
@@ -101,6 +103,54 @@ TEST("a commit is refused whole when its version is not staged or its sequence i
   CHECK(fixture.Search(fixture.collection->Now()).count(1) == 3);
   REQUIRE(fixture.Commit(2, 77).ok());  // removing the unknown does nothing
   CHECK(fixture.Search(fixture.collection->Now()).size() == 6);
+}
+
+TEST("what was removed but not compacted away before a snapshot is compacted away once that is loaded") {
+  Fixture fixture;
+  fixture.Stage(1, 600);
+  REQUIRE(fixture.Commit(1, {}).ok());
+  fixture.Stage(2, 400);
+  REQUIRE(fixture.Commit(2, 1).ok());
+  Collection::Snapshot written;
+  REQUIRE(fixture.collection->WriteSnapshots(&written).ok());
+  test::HeldBackground background;
+  std::shared_ptr<Collection> loaded;
+  REQUIRE(Collection::Open(fixture.collection->options(), background.Function(), &loaded).ok());
+  CHECK(loaded->opened()[0].state == ShardState::kLoaded);
+  CHECK(loaded->Statistics().deadRows == 600);
+  CHECK(background.RunAll() == 1);
+  CHECK(loaded->Statistics().deadRows == 0);
+  CHECK(loaded->Statistics().rows == 400);
+  CHECK(fixture.Search(loaded->Now()).size() == 400);
+}
+
+TEST("a table of versions knows of each version the slot that was set last") {
+  constexpr uint32_t kSlots = 3000;
+  test::Random random(13);
+  BlockArray<DocumentSlot> documents;
+  documents.Reserve(kSlots);
+  VersionTable table(documents);
+  std::map<uint64_t, uint32_t> model;
+  for (uint32_t slot = 0; slot < kSlots; slot++) {
+    documents[slot].version = test::Below(&random, 500);
+    table.Set(slot);
+    model[documents[slot].version] = slot;
+    for (int i = 0; i < 2; i++) {
+      const uint64_t gone = test::Below(&random, 1000);
+      table.Erase(gone);
+      model.erase(gone);
+    }
+    CHECK(table.size() == model.size());
+    if (slot % 50 != 0) continue;
+    for (uint64_t version = 0; version < 500; version++) {
+      const auto known = model.find(version);
+      CHECK(table.Find(version) == (known == model.end() ? VersionTable::kNone : known->second));
+    }
+    std::set<uint32_t> slots;
+    table.ForEach(
+        [&](uint32_t each) { CHECK(slots.insert(each).second && model.at(documents[each].version) == each); });
+    CHECK(slots.size() == model.size());
+  }
 }
 
 TEST("staging a version again replaces what was staged, and a document may have no rows") {

@@ -1,0 +1,91 @@
+// Which slot of a shard holds a version: four bytes a place, and no memory of its own for any entry.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/block_array.h"
+#include "engine/document_slot.h"
+#include "engine/mix.h"
+
+namespace quarry {
+
+// Slots by the versions that they hold, which must not change meanwhile. One thread at a time.
+class VersionTable {
+ public:
+  static constexpr uint32_t kNone = 0xffffffff;
+
+  explicit VersionTable(const BlockArray<DocumentSlot>& documents) : documents_(documents) {}
+  VersionTable(const VersionTable&) = delete;
+  VersionTable& operator=(const VersionTable&) = delete;
+
+  // Room for `count` versions. Throws std::bad_alloc, and has changed nothing then.
+  void Reserve(size_t count) {
+    const size_t wanted = std::bit_ceil(std::max(kPlacesMin, count + count / 3 + 1));
+    if (wanted <= places_.size()) return;
+    std::vector<uint32_t> former(wanted, kNone);
+    former.swap(places_);
+    for (const uint32_t slot : former) {
+      if (slot != kNone) places_[PlaceOf(documents_[slot].version)] = slot;
+    }
+  }
+
+  // kNone when the version is not here.
+  uint32_t Find(uint64_t version) const { return places_.empty() ? kNone : places_[PlaceOf(version)]; }
+
+  // The slot takes the place of the one that held its version, if there was one. Throws as Reserve does.
+  void Set(uint32_t slot) {
+    Reserve(count_ + 1);
+    uint32_t& place = places_[PlaceOf(documents_[slot].version)];
+    count_ += place == kNone ? 1 : 0;
+    place = slot;
+  }
+
+  // A version that is not here is fine.
+  void Erase(uint64_t version) {
+    if (Find(version) == kNone) return;
+    size_t hole = PlaceOf(version);
+    for (size_t at = Next(hole); places_[at] != kNone; at = Next(at)) {
+      // What lies behind closes the gap, unless it would come to lie before the place where it is looked for first.
+      const size_t fromHome = at - Home(documents_[places_[at]].version);
+      if ((fromHome & Mask()) < ((at - hole) & Mask())) continue;
+      places_[hole] = places_[at];
+      hole = at;
+    }
+    places_[hole] = kNone;
+    count_--;
+  }
+
+  // Calls visit(slot) for all, in no promised order.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    for (const uint32_t slot : places_) {
+      if (slot != kNone) visit(slot);
+    }
+  }
+
+  size_t size() const { return count_; }
+  size_t Bytes() const { return places_.size() * sizeof(uint32_t); }
+
+ private:
+  static constexpr size_t kPlacesMin = 16;
+
+  size_t Mask() const { return places_.size() - 1; }
+  size_t Next(size_t place) const { return (place + 1) & Mask(); }
+  size_t Home(uint64_t version) const { return Mix(version) & Mask(); }
+  // Where the version is, or the free place that it would take: one in four is free at least.
+  size_t PlaceOf(uint64_t version) const {
+    size_t place = Home(version);
+    while (places_[place] != kNone && documents_[places_[place]].version != version) place = Next(place);
+    return place;
+  }
+
+  const BlockArray<DocumentSlot>& documents_;
+  std::vector<uint32_t> places_;  // a power of two of them, or none
+  size_t count_ = 0;
+};
+
+}  // namespace quarry
