@@ -247,7 +247,7 @@ function countChildren(chunks: ChunkTaskResult['chunks']): number {
 
 function layoutOf(
   { chunks, pageStarts, length }: ChunkTaskResult,
-  { unordered, title, language }: ParsedHead,
+  { unordered, title, language, warnings }: ParsedHead,
   { textBytes }: DocumentRecord,
 ): Layout {
   const pageEnds = pageStarts.map(
@@ -259,6 +259,7 @@ function layoutOf(
     unordered,
     title,
     language,
+    warnings,
     pageStarts: Uint32Array.from(pageStarts),
     pageLengths: Uint32Array.from(pageStarts, (start, i) => pageEnds[i]! - start),
     chunkStarts: Uint32Array.from(chunks, (chunk) => chunk.start),

@@ -249,6 +249,15 @@ const documentSizes = {
 export const DocumentResponse = Component('DocumentResponse', 'A document.', {
   ...documentFields,
   ...documentSizes,
+  title: Nullable(Type.String(), {
+    description: 'What the document calls itself, else its most prominent heading; null when it has neither.',
+  }),
+  language: Nullable(Type.String(), {
+    description: 'ISO 639-1 code of its main language; null when that is not clear.',
+  }),
+  warnings: Type.Array(Type.String(), {
+    description: 'Whole sentences about what was left out or could not be read.',
+  }),
   content: Type.Optional(
     Nullable(Type.String(), {
       description: 'The whole text when `include_content` is true and it is known, else null.',

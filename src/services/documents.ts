@@ -27,6 +27,7 @@ import {
   type DeleteDocumentResponse,
   type DocumentContent,
   type DocumentMetadataResponse,
+  type DocumentResponse,
   type GetDocumentInfoListRequest,
   type GetDocumentInfoListResponse,
   type GetDocumentInfoRequest,
@@ -180,7 +181,7 @@ export class DocumentServices {
     const { created_at: _, ...document } = this.#describe(call, collection, record);
     const { contents } = this.#options;
     const content = request.include_content ? await documentText(contents, record.documentId) : null;
-    return { document: { ...document, content } };
+    return { document: { ...document, ...this.#found(record.documentId), content } };
   }
 
   async getDocumentInfoList(
@@ -387,6 +388,17 @@ export class DocumentServices {
       sha256: record.rawHash,
       error: record.error?.message ?? null,
       ...this.#obstacle(record),
+    };
+  }
+
+  /** What reading the document brought to light beside its text; nothing before it was read. */
+  #found(documentId: string): Pick<DocumentResponse, 'title' | 'language' | 'warnings'> {
+    const { contents } = this.#options;
+    const known = contents.parsedHead(documentId) ?? contents.layout(documentId);
+    return {
+      title: known?.title ?? null,
+      language: known?.language ?? null,
+      warnings: [...(known?.warnings ?? [])],
     };
   }
 

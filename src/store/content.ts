@@ -70,6 +70,8 @@ export interface Layout {
   readonly unordered: boolean;
   readonly title: string | null;
   readonly language: string | null;
+  /** What was left out when the document was read; absent where it was read before this was kept. */
+  readonly warnings?: readonly string[];
   readonly pageStarts: Uint32Array;
   /** Without the separator that follows a page. */
   readonly pageLengths: Uint32Array;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { docx, pdfWithPages } from '../parsing/fixtures.ts';
+import { docx, pdfWithPages, pdfWithPlacedText } from '../parsing/fixtures.ts';
 import { Api, codePoints, eventually } from './api.ts';
 import { TestServer } from './server.ts';
 
@@ -207,6 +207,36 @@ await t.test('what is deleted while it is indexed or parsed stays deleted', asyn
   t.equal(settled.num_indexed_bytes, Buffer.byteLength(long));
   t.same(await api.find(collection_name, 'granite quarry'), ['stays.txt']);
 });
+
+await t.test(
+  'the description of a document says what it is called, its language and what was left out',
+  async (t) => {
+    const collection_name = await newCollection('described');
+    const prose = (page: number) =>
+      Array.from({ length: 12 }, (_, i) => ({
+        text: `${page}.${i} the granite of the quarry was cut for the bridge and for the house by the river`,
+        x: 60,
+        y: 680 - i * 14,
+      }));
+    const pages = [1, 2, 3, 4, 5].map((page) => [
+      { text: 'Letters of a mason', x: 60, y: 750, size: 9 },
+      ...(page === 1 ? [{ text: 'The granite quarry', x: 60, y: 710, size: 22 }] : []),
+      ...prose(page),
+      { text: `${page}`, x: 300, y: 40, size: 9 },
+    ]);
+    await api.add(collection_name, 'quarry.pdf', {
+      type: 'auto',
+      base64_data: base64(pdfWithPlacedText(pages)),
+    });
+    const info = await api.info(collection_name, 'quarry.pdf', true);
+    t.match(info, { title: 'The granite quarry', language: 'en', num_pages: 5 });
+    t.match(info, { warnings: [/Headers, footers and page numbers .* \(10 lines\)/] });
+    t.match(info.content, /^# The granite quarry\n\n1\.0 the granite/);
+    t.notMatch(info.content, /mason/);
+    await api.add(collection_name, 'plain.txt', 'only a few words');
+    t.match(await api.info(collection_name, 'plain.txt'), { title: null, warnings: [] });
+  },
+);
 
 await t.test('the last of several overwrites wins, also while a file is still being parsed', async (t) => {
   const collection_name = await newCollection('racing');

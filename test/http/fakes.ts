@@ -30,6 +30,9 @@ const document: DocumentResponse = {
   file_url: 'http://x/v1/documents/get-document?token=t',
   sha256: '0'.repeat(64),
   error: null,
+  title: null,
+  language: null,
+  warnings: [],
   content: null,
 };
 const metric = { count: 0, bytes: 0, billable_units: 0 };
