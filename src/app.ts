@@ -4,18 +4,31 @@ import type { Operation } from './access/authorise.ts';
 import { ModelAdmission } from './access/model-admission.ts';
 import { systemTimer } from './access/timer.ts';
 import { firstStart } from './accounts/first-start.ts';
+import { Invitations } from './accounts/invitations.ts';
 import { KeyRing } from './accounts/key-ring.ts';
+import { MagicLinks } from './accounts/magic-links.ts';
+import { Mail } from './accounts/mail.ts';
+import { Memberships } from './accounts/memberships.ts';
 import { OrganisationDirectory } from './accounts/organisation-directory.ts';
+import { OrganisationOperations } from './accounts/organisation-operations.ts';
+import { OrganisationRemoval } from './accounts/organisation-removal.ts';
+import { People } from './accounts/people.ts';
+import { Sessions } from './accounts/sessions.ts';
+import { SignInOperations } from './accounts/sign-in-operations.ts';
 import { tiersOf } from './accounts/tiers.ts';
+import { UserOperations } from './accounts/user-operations.ts';
+import { AuditLog } from './audit/audit-log.ts';
 import { systemClock } from './base/clock.ts';
 import { systemChance } from './base/ids.ts';
 import { limits } from './base/limits.ts';
 import { createLogger, type Logger } from './base/logger.ts';
 import { Metrics } from './base/metrics.ts';
 import { ModelUnavailable } from './base/model-unavailable.ts';
+import { derivedSecret } from './base/operator-proof.ts';
 import { heldBytes } from './base/process-memory.ts';
 import type { Settings } from './config/schema.ts';
 import { CollectionIndex } from './engine/collection-index.ts';
+import { type AccountServices, accountRoutes } from './http/account-routes.ts';
 import { Door } from './http/handle.ts';
 import { defaultBounds, openDoor } from './http/listen.ts';
 import type { Readiness } from './http/pages.ts';
@@ -41,7 +54,7 @@ import type { DocumentEvent } from './pipeline/document-event.ts';
 import { DocumentProgress } from './pipeline/document-progress.ts';
 import { DocumentWriter } from './pipeline/document-writer.ts';
 import { FileReader } from './pipeline/file-reader.ts';
-import { Housekeeping } from './pipeline/housekeeping.ts';
+import { type Chore, Housekeeping } from './pipeline/housekeeping.ts';
 import { Indexes } from './pipeline/indexes.ts';
 import { Ingest } from './pipeline/ingest.ts';
 import { type DocumentModel, IngestSteps } from './pipeline/ingest-steps.ts';
@@ -90,6 +103,8 @@ const documentOperations: ReadonlySet<Operation> = new Set([
   'upload-document',
 ]);
 const apiVersion = '0.1.0';
+/** Where `/` leads, and whoever signs in. */
+const home = '/docs';
 
 const clock = systemClock;
 const chance = systemChance;
@@ -102,6 +117,8 @@ export interface App {
   readonly organizationId: string;
   /** A key that was issued just now and will never be shown again; null when there was one. */
   readonly newKey: string | null;
+  /** Signs in as an owner of the first organisation, once. */
+  readonly signInUrl: string;
   /** Resolves when every collection is loaded and the server is ready; rejects when one cannot be loaded. */
   readonly loaded: Promise<void>;
   /** Finishes what runs, writes what is left and frees everything. Twice is once. */
@@ -363,7 +380,13 @@ interface ServiceParts {
 }
 
 /** The use cases, by the names of their operations. */
-function buildServices(parts: ServiceParts): Services {
+/** The use cases of retrieval, and how everything that an organisation stored is deleted. */
+interface RetrievalServices {
+  readonly services: Services;
+  readonly removeData: (organizationId: string) => Promise<void>;
+}
+
+function buildServices(parts: ServiceParts): RetrievalServices {
   const { settings, data, storage, pools, pipeline, organisations, keys, gate, images, made } = parts;
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
@@ -429,7 +452,14 @@ function buildServices(parts: ServiceParts): Services {
   const admin = new AdminService({ organisations, keys });
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
-  return bindServices({ collections, documents, queries, files, status, parsers, models, admin, usage });
+  const rooms = { collections, documents, queries, files, status, parsers, models, admin, usage };
+  return {
+    services: bindServices(rooms),
+    removeData: async (organizationId) => {
+      await collections.deleteAllOf(organizationId);
+      await ledger.forget(organizationId);
+    },
+  };
 }
 
 interface ServiceRooms {
@@ -591,14 +621,12 @@ export async function startApp(settings: Settings): Promise<App> {
 async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
   const metrics = new Metrics();
-  const { data, storage, pools, pipeline, images, made, tools, housekeeping } = await openRetrieval(
-    settings,
-    opened,
-    logger,
-    metrics,
-  );
-  const organisations = new OrganisationDirectory({ store: data.store, clock, tiers: tiersOf(settings) });
-  const keys = new KeyRing({ store: data.store, clock, chance });
+  const retrieval = await openRetrieval(settings, opened, logger, metrics);
+  const { data, storage, pools, pipeline, images, made, tools, housekeeping } = retrieval;
+  const rooms = buildAccountRooms(settings, data, logger);
+  opened.add(() => rooms.mail.close());
+  opened.add(() => rooms.sessions.close());
+  const { organisations, keys } = rooms;
   const gate = new ModelAdmission({
     limitsOf: (id) => organisations.limitsOf(id),
     clock,
@@ -606,13 +634,59 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   });
   const { memoryBytesMax } = settings;
   registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools), memoryBytesMax });
+  const parts = { settings, data, storage, pools, pipeline, organisations, keys, gate, images, made };
+  const { services, removeData } = buildServices(parts);
+  const removal = new OrganisationRemoval({ ...rooms, removeData, logger });
+  opened.add(() => removal.close());
+  /** Known when the door is open. */
+  const installation = { url: '', organizationId: '' };
+  const accounts = buildAccounts(settings, { data, rooms, removal, installation });
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
-  const door = new Door({
-    routes,
-    services: buildServices({
-      ...{ settings, data, storage, pools, pipeline, organisations, keys, gate, images, made },
-    }),
-    identity: new Authenticator({ keys, organisations, clock, adminKey: settings.adminKey }),
+  const door = buildDoor(settings, {
+    ...{ data, tools, rooms, services, accounts, pipeline, progress, metrics, logger },
+  });
+  const { host, port, http, drainSeconds } = settings;
+  const listening = await openDoor({ door, kind: http, host, port, bounds: defaultBounds, logger });
+  opened.add(() => listening.close(drainSeconds * 1_000));
+  // After the door, which may be refused its address: a key that is issued must also get to be shown.
+  const first = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
+  installation.url = settings.baseUrl ?? localUrl(host, listening.port);
+  installation.organizationId = first.organizationId;
+  const loaded = load(storage, pipeline, progress, logger).then(async () => {
+    housekeeping.start(accountChores(rooms));
+    await removal.start();
+  });
+  return {
+    port: listening.port,
+    httpServer: listening.kind,
+    ...first,
+    signInUrl: (await accounts.signIn.operatorLink()).url,
+    loaded,
+    close: () => opened.close(),
+  };
+}
+
+interface DoorParts {
+  readonly data: DataDirectory;
+  readonly tools: OpenedTools;
+  readonly rooms: AccountRooms;
+  readonly services: Services;
+  readonly accounts: AccountServices;
+  readonly pipeline: Pipeline;
+  readonly progress: LoadProgress;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+function buildDoor(settings: Settings, parts: DoorParts): Door {
+  const { data, tools, rooms, services, accounts, pipeline, progress, metrics, logger } = parts;
+  const { organisations } = rooms;
+  const { adminKey, adminPasswordHash } = settings;
+  return new Door({
+    routes: [...routes, ...accountRoutes],
+    services,
+    accounts,
+    identity: new Authenticator({ ...rooms, clock, adminKey, hasAdminPassword: adminPasswordHash !== null }),
     guards: {
       admit: (_principal, operation) => {
         if (documentOperations.has(operation)) pipeline.admission.check();
@@ -631,25 +705,80 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     chance,
     version: apiVersion,
   });
-  const { host, port, http, drainSeconds } = settings;
-  const listening = await openDoor({ door, kind: http, host, port, bounds: defaultBounds, logger });
-  opened.add(() => listening.close(drainSeconds * 1_000));
-  // After the door, which may be refused its address: a key that is issued must also get to be shown.
-  const { organizationId, newKey } = await firstStart({
-    organisations,
-    keys,
-    chance,
-    operatorKey: settings.apiKey,
-  });
-  const loaded = load(storage, pipeline, progress, logger).then(() => housekeeping.start());
+}
+
+/** Where this machine itself reaches the server. */
+function localUrl(host: string, port: number): string {
+  const any: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+  return `http://${any[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`;
+}
+
+/** Everything that keeps people, organisations and keys. */
+function buildAccountRooms(settings: Settings, { store, secret }: DataDirectory, logger: Logger) {
+  const audit = new AuditLog({ store, clock, chance });
+  const parts = { store, clock, chance, audit };
   return {
-    port: listening.port,
-    httpServer: listening.kind,
-    organizationId,
-    newKey,
-    loaded,
-    close: () => opened.close(),
+    audit,
+    organisations: new OrganisationDirectory({ ...parts, tiers: tiersOf(settings) }),
+    keys: new KeyRing(parts),
+    people: new People(parts),
+    sessions: new Sessions({ ...parts, logger }),
+    memberships: new Memberships(parts),
+    invitations: new Invitations({ ...parts, secret: derivedSecret(secret, 'invitations') }),
+    links: new MagicLinks(parts),
+    mail: new Mail({
+      ...parts,
+      url: settings.mailUrl,
+      from: settings.mailFrom,
+      logger,
+      print: (text) => process.stdout.write(`${text}\n`),
+    }),
   };
+}
+
+type AccountRooms = ReturnType<typeof buildAccountRooms>;
+
+interface AccountParts {
+  readonly data: DataDirectory;
+  readonly rooms: AccountRooms;
+  readonly removal: OrganisationRemoval;
+  readonly installation: { readonly url: string; readonly organizationId: string };
+}
+
+function buildAccounts(
+  settings: Settings,
+  { data, rooms, removal, installation }: AccountParts,
+): AccountServices {
+  const linkBase = () => installation.url;
+  return {
+    users: new UserOperations(rooms),
+    organisations: new OrganisationOperations({
+      ...rooms,
+      clock,
+      chance,
+      linkBase,
+      forget: (organizationId) => removal.remove(organizationId),
+    }),
+    signIn: new SignInOperations({
+      ...rooms,
+      store: data.store,
+      clock,
+      chance,
+      secret: data.secret,
+      adminPasswordHash: settings.adminPasswordHash,
+      linkBase,
+      home,
+      firstOrganizationId: () => installation.organizationId,
+    }),
+  };
+}
+
+function accountChores({ sessions, links }: AccountRooms): Chore[] {
+  const everyMs = limits.accountSweepMs;
+  return [
+    { name: 'ended sessions', everyMs, work: () => sessions.sweep() },
+    { name: 'dead sign-in links', everyMs, work: () => links.sweep() },
+  ];
 }
 
 /** Everything behind the door that needs closing, in the order in which it is opened. */
@@ -768,6 +897,6 @@ function doorSettings(settings: Settings) {
     uploadsRunningMax: limits.uploadsRunningMax,
     bodyIdleMsMax: limits.bodyIdleMsMax,
     requestMsMax: limits.requestMsMax,
-    home: '/docs',
+    home,
   };
 }

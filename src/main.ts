@@ -28,6 +28,7 @@ function announce(app: App, settings: Settings): void {
     `Quarry is ready at ${url} (documentation: ${url}/docs)`,
     ...(app.newKey === null ? [] : [`API key, shown only this once: ${app.newKey}`]),
     `First organisation: ${app.organizationId}`,
+    `Sign in as its owner, once, within 15 minutes: ${app.signInUrl}`,
     '',
     'First search, with the command line:',
     `  export QUARRY_URL=${url} QUARRY_API_KEY="${key}"`,

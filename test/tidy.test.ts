@@ -34,8 +34,8 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'schemas', 'access', 'services'],
   // The routes of the account side reach further than the corridor.
   'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
-  // Added models lie in the data directory, and their commands need no server.
-  cli: ['base', 'schemas', 'config', 'eval', 'main', 'models/added-models'],
+  // Added models lie in the data directory, and their commands need no server; nor does hashing a password.
+  cli: ['base', 'schemas', 'config', 'eval', 'main', 'models/added-models', 'accounts/password'],
   web: ['type:base', 'type:schemas', 'type:config'],
   main: ['config', 'app'],
   app: ['*'],
@@ -192,7 +192,7 @@ function roomOf(path: string): string {
 
 function allowedFor(path: string): readonly string[] {
   if (path.startsWith('test/e2e/')) return importTable['test/e2e'] ?? [];
-  const extra = path.startsWith('src/http/routes') ? (importTable['http/routes'] ?? []) : [];
+  const extra = /^src\/http\/(routes|account)/.test(path) ? (importTable['http/routes'] ?? []) : [];
   return [...(importTable[roomOf(path)] ?? []), ...extra];
 }
 

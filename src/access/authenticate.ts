@@ -1,18 +1,26 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIssuedKey, keyDigest } from '../accounts/key-format.ts';
 import type { KeyRing } from '../accounts/key-ring.ts';
-import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
+import type { Memberships } from '../accounts/memberships.ts';
+import { noOrganisation, type OrganisationDirectory } from '../accounts/organisation-directory.ts';
+import type { Sessions } from '../accounts/sessions.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { uuidPattern } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Principal } from '../schemas/principal.ts';
-import { type Operation, operationNeeds, unauthorised } from './authorise.ts';
+import { type Need, type Operation, operationNeeds, unauthorised } from './authorise.ts';
+import { bearerOf, type Credentials, cookieOf, refuseForeign } from './credentials.ts';
 
 export interface AuthenticatorOptions {
   readonly keys: KeyRing;
   readonly organisations: OrganisationDirectory;
-  /** QUARRY_ADMIN_KEY; null turns administration off. */
+  readonly sessions: Sessions;
+  readonly memberships: Memberships;
+  /** QUARRY_ADMIN_KEY. */
   readonly adminKey: string | null;
+  /** Whether the administrator can sign in with a password; without it and the key administration is off. */
+  readonly hasAdminPassword: boolean;
   readonly clock: Clock;
   readonly cacheEntriesMax?: number;
 }
@@ -23,16 +31,20 @@ interface Remembered {
   readonly until: number;
 }
 
-/** `Bearer`, blanks, and a token of printable characters; nothing longer than the longest key is looked at. */
-const bearerShape = /^Bearer +([\x21-\x7e]{1,256}) *$/i;
+/** What the token of a session begins with. */
+const sessionPrefix = 'zes_';
 
 /**
- * Says who is calling from the `Authorization` header alone. It remembers what it found for a second at most, and
- * forgets everything when a key or an organisation changes, so a revoked key ends at once.
+ * Says who is calling from the headers alone: an API key, the administrator's key, or somebody who signed in, by token
+ * or by cookie. It remembers the keys that it found for a second at most, and forgets all when a key or an organisation
+ * changes, so a revoked key ends at once; sessions it never remembers.
  */
 export class Authenticator {
   readonly #keys: KeyRing;
   readonly #organisations: OrganisationDirectory;
+  readonly #sessions: Sessions;
+  readonly #memberships: Memberships;
+  readonly #administrationIsOn: boolean;
   readonly #clock: Clock;
   readonly #adminDigest: Buffer | null;
   readonly #cacheEntriesMax: number;
@@ -42,6 +54,9 @@ export class Authenticator {
   constructor(options: AuthenticatorOptions) {
     this.#keys = options.keys;
     this.#organisations = options.organisations;
+    this.#sessions = options.sessions;
+    this.#memberships = options.memberships;
+    this.#administrationIsOn = options.adminKey !== null || options.hasAdminPassword;
     this.#clock = options.clock;
     this.#adminDigest = options.adminKey === null ? null : digestBytes(keyDigest(options.adminKey));
     this.#cacheEntriesMax = options.cacheEntriesMax ?? limits.keyCacheEntriesMax;
@@ -53,29 +68,48 @@ export class Authenticator {
   }
 
   /**
-   * The caller of `operation`; null for an operation that asks nobody. Errors: 401 for no, a malformed, an unknown
-   * or a deleted key; 503 for administration without QUARRY_ADMIN_KEY, whoever asks.
+   * The caller of `operation`; null for an operation that asks nobody. Errors: 401 for no, a malformed, an unknown or a
+   * deleted key or session; 403 for a cookie that another site sends; 404 for an organisation that a person names and
+   * does not belong to; 503 for administration that is off, whoever asks.
    */
-  authenticate(header: string | undefined, operation: Operation): Principal | null {
+  authenticate(credentials: Credentials, operation: Operation): Principal | null {
     const need = operationNeeds[operation];
     if (need === 'nothing') return null;
-    if (need === 'administrator' && this.#adminDigest === null) throw administrationOff();
-    return this.identify(header);
-  }
-
-  /** The caller, whatever is asked for. Throws 401 as `authenticate` does. */
-  identify(header: string | undefined): Principal {
-    if (header === undefined || header === '') {
-      throw unauthorised('There is no API key: send the header "Authorization: Bearer <API key>".');
+    if (need === 'administrator' && !this.#administrationIsOn) throw administrationOff();
+    const authorization = credentials.header('authorization');
+    if (authorization === undefined || authorization === '') {
+      const cookie = cookieOf(credentials.header('cookie'), need === 'administrator' ? 'admin' : 'session');
+      if (cookie === undefined) throw unauthorised(need === 'person' ? signIn : sendKey);
+      const principal = this.#signedIn(cookie, credentials, need);
+      refuseForeign(credentials);
+      return principal;
     }
-    const token = bearerShape.exec(header)?.[1];
-    if (token === undefined) {
-      throw unauthorised('The Authorization header must read "Bearer <API key>".');
-    }
+    const token = bearerOf(authorization);
+    if (token === undefined) throw unauthorised('The Authorization header must read "Bearer <API key>".');
+    if (token.startsWith(sessionPrefix)) return this.#signedIn(token, credentials, need);
     const digest = hash('sha256', token, 'hex');
     const principal = this.#recall(digest) ?? this.#lookUp(token, digest);
     if (principal === null) throw unauthorised('The API key is not valid: it is unknown or was deleted.');
     return principal;
+  }
+
+  /** Somebody who signed in; where an operation works inside an organisation, the one that the request names. */
+  #signedIn(token: string, credentials: Credentials, need: Need): Principal {
+    const session = this.#sessions.find(token);
+    if (session === undefined) {
+      throw unauthorised('The session is not valid: it is unknown or has ended. Sign in again.');
+    }
+    const { sessionId, userId } = session;
+    if (userId === null) return { kind: 'administrator' };
+    const organization = credentials.header('x-quarry-organization')?.toLowerCase();
+    if (organization === undefined || (need !== 'read' && need !== 'write')) {
+      return { kind: 'person', userId, sessionId };
+    }
+    const found = uuidPattern.test(organization) ? this.#organisations.find(organization) : undefined;
+    const isMember = found && this.#memberships.roleOf({ organizationId: organization, userId }) !== null;
+    if (!isMember) throw noOrganisation(organization);
+    const { organizationId, zdr } = found;
+    return { kind: 'organisation', organizationId, keyId: sessionId, permission: 'all', zdr };
   }
 
   #recall(digest: string): Principal | null {
@@ -127,6 +161,9 @@ export class Authenticator {
   }
 }
 
+const sendKey = 'There is no API key: send the header "Authorization: Bearer <API key>".';
+const signIn = 'Nobody is signed in: send the header "Authorization: Bearer <session token>".';
+
 function digestBytes(digest: string): Buffer {
   return Buffer.from(digest, 'hex');
 }
@@ -134,7 +171,7 @@ function digestBytes(digest: string): Buffer {
 function administrationOff(): AppError {
   return new AppError(
     'unavailable',
-    'Administration is off: start the server with QUARRY_ADMIN_KEY set to use /v1/admin.',
+    'Administration is off: start the server with QUARRY_ADMIN_KEY or QUARRY_ADMIN_PASSWORD_HASH set to use /v1/admin.',
     { shouldRetry: false },
   );
 }

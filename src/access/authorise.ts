@@ -2,9 +2,12 @@ import { AppError } from '../base/app-error.ts';
 import type { Principal } from '../schemas/principal.ts';
 
 /** What an operation asks of its caller. */
-export type Need = 'nothing' | 'read' | 'write' | 'administrator';
+export type Need = 'nothing' | 'read' | 'write' | 'administrator' | 'person';
 
-/** Every operation of the door and what it needs: add-, update- and delete- write, administration is its own. */
+/**
+ * Every operation of the door and what it needs: add-, update- and delete- write, administration is its own, and the
+ * account side is for people who signed in. What a person may do in an organisation decides `accounts` by their role.
+ */
 export const operationNeeds = {
   'add-collection': 'write',
   'delete-collection': 'write',
@@ -44,28 +47,81 @@ export const operationNeeds = {
   'list-api-keys': 'administrator',
   'update-api-key': 'administrator',
   'delete-api-key': 'administrator',
+  'admin-login': 'nothing',
+  'admin-logout': 'nothing',
+  'send-magic-link': 'nothing',
+  'verify-magic-link': 'nothing',
+  'confirm-magic-link': 'nothing',
+  'login-link': 'nothing',
+  logout: 'nothing',
+  'get-user': 'person',
+  'edit-user': 'person',
+  'list-sessions': 'person',
+  'revoke-session': 'person',
+  'add-organization': 'person',
+  'get-organization-info': 'person',
+  'rename-organization': 'person',
+  'delete-organization': 'person',
+  'invite-user': 'person',
+  'accept-invite': 'person',
+  'update-user': 'person',
+  'remove-user': 'person',
+  'delete-invite-user': 'person',
+  'add-organization-api-key': 'person',
+  'update-organization-api-key': 'person',
+  'delete-organization-api-key': 'person',
+  'get-audit-log': 'person',
   healthz: 'nothing',
   readyz: 'nothing',
   metrics: 'administrator',
   openapi: 'nothing',
+  'account-openapi': 'nothing',
   docs: 'nothing',
 } as const satisfies Record<string, Need>;
 
 export type Operation = keyof typeof operationNeeds;
 
-type Caller = 'nobody' | 'read_only' | 'all' | 'administrator';
-type Answer = 'yes' | 'who are you' | 'read only' | 'administrators only' | 'organisations only';
+type Caller = 'nobody' | 'read_only' | 'all' | 'administrator' | 'person';
+type Answer =
+  | 'yes'
+  | 'who are you'
+  | 'sign in'
+  | 'read only'
+  | 'administrators only'
+  | 'organisations only'
+  | 'which organisation';
 
 /** Who may do what. The one table; read a line as "this caller meets an operation that needs ...". */
 const answers: Readonly<Record<Caller, Readonly<Record<Need, Answer>>>> = {
-  nobody: { nothing: 'yes', read: 'who are you', write: 'who are you', administrator: 'who are you' },
-  read_only: { nothing: 'yes', read: 'yes', write: 'read only', administrator: 'administrators only' },
-  all: { nothing: 'yes', read: 'yes', write: 'yes', administrator: 'administrators only' },
+  nobody: {
+    nothing: 'yes',
+    read: 'who are you',
+    write: 'who are you',
+    administrator: 'who are you',
+    person: 'sign in',
+  },
+  read_only: {
+    nothing: 'yes',
+    read: 'yes',
+    write: 'read only',
+    administrator: 'administrators only',
+    // A key that leaked must not mint others: for people a key is nobody.
+    person: 'sign in',
+  },
+  all: { nothing: 'yes', read: 'yes', write: 'yes', administrator: 'administrators only', person: 'sign in' },
   administrator: {
     nothing: 'yes',
     read: 'organisations only',
     write: 'organisations only',
     administrator: 'yes',
+    person: 'sign in',
+  },
+  person: {
+    nothing: 'yes',
+    read: 'which organisation',
+    write: 'which organisation',
+    administrator: 'administrators only',
+    person: 'yes',
   },
 };
 
@@ -82,13 +138,19 @@ export function authorise(principal: Principal | null, operation: Operation): Ap
       return unauthorised(
         'This operation needs an API key: send the header "Authorization: Bearer <API key>".',
       );
+    case 'sign in':
+      return unauthorised(
+        `People call ${operation}, not keys: sign in, and send the header "Authorization: Bearer <session token>".`,
+      );
+    case 'which organisation':
+      return new AppError(
+        'forbidden',
+        `Say for which organisation you call ${operation}: send the header "x-quarry-organization: <its id>".`,
+      );
     case 'read only':
       return new AppError('forbidden', `This API key is read-only and may not call ${operation}.`);
     case 'administrators only':
-      return new AppError(
-        'forbidden',
-        `Only the administrator key (QUARRY_ADMIN_KEY) may call ${operation}.`,
-      );
+      return new AppError('forbidden', `Only the administrator (QUARRY_ADMIN_KEY) may call ${operation}.`);
     case 'organisations only':
       return new AppError(
         'forbidden',
@@ -104,5 +166,5 @@ export function unauthorised(detail: string): AppError {
 
 function callerOf(principal: Principal | null): Caller {
   if (principal === null) return 'nobody';
-  return principal.kind === 'administrator' ? 'administrator' : principal.permission;
+  return principal.kind === 'organisation' ? principal.permission : principal.kind;
 }

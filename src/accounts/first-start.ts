@@ -25,6 +25,7 @@ export async function firstStart(options: {
   if (operatorKey === null) keys.recallOperatorKey(organizationId);
   else await keys.setOperatorKey(organizationId, operatorKey);
   if ((await keys.list(organizationId)).length > 0) return { organizationId, newKey: null };
-  const issued = await keys.issue({ organizationId, name: 'First key', permission: 'all', createdBy: null });
+  const wanted = { organizationId, name: 'First key', permission: 'all', createdBy: null } as const;
+  const issued = await keys.issue(wanted, { actor: 'system', address: null });
   return { organizationId, newKey: issued.secret };
 }

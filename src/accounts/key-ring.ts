@@ -1,3 +1,4 @@
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -13,6 +14,7 @@ export interface KeyRingOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly chance: Chance;
+  readonly audit: AuditLog;
   readonly keysPerOrganisationMax?: number;
 }
 
@@ -42,6 +44,7 @@ export class KeyRing {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #chance: Chance;
+  readonly #audit: AuditLog;
   readonly #records: ApiKeys;
   readonly #keysPerOrganisationMax: number;
   readonly #changes = new OneAtATime();
@@ -54,6 +57,7 @@ export class KeyRing {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#chance = options.chance;
+    this.#audit = options.audit;
     this.#records = new ApiKeys(options.store);
     this.#keysPerOrganisationMax = options.keysPerOrganisationMax ?? limits.apiKeysPerOrganisationMax;
   }
@@ -80,32 +84,32 @@ export class KeyRing {
   }
 
   /** The only moment at which `secret` is known. 400 for a bad name or too many keys. */
-  issue(wanted: NewKey): Promise<{ readonly secret: string; readonly key: ApiKey }> {
+  issue(wanted: NewKey, by: Actor): Promise<{ readonly secret: string; readonly key: ApiKey }> {
     return this.#changes.run(async () => {
       checkName('name', wanted.name, 1);
       if (wanted.createdBy !== null) checkName('created_by', wanted.createdBy, 0);
       await this.#refuseTooMany(wanted.organizationId);
       const secret = issueKey(this.#chance);
       const key = this.#record({ ...wanted, keyId: this.#chance.uuid() }, secret);
-      await this.#write(this.#records.create(key));
+      await this.#write([...this.#records.create(key), this.#entry('created', key, by)]);
       return { secret, key };
     });
   }
 
   /** 404 when the organisation has no such key, whoever else may have it. */
-  update(place: KeyPlace, changes: KeyChanges): Promise<ApiKey> {
+  update(place: KeyPlace, changes: KeyChanges, by: Actor): Promise<ApiKey> {
     return this.#changes.run(async () => {
       const before = this.#get(place);
       const name = changes.name ?? before.name;
       checkName('name', name, 1);
       const after: ApiKey = { ...before, name, permission: changes.permission ?? before.permission };
-      await this.#write(this.#records.update(after));
+      await this.#write([...this.#records.update(after), this.#entry('updated', after, by)]);
       return after;
     });
   }
 
   /** Ends a key at once. 404 when the organisation has no such key, 409 for the one the running settings name. */
-  revoke(place: KeyPlace): Promise<void> {
+  revoke(place: KeyPlace, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
       const key = this.#get(place);
       if (key.keyId === this.#configuredKeyId) {
@@ -114,9 +118,15 @@ export class KeyRing {
           'This key is set by QUARRY_API_KEY: change or remove that setting and restart the server to end it.',
         );
       }
-      await this.#write(this.#records.delete(key));
+      await this.#write([...this.#records.delete(key), this.#entry('deleted', key, by)]);
       if (key.hash === this.#operatorDigest) this.#operatorDigest = null;
     });
+  }
+
+  /** To be written with the end of their organisation: ends all of its keys. */
+  async endAll(organizationId: string): Promise<Operation[]> {
+    const keys = await this.#records.list(organizationId);
+    return keys.flatMap((key) => this.#records.delete(key));
   }
 
   /** Remembers the key that an operator set in an earlier run, so that its free shape is still accepted. */
@@ -174,6 +184,12 @@ export class KeyRing {
       'bad_request',
       `The organisation has ${keys.length} API keys, the most there may be: delete one first.`,
     );
+  }
+
+  #entry(what: 'created' | 'updated' | 'deleted', key: ApiKey, by: Actor): Operation {
+    const { organizationId, keyId, name, permission } = key;
+    const action = `api_key.${what}`;
+    return this.#audit.entry({ ...by, organizationId, action, target: keyId, details: { name, permission } });
   }
 
   async #write(operations: readonly Operation[]): Promise<void> {

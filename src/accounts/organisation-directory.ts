@@ -1,3 +1,4 @@
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import {
@@ -7,12 +8,13 @@ import {
   Organisations,
   type Tier,
 } from '../store/organisations.ts';
-import type { Store } from '../store/store.ts';
+import type { Operation, Store } from '../store/store.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { limitsOf, type OrganisationLimits, type Tiers } from './tiers.ts';
 
 /** What to change; what is absent or null stays. An override of 0 removes it. */
 export interface OrganisationChanges {
+  readonly name?: string | null | undefined;
   readonly tier?: Tier | null | undefined;
   readonly zdr?: boolean | null | undefined;
   readonly overrides?: { readonly [Field in keyof OrganisationOverrides]?: number | null | undefined };
@@ -21,13 +23,19 @@ export interface OrganisationChanges {
 export interface OrganisationDirectoryOptions {
   readonly store: Store;
   readonly clock: Clock;
+  readonly audit: AuditLog;
   readonly tiers: Tiers;
 }
+
+type Given = Pick<Organisation, 'organizationId' | 'name' | 'tier' | 'unlimited'>;
+
+const system: Actor = { actor: 'system', address: null };
 
 /** The organisations of this installation. Every change is durable when its promise resolves. */
 export class OrganisationDirectory {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #audit: AuditLog;
   readonly #tiers: Tiers;
   readonly #records: Organisations;
   readonly #changes = new OneAtATime();
@@ -36,6 +44,7 @@ export class OrganisationDirectory {
   constructor(options: OrganisationDirectoryOptions) {
     this.#store = options.store;
     this.#clock = options.clock;
+    this.#audit = options.audit;
     this.#tiers = options.tiers;
     this.#records = new Organisations(options.store);
   }
@@ -45,15 +54,17 @@ export class OrganisationDirectory {
     return this.#revision;
   }
 
+  /** Undefined also for one that is being deleted. */
   find(organizationId: string): Organisation | undefined {
-    return this.#records.get(organizationId);
+    const found = this.#records.get(organizationId);
+    return found?.deletedAt === undefined ? found : undefined;
   }
 
   /** 404 when there is none. */
   get(organizationId: string): Organisation {
     const found = this.find(organizationId);
     if (found !== undefined) return found;
-    throw new AppError('not_found', `There is no organisation "${organizationId}".`);
+    throw noOrganisation(organizationId);
   }
 
   limitsOf(organizationId: string): OrganisationLimits {
@@ -63,49 +74,99 @@ export class OrganisationDirectory {
   /** The organisation an installation begins with, or null before its first start. Reads all of them: for the start. */
   async first(): Promise<Organisation | null> {
     const all = await this.#records.list();
-    return all.find((organisation) => organisation.unlimited) ?? null;
+    return all.find(({ unlimited, deletedAt }) => unlimited && deletedAt === undefined) ?? null;
+  }
+
+  /** Those that are deleted but for their data. Reads all: for the start. */
+  async deleted(): Promise<Organisation[]> {
+    const all = await this.#records.list();
+    return all.filter(({ deletedAt }) => deletedAt !== undefined);
   }
 
   /** A new organisation on the tier `free`, named like its id. 409 when the id is taken. */
-  create(organizationId: string): Promise<Organisation> {
-    return this.#create({ organizationId, name: organizationId, tier: 'free', unlimited: false });
+  create(organizationId: string, by: Actor): Promise<Organisation> {
+    return this.#create({ organizationId, name: organizationId, tier: 'free', unlimited: false }, by, []);
+  }
+
+  /** One that a person creates; `alongside` makes them its owner in the same write. */
+  found(
+    { organizationId, name }: Pick<Organisation, 'organizationId' | 'name'>,
+    by: Actor,
+    alongside: readonly Operation[],
+  ): Promise<Organisation> {
+    return this.#create({ organizationId, name, tier: 'free', unlimited: false }, by, alongside);
   }
 
   /** The organisation of the first start: no rate limit applies to it. */
   createFirst(organizationId: string): Promise<Organisation> {
-    return this.#create({ organizationId, name: 'default', tier: 'enterprise', unlimited: true });
+    return this.#create({ organizationId, name: 'default', tier: 'enterprise', unlimited: true }, system, []);
   }
 
   /** 404 when there is none. */
-  update(organizationId: string, changes: OrganisationChanges): Promise<Organisation> {
+  update(organizationId: string, changes: OrganisationChanges, by: Actor): Promise<Organisation> {
     return this.#changes.run(async () => {
       const before = this.get(organizationId);
       const after: Organisation = {
         ...before,
+        name: changes.name ?? before.name,
         tier: changes.tier ?? before.tier,
         zdr: changes.zdr ?? before.zdr,
         overrides: overridden(before.overrides, changes.overrides ?? {}),
       };
-      await this.#store.write(this.#records.update(before, after));
-      this.#revision += 1;
+      const entry = { ...by, organizationId, action: 'organization.updated', target: null };
+      const details = { name: after.name, tier: after.tier, zdr: after.zdr };
+      await this.#write([...this.#records.update(after), this.#audit.entry({ ...entry, details })]);
       return after;
     });
   }
 
-  #create(
-    given: Pick<Organisation, 'organizationId' | 'name' | 'tier' | 'unlimited'>,
-  ): Promise<Organisation> {
+  /**
+   * Nobody finds it from now on; `alongside` ends its keys, members and invitations in the same write. Its data are the
+   * caller's to delete. 404 when there is none.
+   */
+  delete(organizationId: string, by: Actor, alongside: readonly Operation[]): Promise<void> {
     return this.#changes.run(async () => {
-      if (this.find(given.organizationId) !== undefined) {
-        throw new AppError('conflict', `The organisation "${given.organizationId}" exists already.`);
+      const before = this.get(organizationId);
+      const entry = { ...by, organizationId, action: 'organization.deleted', target: null };
+      await this.#write([
+        ...this.#records.update({ ...before, deletedAt: this.#clock.now() }),
+        ...alongside,
+        this.#audit.entry({ ...entry, details: { name: before.name } }),
+      ]);
+    });
+  }
+
+  /** The last of a deleted one; `alongside` is written with it. */
+  async purge(organizationId: string, alongside: readonly Operation[]): Promise<void> {
+    await this.#write([...this.#records.delete(organizationId), ...alongside]);
+  }
+
+  #create(given: Given, by: Actor, alongside: readonly Operation[]): Promise<Organisation> {
+    return this.#changes.run(async () => {
+      const { organizationId, name } = given;
+      if (this.#records.get(organizationId) !== undefined) {
+        throw new AppError('conflict', `The organisation "${organizationId}" exists already.`);
       }
       const createdAt = this.#clock.now();
       const organisation: Organisation = { ...given, overrides: noOverrides, zdr: false, createdAt };
-      await this.#store.write(this.#records.create(organisation));
-      this.#revision += 1;
+      const entry = { ...by, organizationId, action: 'organization.created', target: null };
+      await this.#write([
+        ...this.#records.create(organisation),
+        ...alongside,
+        this.#audit.entry({ ...entry, details: { name } }),
+      ]);
       return organisation;
     });
   }
+
+  async #write(operations: readonly Operation[]): Promise<void> {
+    await this.#store.write(operations);
+    this.#revision += 1;
+  }
+}
+
+export function noOrganisation(organizationId: string): AppError {
+  return new AppError('not_found', `There is no organisation "${organizationId}".`);
 }
 
 function overridden(

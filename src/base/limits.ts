@@ -73,6 +73,27 @@ export const limits = {
   keyCacheEntriesMax: 10_000,
   keyCacheMs: 1_000,
 
+  // accounts
+  personTextMax: 255,
+  avatarUrlUnitsMax: 2_048,
+  userAgentUnitsMax: 256,
+  cookieBytesMax: 8_192,
+  sessionIdleMsMax: 7 * 86_400_000,
+  sessionMsMax: 30 * 86_400_000,
+  adminSessionMsMax: 8 * 3_600_000,
+  sessionTouchMs: 60_000,
+  magicLinkMsMax: 10 * 60_000,
+  loginLinkMsMax: 15 * 60_000,
+  invitationMsMax: 7 * 86_400_000,
+  ownedOrganisationsMax: 10,
+  keysOfMembersMax: 100,
+  redirectUnitsMax: 2_048,
+  attemptsRememberedMax: 100_000,
+  mailsWaitingMax: 1_000,
+  mailMsMax: 30_000,
+  auditPageMax: 1_000,
+  accountSweepMs: 3_600_000,
+
   // usage
   usageFlushMs: 5_000,
   usagePendingMax: 20_000,

@@ -12,6 +12,7 @@ import { keyCommands } from './keys.ts';
 import { configCommand, serveCommand, versionCommand } from './local-commands.ts';
 import { modelCommands } from './models.ts';
 import { searchCommand } from './search.ts';
+import { signInCommands } from './sign-in-commands.ts';
 import { statusCommand } from './status.ts';
 
 /** What the words of a command line ask for. */
@@ -31,6 +32,7 @@ const commands: readonly CommandSpec[] = [
   ...documentCommands,
   ...keyCommands,
   ...modelCommands,
+  ...signInCommands,
   configCommand,
   versionCommand,
 ];

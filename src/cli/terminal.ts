@@ -1,4 +1,6 @@
 import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text as readAll } from 'node:stream/consumers';
 
 /** Where a command writes, and what the other end can show. */
 export interface Terminal {
@@ -12,6 +14,8 @@ export interface Terminal {
   readonly drawsOver: boolean;
   /** Asks on the terminal; null when nobody is there to answer. */
   confirm(question: string): Promise<boolean | null>;
+  /** Asks for something that is not shown while it is typed; without a terminal, standard input without its last line break. */
+  secret(question: string): Promise<string>;
 }
 
 /** The terminal of this process. A reader that went away (`| head`) ends the command quietly. */
@@ -32,6 +36,18 @@ export function processTerminal(): Terminal {
         return /^y(es)?$/i.test((await reader.question(`${question} [y/N] `)).trim());
       } finally {
         reader.close();
+      }
+    },
+    async secret(question) {
+      if (process.stdin.isTTY !== true) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
+      process.stderr.write(question);
+      const unseen = new Writable({ write: (_chunk, _encoding, written) => written() });
+      const reader = createInterface({ input: process.stdin, output: unseen, terminal: true });
+      try {
+        return await reader.question('');
+      } finally {
+        reader.close();
+        process.stderr.write('\n');
       }
     },
   };

@@ -25,6 +25,8 @@ const keyPattern = '^[\\x21-\\x7e]{16,256}$';
 const keyAllowed = '16 to 256 printable ASCII characters without spaces';
 const serviceUrl = '^https?://[^\\s?#@]+$';
 const serviceAllowed = 'an http:// or https:// address without user, query or fragment';
+const passwordHash =
+  '^\\$argon2id\\$v=19\\$m=\\d{4,7},t=\\d{1,2},p=\\d{1,2}\\$[A-Za-z0-9+/]+\\$[A-Za-z0-9+/]+$';
 const uuidText = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 
 const whole = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
@@ -81,6 +83,25 @@ export const settingsSchema = Type.Object({
     allowed: keyAllowed,
     secret: true,
     defaultMeaning: 'none: administration is closed',
+  }),
+  adminPasswordHash: optional(Type.String({ pattern: passwordHash }), {
+    meaning: 'Hash of the password with which the administrator signs in at /api/admin/login',
+    allowed: 'what `quarry hash-password` prints',
+    secret: true,
+    defaultMeaning: 'none: the administrator cannot sign in',
+  }),
+  mailUrl: optional(Type.String({ pattern: '^(smtps?://[^\\s/]+/?|file:///[^\\s]+|console:)$' }), {
+    meaning: 'How sign-in links and invitations are mailed',
+    allowed:
+      'smtp://user:password@host:587, smtps://user:password@host:465, file:///a/folder for .eml files, or console: to print them',
+    secret: true,
+    defaultMeaning: 'none: no mail is sent',
+  }),
+  mailFrom: Type.String({
+    pattern: '^[^\\s@<>,;]+@[^\\s@<>,;]+$',
+    default: 'quarry@localhost',
+    meaning: 'Address that mail comes from',
+    allowed: 'a plain address',
   }),
   drainSeconds: seconds(0, 3_600, 30, {
     meaning: 'On SIGTERM, how long requests that are under way may still take',

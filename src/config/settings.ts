@@ -164,6 +164,11 @@ function contradictions(settings: Settings): string[] {
       'QUARRY_ADMIN_KEY is the same as QUARRY_API_KEY (not shown); allowed is another one, because the administrator key opens no documents.',
     );
   }
+  if (settings.mailUrl?.startsWith('smtp') === true && settings.baseUrl === null) {
+    problems.push(
+      'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the address under which people reach the server, for the links in mails.',
+    );
+  }
   for (const kind of ['embedding', 'rerank'] as const) {
     if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
       problems.push(

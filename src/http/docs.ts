@@ -59,7 +59,7 @@ function section(route: Route): string {
   const prefix = route.versioned ? '/v1' : '';
   const head = `<h3>${text(route.summary)}</h3><p><code>${route.method} ${text(prefix + openApiPath(route.path))}</code> <span class="soft">${callerWords(route)}</span></p><p>${prose(route.description)}</p>`;
   const shapes =
-    route.kind === 'json'
+    route.kind === 'json' || route.kind === 'account'
       ? `${example(route.example)}${fields('Request', route.request as Shape)}${fields('Reply', rowsOf(route.reply as Shape))}`
       : '';
   return `<section id="${anchor(route)}">${head}${shapes}${refusals(route)}</section>`;
@@ -75,6 +75,8 @@ function callerWords(route: Route): string {
       return 'a key with permission all';
     case 'administrator':
       return 'the administrator key';
+    case 'person':
+      return 'a session';
   }
 }
 

@@ -1,4 +1,5 @@
 import { authorise, type Operation } from '../access/authorise.ts';
+import type { Credentials } from '../access/credentials.ts';
 import { AppError, invalidField } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -10,6 +11,8 @@ import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
 import { compileValidator, type Validate } from '../schemas/validate.ts';
 import type { Call } from '../services/call.ts';
 import { Rendered } from '../services/rendered.ts';
+import { outcomeReply, visitorOf } from './account-exchange.ts';
+import type { AccountRoute, AccountServices } from './account-routes.ts';
 import { Deadline } from './deadline.ts';
 import { DoorMetrics } from './door-metrics.ts';
 import { bodySize, ClientGone, type Exchange, type Reply } from './exchange.ts';
@@ -34,8 +37,8 @@ import { multipartUpload, putUpload } from './uploads.ts';
 
 /** Who is calling; `access/authenticate` is one. */
 export interface Identifies {
-  /** Null for an operation that asks nobody. Errors: 401; 503 for administration that is off. */
-  authenticate(authorization: string | undefined, operation: Operation): Principal | null;
+  /** Null for an operation that asks nobody. Errors: 401, 403, 404; 503 for administration that is off. */
+  authenticate(credentials: Credentials, operation: Operation): Principal | null;
 }
 
 /** Hooks of the corridor, for whoever guards load and counts use. Each may be absent. */
@@ -77,6 +80,7 @@ export interface DoorSettings extends OriginSettings {
 export interface DoorOptions {
   readonly routes: readonly Route[];
   readonly services: Services;
+  readonly accounts: AccountServices;
   readonly identity: Identifies;
   readonly guards?: Guards;
   /** Metadata limit of an organisation, in bytes. */
@@ -136,7 +140,7 @@ export class Door {
       bodyBytes: () => this.#budget.bytes,
     });
     for (const route of options.routes) {
-      if (route.kind !== 'json') continue;
+      if (route.kind !== 'json' && route.kind !== 'account') continue;
       this.#requests.set(route, compileValidator(route.request));
       if (options.checkReplies) this.#replies.set(route, compileValidator(route.reply, ['reply']));
     }
@@ -244,6 +248,8 @@ export class Door {
     switch (match.route.kind) {
       case 'json':
         return this.#serveJson(visit, match.route);
+      case 'account':
+        return this.#serveAccount(visit, match.route);
       case 'put':
       case 'multipart':
         return this.#serveUpload(visit, match.route, match);
@@ -269,7 +275,13 @@ export class Door {
 
   /** Steps 1 and 2: who is it, and may they call this? Both before the body. */
   #admit(visit: Visit, operation: Operation): void {
-    visit.principal = this.#options.identity.authenticate(visit.exchange.header('authorization'), operation);
+    const { exchange } = visit;
+    const credentials = {
+      method: exchange.method,
+      header: (name: string) => exchange.header(name),
+      ownOrigin: () => baseUrlOf(exchange, this.#options.settings),
+    };
+    visit.principal = this.#options.identity.authenticate(credentials, operation);
     const refusal = authorise(visit.principal, operation);
     if (refusal) throw refusal;
     this.#options.guards?.admit?.(visit.principal, operation);
@@ -298,8 +310,48 @@ export class Door {
     }
   }
 
+  async #serveAccount(visit: Visit, route: AccountRoute): Promise<Reply> {
+    const { settings, accounts } = this.#options;
+    const { exchange, principal } = visit;
+    visit.deadline.start(settings.requestMsMax);
+    const body = new WholeBody(this.#budget);
+    try {
+      const request = await this.#readAccountRequest(exchange, route, body);
+      const outcome = await route.serve(
+        accounts,
+        { principal, visitor: visitorOf(exchange, settings) },
+        request,
+      );
+      const success = route.successes[0] ?? 200;
+      if (outcome.kind === 'json') this.#checkReply(route, { status: success, body: outcome.body });
+      return outcomeReply(outcome, success, { exchange, settings });
+    } finally {
+      body.release();
+    }
+  }
+
+  async #readAccountRequest(exchange: Exchange, route: AccountRoute, body: WholeBody): Promise<unknown> {
+    const validate = this.#validatorOf(route);
+    if (route.from === 'query') return validate(Object.fromEntries(parseQuery(exchange)));
+    const bytes = await body.read(new BoundedBody(exchange, this.#bodyBounds(), this.#options.clock));
+    if (route.from === 'json') return validate(parseJson(bytes));
+    return validate(Object.fromEntries(new URLSearchParams(bytes.toString('utf8'))));
+  }
+
+  #validatorOf(route: JsonRoute | AccountRoute): Validate<unknown> {
+    const validate = this.#requests.get(route);
+    assert(validate, 'every route with a schema has it compiled');
+    return validate;
+  }
+
+  /** Of a body that is read whole. */
+  #bodyBounds() {
+    const { jsonBytesMax, bodyIdleMsMax, requestMsMax } = this.#options.settings;
+    return { bytesMax: jsonBytesMax, idleMsMax: bodyIdleMsMax, msMax: requestMsMax };
+  }
+
   /** Only where replies are checked. A wrong one is our fault, so it does not leave as a refusal. */
-  #checkReply(route: JsonRoute, answer: Answer<unknown>): void {
+  #checkReply(route: JsonRoute | AccountRoute, answer: Answer<unknown>): void {
     const validate = this.#replies.get(route);
     if (!validate) return;
     assert(route.successes.includes(answer.status), `${route.operation} answers a documented status`);
@@ -314,16 +366,10 @@ export class Door {
     { exchange }: Visit,
     { route, body }: { route: JsonRoute; body: WholeBody },
   ): Promise<unknown> {
-    const { settings, clock } = this.#options;
-    const bounds = {
-      bytesMax: settings.jsonBytesMax,
-      idleMsMax: settings.bodyIdleMsMax,
-      msMax: settings.requestMsMax,
-    };
-    const given = parseJson(await body.read(new BoundedBody(exchange, bounds, clock)));
-    const validate = this.#requests.get(route);
-    assert(validate, 'every JSON route has its compiled schema');
-    return validate(withQueryFields(given, route.queryFields, exchange));
+    const given = parseJson(
+      await body.read(new BoundedBody(exchange, this.#bodyBounds(), this.#options.clock)),
+    );
+    return this.#validatorOf(route)(withQueryFields(given, route.queryFields, exchange));
   }
 
   async #serveUpload(visit: Visit, route: UploadRoute, { params }: Match): Promise<Reply> {

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { type Need, operationNeeds } from '../access/authorise.ts';
 import { AddDocumentResponse } from '../schemas/documents.ts';
 import { ErrorResponse, HTTPValidationError } from '../schemas/errors.ts';
+import type { AccountRoute } from './account-routes.ts';
 import type { JsonRoute, Route } from './routes.ts';
 
 type Json = Record<string, unknown>;
@@ -23,7 +24,7 @@ export function refusalsOf(route: Route): ReadonlyMap<number, string> {
   const statuses: number[] = [];
   if (route.kind === 'page') return new Map(route.page === 'readyz' ? [[503, 'Not ready.']] : []);
   if (need !== 'nothing') statuses.push(401);
-  if (need === 'write' || need === 'administrator') statuses.push(403);
+  if (need === 'write' || need === 'administrator' || need === 'person') statuses.push(403);
   if (route.kind === 'file' || route.kind === 'image') statuses.push(422, 503);
   else statuses.push(400, 413, 422, 503);
   const all = new Map(statuses.map((status) => [status, commonRefusals[status] ?? '']));
@@ -31,26 +32,50 @@ export function refusalsOf(route: Route): ReadonlyMap<number, string> {
   return new Map([...all].sort(([a], [b]) => a - b));
 }
 
-/** The OpenAPI 3.1 document of the route table. `version` is that of the API, 0.1.0. */
-export function openApi(routes: readonly Route[], version: string): Json {
+/** Words of one description of two: the account side has its own. */
+export interface DescriptionWords {
+  readonly title: string;
+  readonly description: string;
+  readonly bearer: string;
+  /** What paths are relative to. */
+  readonly server: string;
+}
+
+export const retrievalWords: DescriptionWords = {
+  title: 'Quarry',
+  description:
+    'Documents in, natural-language questions out. Every address works under `/v1` and without it. A request needs `Authorization: Bearer <API key>` unless it says otherwise.',
+  bearer: 'An API key; for `/admin` the administrator key.',
+  server: '/v1',
+};
+
+export const accountWords: DescriptionWords = {
+  title: 'Quarry accounts',
+  description:
+    'Sign-in, people, organisations, members, API keys. A request needs the session that signing in opened, as `Authorization: Bearer <token>` or as the cookie of a page of this server, unless it says otherwise.',
+  bearer: 'The token of a session.',
+  server: '/',
+};
+
+/** The OpenAPI 3.1 document of a route table. `version` is that of the API, 0.1.0. */
+export function openApi(routes: readonly Route[], version: string, words = retrievalWords): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = openApiPath(route.path);
-    paths[path] ??= route.versioned ? {} : { servers: [{ url: '/' }] };
+    paths[path] ??= route.versioned || words.server === '/' ? {} : { servers: [{ url: '/' }] };
     const item = paths[path];
     item[route.method.toLowerCase()] = operation(route, components);
   }
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Quarry',
+      title: words.title,
       version,
-      description:
-        'Documents in, natural-language questions out. Every address works under `/v1` and without it. A request needs `Authorization: Bearer <API key>` unless it says otherwise.',
+      description: words.description,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/v1' }],
+    servers: [{ url: words.server }],
     security: [{ bearer: [] }],
     paths,
     components: {
@@ -58,7 +83,7 @@ export function openApi(routes: readonly Route[], version: string): Json {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key; for `/admin` the administrator key.',
+          description: words.bearer,
         },
       },
       schemas: components.schemas,
@@ -99,6 +124,7 @@ function successes(route: Route, components: Components): Record<string, Json> {
   const bytes = (description: string, type: string) => ({ description, content: { [type]: {} } });
   switch (route.kind) {
     case 'json':
+    case 'account':
       return Object.fromEntries(
         route.successes.map((status) => [status, json(successWords(route, status), route.reply)]),
       );
@@ -119,7 +145,7 @@ function successes(route: Route, components: Components): Record<string, Json> {
   }
 }
 
-function successWords(route: JsonRoute, status: number): string {
+function successWords(route: JsonRoute | AccountRoute, status: number): string {
   if (route.successes.length === 1) return 'Done.';
   return status === 201 ? 'Something new was made.' : 'Something that existed was changed.';
 }
@@ -142,6 +168,8 @@ function parametersOf(route: Route): Json[] {
         description: 'Beats the field of the body.',
         schema: { type: 'string' },
       }));
+    case 'account':
+      return route.from === 'query' ? queryParameters(route) : [];
     case 'put':
       return [
         { name: 'collection', in: 'path', required: true, schema: { type: 'string' } },
@@ -173,12 +201,28 @@ function parametersOf(route: Route): Json[] {
   }
 }
 
+function queryParameters({ request }: AccountRoute): Json[] {
+  const { properties, required = [] } = request as { properties: Json; required?: string[] };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+  }));
+}
+
 function requestBody(route: Route, components: Components): Json | null {
   switch (route.kind) {
     case 'json': {
       const required = Array.isArray((route.request as Json).required);
       const content = { schema: components.reference(route.request), example: route.example };
       return { required, content: { 'application/json': content } };
+    }
+    case 'account': {
+      if (route.from === 'query') return null;
+      const type = route.from === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
+      const content = { schema: components.reference(route.request), example: route.example };
+      return { required: Array.isArray((route.request as Json).required), content: { [type]: content } };
     }
     case 'put':
       return { required: true, content: { '*/*': {} } };

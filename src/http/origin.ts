@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import { AppError } from '../base/app-error.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -21,6 +21,12 @@ export function baseUrlOf(exchange: Exchange, settings: OriginSettings): string 
     throw new AppError('bad_request', 'The Host header of the request is missing or not a host name.');
   }
   return `${forwardedProtocol === 'https' ? 'https' : 'http'}://${host}`;
+}
+
+/** Of whoever sent the request; behind a trusted proxy whom that proxy saw. */
+export function clientAddressOf(exchange: Exchange, { trustProxy }: OriginSettings): string {
+  const forwarded = trustProxy ? last(exchange.header('x-forwarded-for')) : undefined;
+  return forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : exchange.clientAddress;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Metrics } from '../base/metrics.ts';
 import { docsPage, docsPolicy } from './docs.ts';
 import type { Reply } from './exchange.ts';
-import { openApi } from './openapi.ts';
+import { accountWords, openApi } from './openapi.ts';
 import { jsonReply, textReply } from './replies.ts';
 import type { PageRoute, Route } from './routes.ts';
 
@@ -25,11 +25,18 @@ export interface PagesOptions {
 export class Pages {
   readonly #options: PagesOptions;
   readonly #openApi: Reply;
+  readonly #accountOpenApi: Reply;
   readonly #docs: Reply;
 
   constructor(options: PagesOptions) {
     this.#options = options;
-    this.#openApi = jsonReply(200, openApi(options.routes, options.version));
+    const isAccount = (route: Route) => route.kind === 'account';
+    const [accounts, retrieval] = [
+      options.routes.filter(isAccount),
+      options.routes.filter((route) => !isAccount(route)),
+    ];
+    this.#openApi = jsonReply(200, openApi(retrieval, options.version));
+    this.#accountOpenApi = jsonReply(200, openApi(accounts, options.version, accountWords));
     this.#docs = textReply(200, 'text/html; charset=utf-8', docsPage(options.routes), {
       'content-security-policy': docsPolicy,
       'referrer-policy': 'no-referrer',
@@ -50,6 +57,8 @@ export class Pages {
         return textReply(200, this.#options.metrics.contentType, await this.#options.metrics.text());
       case 'openapi':
         return this.#openApi;
+      case 'account-openapi':
+        return this.#accountOpenApi;
       case 'docs':
         return this.#docs;
     }

@@ -1,7 +1,8 @@
 import createFindMyWay from 'find-my-way';
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
-import type { Method, Route } from './routes.ts';
+import type { Method } from './route-words.ts';
+import type { Route } from './routes.ts';
 
 export interface Match {
   readonly route: Route;

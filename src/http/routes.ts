@@ -1,5 +1,4 @@
 import type { Static, TSchema } from 'typebox';
-import type { Operation } from '../access/authorise.ts';
 import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
 import * as admin from '../schemas/admin.ts';
@@ -14,6 +13,8 @@ import * as usage from '../schemas/usage.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
 import type { Rendered } from '../services/rendered.ts';
+import type { AccountRoute } from './account-routes.ts';
+import type { RouteWords } from './route-words.ts';
 import type { AdministratorCall, Answer, OrganisationCall, Services } from './services.ts';
 
 /**
@@ -21,22 +22,6 @@ import type { AdministratorCall, Answer, OrganisationCall, Services } from './se
  * it, so that an operation is described, checked and served by the same line. Who may call an operation stands in
  * the permission table of `access/authorise.ts`, under the same id.
  */
-
-export type Method = 'GET' | 'POST' | 'PUT';
-
-interface RouteWords {
-  readonly method: Method;
-  /** In the syntax of find-my-way. */
-  readonly path: string;
-  readonly operation: Operation;
-  /** Served under `/v1` and at the root; others at the root only. */
-  readonly versioned: boolean;
-  readonly tag: string;
-  readonly summary: string;
-  readonly description: string;
-  /** Refusals that this operation adds to the common ones, and when. */
-  readonly refusals: Readonly<Partial<Record<number, string>>>;
-}
 
 /** What the checks of a request must know besides the request. */
 export interface CheckBounds {
@@ -72,13 +57,13 @@ export interface TokenRoute extends RouteWords {
 /** What the server says about itself. */
 export interface PageRoute extends RouteWords {
   readonly kind: 'page';
-  readonly page: 'home' | 'healthz' | 'readyz' | 'metrics' | 'openapi' | 'docs';
+  readonly page: 'home' | 'healthz' | 'readyz' | 'metrics' | 'openapi' | 'account-openapi' | 'docs';
 }
 
-export type Route = JsonRoute | UploadRoute | TokenRoute | PageRoute;
+export type Route = JsonRoute | UploadRoute | TokenRoute | PageRoute | AccountRoute;
 
 interface OperationWords<Q extends TSchema, R extends TSchema> {
-  readonly operation: Operation;
+  readonly operation: RouteWords['operation'];
   readonly path: string;
   readonly summary: string;
   readonly description: string;
@@ -830,6 +815,12 @@ const pageRoutes: readonly Route[] = [
     summary: 'This description',
     description: 'OpenAPI 3.1, made from the table that serves the requests.',
   }),
+  page('account-openapi', {
+    path: '/api/openapi.json',
+    operation: 'account-openapi',
+    summary: 'Description of the account side',
+    description: 'OpenAPI 3.1 of sign-in, people and organisations.',
+  }),
   page('docs', {
     path: '/docs',
     operation: 'docs',
@@ -838,6 +829,7 @@ const pageRoutes: readonly Route[] = [
   }),
 ];
 
+/** Retrieval, administration and usage; `account-routes.ts` has the account side. */
 export const routes: readonly Route[] = [
   ...collectionRoutes,
   ...documentWrites,

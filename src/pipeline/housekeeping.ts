@@ -23,7 +23,7 @@ const sweepMs = 15_000;
 /** Changes of a collection that are worth a snapshot before its time: they would have to be replayed after a crash. */
 const snapshotChangesMin = 20_000;
 
-interface Chore {
+export interface Chore {
   readonly name: string;
   readonly everyMs: number;
   readonly work: (signal: AbortSignal) => Promise<void>;
@@ -40,7 +40,8 @@ export class Housekeeping {
     this.#options = options;
   }
 
-  start(): void {
+  /** `others`: what other rooms have to do again and again. */
+  start(others: readonly Chore[]): void {
     const { indexes, snapshotMs, logger } = this.#options;
     this.#repeat({ name: 'garbage', everyMs: sweepMs, work: (signal) => this.#collect(signal) });
     this.#repeat({ name: 'sweep', everyMs: sweepMs, work: (signal) => this.#sweep(signal) });
@@ -50,6 +51,7 @@ export class Housekeeping {
       everyMs: sweepMs,
       work: () => indexes.snapshot(snapshotChangesMin),
     });
+    for (const chore of others) this.#repeat(chore);
     if (this.#stop.signal.aborted) return;
     void this.#run({
       name: 'orphaned snapshots',

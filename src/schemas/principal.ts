@@ -2,19 +2,26 @@
 export const keyPermissions = ['all', 'read_only'] as const;
 export type KeyPermission = (typeof keyPermissions)[number];
 
+/** What a person may do in an organisation, the most powerful first. */
+export const roles = ['OWNER', 'ADMIN', 'MEMBER'] as const;
+export type Role = (typeof roles)[number];
+
 /**
- * Who is calling, as the door identified them. An organisation's key acts inside that organisation only; the
- * administrator acts on organisations and has none.
+ * Who is calling, as the door identified them. An organisation's key acts inside that organisation only, and so does a
+ * person who names one; the administrator acts on organisations and has none; a person acts on the accounts.
  */
 export type Principal =
   | {
       readonly kind: 'organisation';
       readonly organizationId: string;
+      /** Of the API key, or of the session of a person. */
       readonly keyId: string;
       readonly permission: KeyPermission;
       /** Zero data retention: no text of this caller's queries, documents or inputs may reach a log. */
       readonly zdr: boolean;
     }
-  | { readonly kind: 'administrator' };
+  | { readonly kind: 'administrator' }
+  | { readonly kind: 'person'; readonly userId: string; readonly sessionId: string };
 
 export type OrganisationPrincipal = Extract<Principal, { kind: 'organisation' }>;
+export type PersonPrincipal = Extract<Principal, { kind: 'person' }>;

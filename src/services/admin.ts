@@ -33,7 +33,7 @@ interface OrganisationRecord {
 /** What of `accounts/organisation-directory` these use cases need. */
 export interface OrganisationsOfAdmin {
   /** 409 when it exists. */
-  create(organizationId: string): Promise<unknown>;
+  create(organizationId: string, by: Actor): Promise<unknown>;
   /** 404 when there is none. */
   get(organizationId: string): OrganisationRecord;
   update(
@@ -48,7 +48,14 @@ export interface OrganisationsOfAdmin {
         readonly metadataBytesMax?: number | null | undefined;
       };
     },
+    by: Actor,
   ): Promise<unknown>;
+}
+
+/** Who did it, for the audit log. */
+interface Actor {
+  readonly actor: string;
+  readonly address: null;
 }
 
 interface KeyPlace {
@@ -58,12 +65,15 @@ interface KeyPlace {
 
 /** What of `accounts/key-ring` these use cases need; `update` and `revoke` answer 404 for another's key. */
 export interface KeysOfAdmin {
-  issue(wanted: {
-    readonly organizationId: string;
-    readonly name: string;
-    readonly permission: KeyPermission;
-    readonly createdBy: string | null;
-  }): Promise<{ readonly secret: string }>;
+  issue(
+    wanted: {
+      readonly organizationId: string;
+      readonly name: string;
+      readonly permission: KeyPermission;
+      readonly createdBy: string | null;
+    },
+    by: Actor,
+  ): Promise<{ readonly secret: string }>;
   list(organizationId: string): Promise<
     readonly {
       readonly keyId: string;
@@ -80,9 +90,12 @@ export interface KeysOfAdmin {
       readonly name?: string | null | undefined;
       readonly permission?: KeyPermission | null | undefined;
     },
+    by: Actor,
   ): Promise<unknown>;
-  revoke(place: KeyPlace): Promise<void>;
+  revoke(place: KeyPlace, by: Actor): Promise<void>;
 }
+
+const administrator: Actor = { actor: 'administrator', address: null };
 
 /** The seven operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
 export class AdminService {
@@ -99,7 +112,7 @@ export class AdminService {
     _call: AdministratorCall,
     request: CreateOrganizationRequest,
   ): Promise<DefaultResponse> {
-    await this.#organisations.create(idOf(request.organization_id));
+    await this.#organisations.create(idOf(request.organization_id), administrator);
     return success;
   }
 
@@ -124,7 +137,7 @@ export class AdminService {
     _call: AdministratorCall,
     request: UpdateOrganizationRequest,
   ): Promise<DefaultResponse> {
-    await this.#organisations.update(idOf(request.organization_id), {
+    const changes = {
       tier: request.subscription_tier,
       zdr: request.zdr,
       overrides: {
@@ -133,7 +146,8 @@ export class AdminService {
         bytesPerRequestMax: request.override_max_bytes_per_request,
         metadataBytesMax: request.override_max_metadata_bytes,
       },
-    });
+    };
+    await this.#organisations.update(idOf(request.organization_id), changes, administrator);
     return success;
   }
 
@@ -142,7 +156,7 @@ export class AdminService {
     const { organizationId } = this.#organisations.get(idOf(request.organization_id));
     const { name, permission } = request;
     const createdBy = request.created_by ?? null;
-    const { secret } = await this.#keys.issue({ organizationId, name, permission, createdBy });
+    const { secret } = await this.#keys.issue({ organizationId, name, permission, createdBy }, administrator);
     return { api_key: secret };
   }
 
@@ -163,12 +177,12 @@ export class AdminService {
 
   async updateApiKey(_call: AdministratorCall, request: UpdateAPIKeyRequest): Promise<DefaultResponse> {
     const { name, permission } = request;
-    await this.#keys.update(this.#placeOf(request), { name, permission });
+    await this.#keys.update(this.#placeOf(request), { name, permission }, administrator);
     return success;
   }
 
   async deleteApiKey(_call: AdministratorCall, request: DeleteAPIKeyRequest): Promise<DefaultResponse> {
-    await this.#keys.revoke(this.#placeOf(request));
+    await this.#keys.revoke(this.#placeOf(request), administrator);
     return success;
   }
 

@@ -100,15 +100,28 @@ export class CollectionServices {
     call: Call<OrganisationPrincipal>,
     request: DeleteCollectionRequest,
   ): Promise<DefaultResponse> {
+    const collection = findCollection(this.#options.collections, call.principal, request.collection_name);
+    if (!(await this.#delete(collection))) throw collectionUnknown(collection.name);
+    return success;
+  }
+
+  /** Those of an organisation that is gone. */
+  async deleteAllOf(organizationId: string): Promise<void> {
+    for (const collection of await this.#options.collections.list(organizationId))
+      await this.#delete(collection);
+  }
+
+  /** False when somebody else deleted it meanwhile. */
+  async #delete(collection: Collection): Promise<boolean> {
     const { store, collections, lifecycle, clock } = this.#options;
-    const collection = findCollection(collections, call.principal, request.collection_name);
     try {
       await store.write(collections.delete(collection, clock.now()), { mayUseReserve: true });
     } catch (error) {
-      throw error instanceof ExpectationFailed ? collectionUnknown(collection.name) : error;
+      if (error instanceof ExpectationFailed) return false;
+      throw error;
     }
     await lifecycle.remove(collection);
-    return success;
+    return true;
   }
 
   async updateCollection(

@@ -4,6 +4,7 @@ import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
 import type { Chance } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
+import { secretsFile } from '../base/operator-proof.ts';
 import { Blobs } from './blobs.ts';
 import { replaceFile, syncFolder } from './durable-files.ts';
 import { RocksStore } from './rocks-store.ts';
@@ -223,7 +224,7 @@ async function migrate(parts: { store: Store; path: string }, plan: MigrationPla
 }
 
 async function readSecret(path: string, chance: Chance): Promise<Uint8Array> {
-  const file = join(path, 'secrets.json');
+  const file = join(path, secretsFile);
   const text = await readIfThere(file);
   if (text === null) {
     const secret = Buffer.from(chance.bytes(32));

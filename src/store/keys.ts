@@ -17,9 +17,19 @@ import { assert } from '../base/assert.ts';
  * |------|------------------|---------------------------------------------------|----------------------------------------|
  * | 0x01 | system           | text name                                         | counters of the installation           |
  * | 0x10 | organisations    | uuid organizationId                               | organisation                           |
- * | 0x11 | organisationName | text name                                         | organizationId                         |
+ * | 0x11 | none             | of versions before accounts, never read           |                                        |
  * | 0x12 | apiKeys          | uuid organizationId, uuid keyId                   | API key                                |
  * | 0x13 | apiKeyHash       | hash of the secret                                | organizationId, keyId                  |
+ * | 0x14 | users            | uuid userId                                       | user                                   |
+ * | 0x15 | userEmail        | text address                                      | userId                                 |
+ * | 0x16 | sessions         | hash of the token                                 | session                                |
+ * | 0x17 | userSessions     | uuid userId, uuid sessionId                       | hash of the token                      |
+ * | 0x18 | members          | uuid organizationId, uuid userId                  | member                                 |
+ * | 0x19 | memberships      | uuid userId, uuid organizationId                  | nothing                                |
+ * | 0x1a | invitations      | uuid organizationId, text address                 | invitation                             |
+ * | 0x1b | invitationEmail  | text address, uuid organizationId                 | nothing                                |
+ * | 0x1c | signInLinks      | hash of the token                                 | sign-in link                           |
+ * | 0x1d | signInLinkOf     | text whose                                        | hash of the token                      |
  * | 0x20 | collections      | uuid organizationId, text name                    | collection                             |
  * | 0x21 | collectionId     | uuid collectionId                                 | organizationId, name                   |
  * | 0x22 | tombstones       | uuid collectionId                                 | deletion in progress                   |
@@ -35,14 +45,24 @@ import { assert } from '../base/assert.ts';
  * | 0x50 | jobs             | u53 version                                       | job                                    |
  * | 0x51 | garbage          | u53 dueAt, u53 version                            | what to delete then                    |
  * | 0x60 | blobReferences   | hash of the bytes, uuid documentId                | nothing                                |
+ * | 0x61 | auditEntries     | uuid organizationId, u53 at, uuid entryId         | audit entry                            |
  * | 0x70 | usage            | uuid organizationId, u8 kind, u8 length, u32 period, text | counters: usage/rows.ts        |
  */
 export const tables = {
   system: 0x01,
   organisations: 0x10,
-  organisationName: 0x11,
   apiKeys: 0x12,
   apiKeyHash: 0x13,
+  users: 0x14,
+  userEmail: 0x15,
+  sessions: 0x16,
+  userSessions: 0x17,
+  members: 0x18,
+  memberships: 0x19,
+  invitations: 0x1a,
+  invitationEmail: 0x1b,
+  signInLinks: 0x1c,
+  signInLinkOf: 0x1d,
   collections: 0x20,
   collectionId: 0x21,
   tombstones: 0x22,
@@ -58,6 +78,7 @@ export const tables = {
   jobs: 0x50,
   garbage: 0x51,
   blobReferences: 0x60,
+  auditEntries: 0x61,
   usage: 0x70,
 } as const;
 

@@ -1,4 +1,4 @@
-import { tables, text, uuid } from './keys.ts';
+import { tables, uuid } from './keys.ts';
 import type { Operation, Store } from './store.ts';
 import { Table } from './table.ts';
 
@@ -22,7 +22,7 @@ export const noOverrides: OrganisationOverrides = {
 
 export interface Organisation {
   readonly organizationId: string;
-  /** Unique in the installation. */
+  /** For people; several may have the same, so that nobody learns of another's. */
   readonly name: string;
   readonly tier: Tier;
   /** True for the first organisation of an installation: no rate limit applies. */
@@ -32,13 +32,15 @@ export interface Organisation {
   readonly zdr: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** Since when it is deleted: only its data are still there, until they are gone too. */
+  readonly deletedAt?: number;
 }
 
 const organisations = new Table<readonly [organizationId: string], Organisation>(tables.organisations, [
   uuid,
 ]);
-const names = new Table<readonly [name: string], string>(tables.organisationName, [text]);
-/** Organisations by id and by their unique name. */
+
+/** Organisations by id. */
 export class Organisations {
   readonly #store: Store;
 
@@ -50,11 +52,6 @@ export class Organisations {
     return organisations.get(this.#store, [organizationId]);
   }
 
-  byName(name: string): Organisation | undefined {
-    const organizationId = names.get(this.#store, [name]);
-    return organizationId === undefined ? undefined : this.get(organizationId);
-  }
-
   /** Every organisation, in the order of their ids. */
   async list(): Promise<Organisation[]> {
     const found: Organisation[] = [];
@@ -62,26 +59,25 @@ export class Organisations {
     return found;
   }
 
-  /** Refused with `ExpectationFailed` when the name or the id is taken at the moment of the write. */
+  /** Refused with `ExpectationFailed` when the id is taken at the moment of the write. */
   create(organisation: Organisation): Operation[] {
-    const { organizationId, name } = organisation;
+    const { organizationId } = organisation;
     return [
-      names.expect([name], (taken) => taken === undefined, 'the organisation name is free'),
       organisations.expect([organizationId], (known) => known === undefined, 'the organisation id is new'),
       organisations.put([organizationId], organisation),
-      names.put([name], organizationId),
     ];
   }
 
-  /** Replaces a record; a new name must be free. */
-  update(previous: Organisation, next: Organisation): Operation[] {
-    const replace = organisations.put([previous.organizationId], next);
-    if (previous.name === next.name) return [replace];
+  /** Refused with `ExpectationFailed` when it was deleted meanwhile. */
+  update(organisation: Organisation): Operation[] {
+    const { organizationId } = organisation;
     return [
-      names.expect([next.name], (taken) => taken === undefined, 'the organisation name is free'),
-      names.delete([previous.name]),
-      names.put([next.name], next.organizationId),
-      replace,
+      organisations.expect([organizationId], (known) => known !== undefined, 'the organisation exists'),
+      organisations.put([organizationId], organisation),
     ];
+  }
+
+  delete(organizationId: string): Operation[] {
+    return [organisations.delete([organizationId])];
   }
 }

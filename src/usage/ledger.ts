@@ -5,7 +5,7 @@ import type { AggregationWindow } from '../schemas/usage.ts';
 import type { Store } from '../store/store.ts';
 import { addAmounts, type CounterName, type Counters, counterNames, type UsageKind } from './facts.ts';
 import { type EqualPeriodLength, minutesOf, type PeriodLength, periodAt, spansOf } from './periods.ts';
-import { readRows, wordsOf } from './rows.ts';
+import { readRows, rowDeletions, wordsOf } from './rows.ts';
 
 /** Totals of one subject in one window. */
 export interface WindowTotals {
@@ -44,6 +44,15 @@ export class UsageLedger {
   constructor(options: { readonly store: Store; readonly clock: Clock }) {
     this.#store = options.store;
     this.#clock = options.clock;
+  }
+
+  /** Everything of an organisation that is gone. */
+  async forget(organizationId: string): Promise<void> {
+    for (;;) {
+      const deletions = await rowDeletions(this.#store, organizationId, limits.usageBatchMax);
+      if (deletions.length === 0) return;
+      await this.#store.write(deletions, { mayUseReserve: true });
+    }
   }
 
   /** Totals per window and subject, oldest window first. 400 when the answer would be too long to send. */

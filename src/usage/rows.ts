@@ -57,6 +57,17 @@ export async function* readRows(store: Store, range: RowRange): AsyncGenerator<U
   }
 }
 
+/** Deletes up to `limit` rows of an organisation; none are left when it gives none. */
+export async function rowDeletions(
+  store: Store,
+  organizationId: string,
+  limit: number,
+): Promise<Operation[]> {
+  const found: Operation[] = [];
+  for await (const key of rows.keys(store, [organizationId], { limit })) found.push({ type: 'delete', key });
+  return found;
+}
+
 /** The two words of a subject. */
 export function wordsOf(subject: string): readonly [string, string] {
   const parts = subject.split(' ');

@@ -3,12 +3,10 @@ import { Authenticator } from '../../src/access/authenticate.ts';
 import { type Operation, operationNeeds } from '../../src/access/authorise.ts';
 import { firstStart } from '../../src/accounts/first-start.ts';
 import { issueKey } from '../../src/accounts/key-format.ts';
-import { KeyRing } from '../../src/accounts/key-ring.ts';
-import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
 import { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { publishedTiers } from '../accounts/tiers.ts';
+import { accountRooms, bearer, byTest, credentials } from '../accounts/rooms.ts';
 import { FakeTime } from './fake-time.ts';
 
 const oldKey = 'the-key-we-always-had';
@@ -27,37 +25,35 @@ class CountingStore extends MemoryStore {
 async function build(options: { adminKey?: string | null; cacheEntriesMax?: number } = {}) {
   const store = new CountingStore();
   const clock = new FakeTime();
-  const organisations = new OrganisationDirectory({ store, clock, tiers: publishedTiers });
-  const keys = new KeyRing({ store, clock, chance: systemChance });
+  const rooms = accountRooms(store, { clock });
+  const { organisations, keys } = rooms;
   const { organizationId } = await firstStart({
     organisations,
     keys,
     chance: systemChance,
     operatorKey: oldKey,
   });
-  const { secret, key } = await keys.issue({
-    organizationId,
-    name: 'test',
-    permission: 'read_only',
-    createdBy: null,
-  });
+  const wanted = { organizationId, name: 'test', permission: 'read_only', createdBy: null } as const;
+  const { secret, key } = await keys.issue(wanted, byTest);
   const authenticator = new Authenticator({
-    keys,
-    organisations,
-    clock,
+    ...rooms,
+    hasAdminPassword: false,
     adminKey: options.adminKey === undefined ? adminKey : options.adminKey,
     ...(options.cacheEntriesMax === undefined ? {} : { cacheEntriesMax: options.cacheEntriesMax }),
   });
   const statusOf = (header: string | undefined, operation: Operation = 'get-status'): number => {
     try {
-      authenticator.authenticate(header, operation);
+      authenticator.authenticate(
+        credentials(header === undefined ? {} : { authorization: header }),
+        operation,
+      );
       return 200;
     } catch (error) {
       if (error instanceof AppError) return error.status;
       throw error;
     }
   };
-  return { store, clock, organisations, keys, organizationId, secret, key, authenticator, statusOf };
+  return { ...rooms, store, clock, organizationId, secret, key, authenticator, statusOf };
 }
 
 t.test('a key names its organisation and what it may do', async (t) => {
@@ -70,13 +66,16 @@ t.test('a key names its organisation and what it may do', async (t) => {
     zdr: false,
   };
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-    t.same(authenticator.authenticate(`${scheme} ${secret}`, 'get-status'), principal);
+    t.same(
+      authenticator.authenticate(credentials({ authorization: `${scheme} ${secret}` }), 'get-status'),
+      principal,
+    );
   }
-  t.match(authenticator.authenticate(`Bearer ${oldKey}`, 'add-document'), {
+  t.match(authenticator.authenticate(bearer(oldKey), 'add-document'), {
     organizationId,
     permission: 'all',
   });
-  t.same(authenticator.authenticate(`Bearer ${adminKey}`, 'add-api-key'), { kind: 'administrator' });
+  t.same(authenticator.authenticate(bearer(adminKey), 'add-api-key'), { kind: 'administrator' });
 });
 
 t.test('no, a malformed or an unknown key is a 401 that says how to do better', async (t) => {
@@ -100,7 +99,7 @@ t.test('no, a malformed or an unknown key is a 401 that says how to do better', 
   ];
   for (const header of headers) t.equal(statusOf(header), 401, String(header));
   try {
-    authenticator.identify(undefined);
+    authenticator.authenticate(credentials({}), 'get-status');
     t.fail('it must throw');
   } catch (error) {
     t.match(error, { options: { headers: { 'www-authenticate': 'Bearer' } }, message: /Bearer <API key>/ });
@@ -122,8 +121,8 @@ t.test('operations for everybody ask nobody', async (t) => {
   const { authenticator } = await build({ adminKey: null });
   for (const [operation, need] of Object.entries(operationNeeds)) {
     if (need !== 'nothing') continue;
-    t.equal(authenticator.authenticate(undefined, operation as Operation), null, operation);
-    t.equal(authenticator.authenticate('Bearer nonsense', operation as Operation), null, operation);
+    t.equal(authenticator.authenticate(credentials({}), operation as Operation), null, operation);
+    t.equal(authenticator.authenticate(bearer('nonsense'), operation as Operation), null, operation);
   }
 });
 
@@ -148,16 +147,16 @@ t.test(
 t.test('a revoked key ends at once, although it was remembered', async (t) => {
   const { statusOf, keys, key, secret } = await build();
   t.equal(statusOf(`Bearer ${secret}`), 200);
-  await keys.revoke(key);
+  await keys.revoke(key, byTest);
   t.equal(statusOf(`Bearer ${secret}`), 401);
 });
 
 t.test('a changed permission and zero data retention act on the next request', async (t) => {
   const { authenticator, organisations, keys, key, secret } = await build();
-  t.match(authenticator.identify(`Bearer ${secret}`), { permission: 'read_only', zdr: false });
-  await keys.update(key, { permission: 'all' });
-  await organisations.update(key.organizationId, { zdr: true });
-  t.match(authenticator.identify(`Bearer ${secret}`), { permission: 'all', zdr: true });
+  t.match(authenticator.authenticate(bearer(secret), 'get-status'), { permission: 'read_only', zdr: false });
+  await keys.update(key, { permission: 'all' }, byTest);
+  await organisations.update(key.organizationId, { zdr: true }, byTest);
+  t.match(authenticator.authenticate(bearer(secret), 'get-status'), { permission: 'all', zdr: true });
 });
 
 t.test('a remembered key costs no look-up for a second, and one look-up after it', async (t) => {
@@ -176,7 +175,7 @@ t.test('what is remembered is bounded, and holds no wrong keys', async (t) => {
   const secrets: string[] = [];
   for (let i = 0; i < 20; i += 1) {
     const wanted = { organizationId, name: `${i}`, permission: 'all', createdBy: null } as const;
-    secrets.push((await keys.issue(wanted)).secret);
+    secrets.push((await keys.issue(wanted, byTest)).secret);
   }
   for (const secret of secrets) t.equal(statusOf(`Bearer ${secret}`), 200);
   t.equal(authenticator.cacheSize, 5);
@@ -185,9 +184,9 @@ t.test('what is remembered is bounded, and holds no wrong keys', async (t) => {
 });
 
 t.test('the operator’s own key keeps working after a start without the setting', async (t) => {
-  const { store, organisations, clock } = await build();
-  const keys = new KeyRing({ store, clock, chance: systemChance });
-  await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
-  const authenticator = new Authenticator({ keys, organisations, clock, adminKey: null });
-  t.match(authenticator.identify(`Bearer ${oldKey}`), { permission: 'all' });
+  const { store, clock } = await build();
+  const rooms = accountRooms(store, { clock });
+  await firstStart({ ...rooms, operatorKey: null });
+  const authenticator = new Authenticator({ ...rooms, hasAdminPassword: false, adminKey: null });
+  t.match(authenticator.authenticate(bearer(oldKey), 'get-status'), { permission: 'all' });
 });

@@ -1,8 +1,6 @@
 import t from 'tap';
 import { firstStart } from '../../src/accounts/first-start.ts';
 import { keyDigest } from '../../src/accounts/key-format.ts';
-import { KeyRing } from '../../src/accounts/key-ring.ts';
-import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
 import type { OrganisationLimits, Tiers } from '../../src/accounts/tiers.ts';
 import type { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
@@ -10,13 +8,13 @@ import { limits } from '../../src/base/limits.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { FakeTime } from '../access/fake-time.ts';
+import { accountRooms, byTest } from './rooms.ts';
 import { publishedTiers } from './tiers.ts';
 
 /** One run of the program over a store that may have seen earlier runs. */
 async function startProgram(store: Store, operatorKey: string | null = null, tiers: Tiers = publishedTiers) {
   const clock = new FakeTime();
-  const organisations = new OrganisationDirectory({ store, clock, tiers });
-  const keys = new KeyRing({ store, clock, chance: systemChance });
+  const { organisations, keys } = accountRooms(store, { clock, tiers });
   const started = await firstStart({ organisations, keys, chance: systemChance, operatorKey });
   return { clock, organisations, keys, started };
 }
@@ -76,6 +74,7 @@ t.test('a name or permission given to the configured key survives a restart', as
   await run.keys.update(
     { organizationId, keyId: key?.keyId ?? '' },
     { name: 'Website', permission: 'read_only' },
+    byTest,
   );
   const later = await startProgram(store, oldKey);
   t.match(await later.keys.list(organizationId), [{ name: 'Website', permission: 'read_only' }]);
@@ -89,14 +88,14 @@ t.test(
     const { organizationId } = set.started;
     const keyId = (await set.keys.list(organizationId))[0]?.keyId ?? '';
     t.equal(
-      await statusOf(set.keys.revoke({ organizationId, keyId })),
+      await statusOf(set.keys.revoke({ organizationId, keyId }, byTest)),
       409,
       'not while the setting names it',
     );
     const unset = await startProgram(store);
     t.equal(unset.started.newKey, null);
     t.equal(unset.keys.operatorDigest, keyDigest(oldKey));
-    await unset.keys.revoke({ organizationId, keyId });
+    await unset.keys.revoke({ organizationId, keyId }, byTest);
     t.equal(unset.keys.operatorDigest, null);
     t.equal(unset.keys.findByDigest(keyDigest(oldKey)), undefined);
   },
@@ -115,9 +114,9 @@ t.test('QUARRY_API_KEY may not be another organisation’s key', async (t) => {
   const store = new MemoryStore();
   const { organisations, keys } = await startProgram(store);
   const other = systemChance.uuid();
-  await organisations.create(other);
+  await organisations.create(other, byTest);
   const wanted = { organizationId: other, name: 'a', permission: 'all', createdBy: null } as const;
-  const { secret } = await keys.issue(wanted);
+  const { secret } = await keys.issue(wanted, byTest);
   t.equal(await statusOf(startProgram(store, secret)), 409);
 });
 
@@ -126,7 +125,7 @@ t.test('an organisation whose last key was deleted gets a new one at the next st
   const { keys, started } = await startProgram(store);
   const { organizationId } = started;
   const keyId = (await keys.list(organizationId))[0]?.keyId ?? '';
-  await keys.revoke({ organizationId, keyId });
+  await keys.revoke({ organizationId, keyId }, byTest);
   const again = await startProgram(store);
   t.equal(again.started.organizationId, organizationId);
   t.not(again.started.newKey, null);
@@ -151,19 +150,19 @@ t.test('keys are issued, listed oldest first and masked, renamed, and revoked', 
   for (const name of ['b', 'a']) {
     await clock.advance(1_000);
     const wanted = { organizationId, name, permission: 'read_only', createdBy: 'Ann' } as const;
-    secrets.push((await keys.issue(wanted)).secret);
+    secrets.push((await keys.issue(wanted, byTest)).secret);
   }
   const listed = await keys.list(organizationId);
   t.match(listed, [{ name: 'QUARRY_API_KEY' }, { name: 'b', createdBy: 'Ann' }, { name: 'a' }]);
   for (const key of listed) t.ok(key.masked.includes('…') && !secrets.includes(key.masked));
   const { keyId } = listed[1]!;
-  await keys.update({ organizationId, keyId }, { name: 'renamed', permission: null });
+  await keys.update({ organizationId, keyId }, { name: 'renamed', permission: null }, byTest);
   t.match(keys.findByDigest(keyDigest(secrets[0]!)), { name: 'renamed', permission: 'read_only' });
-  await keys.update({ organizationId, keyId }, { permission: 'all' });
+  await keys.update({ organizationId, keyId }, { permission: 'all' }, byTest);
   t.match(keys.findByDigest(keyDigest(secrets[0]!)), { name: 'renamed', permission: 'all' });
-  await keys.revoke({ organizationId, keyId });
+  await keys.revoke({ organizationId, keyId }, byTest);
   t.equal(keys.findByDigest(keyDigest(secrets[0]!)), undefined);
-  t.equal(await statusOf(keys.revoke({ organizationId, keyId })), 404);
+  t.equal(await statusOf(keys.revoke({ organizationId, keyId }, byTest)), 404);
 });
 
 t.test('changes made at the same moment do not undo each other', async (t) => {
@@ -171,11 +170,11 @@ t.test('changes made at the same moment do not undo each other', async (t) => {
   const { organizationId } = started;
   const keyId = (await keys.list(organizationId))[0]?.keyId ?? '';
   await Promise.all([
-    keys.update({ organizationId, keyId }, { name: 'new name' }),
-    keys.update({ organizationId, keyId }, { permission: 'read_only' }),
-    organisations.update(organizationId, { zdr: true }),
-    organisations.update(organizationId, { tier: 'teams' }),
-    organisations.update(organizationId, { overrides: { bytesPerMinuteFast: 5 } }),
+    keys.update({ organizationId, keyId }, { name: 'new name' }, byTest),
+    keys.update({ organizationId, keyId }, { permission: 'read_only' }, byTest),
+    organisations.update(organizationId, { zdr: true }, byTest),
+    organisations.update(organizationId, { tier: 'teams' }, byTest),
+    organisations.update(organizationId, { overrides: { bytesPerMinuteFast: 5 } }, byTest),
   ]);
   t.match(await keys.list(organizationId), [{ name: 'new name', permission: 'read_only' }]);
   t.match(organisations.get(organizationId), {
@@ -184,18 +183,18 @@ t.test('changes made at the same moment do not undo each other', async (t) => {
     overrides: { bytesPerMinuteFast: 5 },
   });
   const id = systemChance.uuid();
-  const statuses = await Promise.all([1, 2, 3].map(() => statusOf(organisations.create(id))));
+  const statuses = await Promise.all([1, 2, 3].map(() => statusOf(organisations.create(id, byTest))));
   t.same(statuses, [200, 409, 409]);
 });
 
 t.test('an id of another organisation’s key is as unknown as a random one', async (t) => {
   const { organisations, keys, started } = await startProgram(new MemoryStore());
   const other = systemChance.uuid();
-  await organisations.create(other);
+  await organisations.create(other, byTest);
   const theirs = (await keys.list(started.organizationId))[0]?.keyId ?? '';
   for (const keyId of [theirs, systemChance.uuid()]) {
-    t.equal(await statusOf(keys.revoke({ organizationId: other, keyId })), 404);
-    t.equal(await statusOf(keys.update({ organizationId: other, keyId }, { name: 'x' })), 404);
+    t.equal(await statusOf(keys.revoke({ organizationId: other, keyId }, byTest)), 404);
+    t.equal(await statusOf(keys.update({ organizationId: other, keyId }, { name: 'x' }, byTest)), 404);
   }
   t.same(await keys.list(other), []);
   t.equal((await keys.list(started.organizationId)).length, 1);
@@ -212,19 +211,22 @@ t.test('bad names of keys are refused and change nothing', async (t) => {
     ['half \ud800 a pair', 400],
   ];
   for (const [name, status] of names) {
-    const issued = keys.issue({ organizationId, name, permission: 'all', createdBy: null });
+    const issued = keys.issue({ organizationId, name, permission: 'all', createdBy: null }, byTest);
     t.equal(await statusOf(issued), status, JSON.stringify(name.slice(0, 20)));
   }
   const createdBy = 'x'.repeat(limits.keyNameBytesMax + 1);
-  t.equal(await statusOf(keys.issue({ organizationId, name: 'x', permission: 'all', createdBy })), 400);
+  t.equal(
+    await statusOf(keys.issue({ organizationId, name: 'x', permission: 'all', createdBy }, byTest)),
+    400,
+  );
   t.equal((await keys.list(organizationId)).length, 2);
 });
 
 t.test('an organisation has a bounded number of keys', async (t) => {
   const store = new MemoryStore();
-  const keys = new KeyRing({ store, clock: new FakeTime(), chance: systemChance, keysPerOrganisationMax: 3 });
+  const { keys } = accountRooms(store, { keysPerOrganisationMax: 3 });
   const issue = (organizationId: string) =>
-    keys.issue({ organizationId, name: 'k', permission: 'all', createdBy: null });
+    keys.issue({ organizationId, name: 'k', permission: 'all', createdBy: null }, byTest);
   const [one, two] = [systemChance.uuid(), systemChance.uuid()];
   for (let i = 0; i < 3; i += 1) await issue(one);
   t.equal(await statusOf(issue(one)), 400);
@@ -239,7 +241,7 @@ t.test(
     const none: OrganisationLimits = { ...publishedTiers.enterprise, ...others };
     t.same(organisations.limitsOf(started.organizationId), none);
     const id = systemChance.uuid();
-    await organisations.create(id);
+    await organisations.create(id, byTest);
     t.match(organisations.get(id), { name: id, tier: 'free', zdr: false });
     const free = {
       bytesPerMinuteFast: 500_000,
@@ -251,19 +253,27 @@ t.test(
     for (const organizationId of [id, started.organizationId]) {
       const bytes = { bytesPerMinuteFast: 1, bytesPerMinuteSlow: 2, bytesPerRequestMax: 3 };
       const overrides = { ...bytes, metadataBytesMax: 4 };
-      await organisations.update(organizationId, { overrides });
+      await organisations.update(organizationId, { overrides }, byTest);
       t.match(organisations.limitsOf(organizationId), overrides);
-      await organisations.update(organizationId, {
-        overrides: { bytesPerMinuteFast: 0, bytesPerMinuteSlow: null },
-      });
+      await organisations.update(
+        organizationId,
+        {
+          overrides: { bytesPerMinuteFast: 0, bytesPerMinuteSlow: null },
+        },
+        byTest,
+      );
       t.match(organisations.limitsOf(organizationId), { bytesPerMinuteSlow: 2, bytesPerRequestMax: 3 });
     }
     t.equal(organisations.limitsOf(id).bytesPerMinuteFast, 500_000);
     t.equal(organisations.limitsOf(started.organizationId).bytesPerMinuteFast, null);
-    await organisations.update(id, {
-      tier: 'enterprise',
-      overrides: { bytesPerMinuteSlow: 0, bytesPerRequestMax: 0, metadataBytesMax: 0 },
-    });
+    await organisations.update(
+      id,
+      {
+        tier: 'enterprise',
+        overrides: { bytesPerMinuteSlow: 0, bytesPerRequestMax: 0, metadataBytesMax: 0 },
+      },
+      byTest,
+    );
     t.same(organisations.limitsOf(id), none);
   },
 );
@@ -272,14 +282,14 @@ t.test('what the tiers allow is configuration', async (t) => {
   const tiers = { ...publishedTiers, free: { ...publishedTiers.free, bytesPerMinuteFast: 7 } };
   const { organisations } = await startProgram(new MemoryStore(), null, tiers);
   const id = systemChance.uuid();
-  await organisations.create(id);
+  await organisations.create(id, byTest);
   t.equal(organisations.limitsOf(id).bytesPerMinuteFast, 7);
 });
 
 t.test('an unknown organisation is a 404', async (t) => {
   const { organisations } = await startProgram(new MemoryStore());
   const id = systemChance.uuid();
-  t.equal(await statusOf(organisations.update(id, { zdr: true })), 404);
+  t.equal(await statusOf(organisations.update(id, { zdr: true }, byTest)), 404);
   t.throws(() => organisations.get(id), { code: 'not_found' });
   t.throws(() => organisations.limitsOf(id), { code: 'not_found' });
 });
@@ -290,7 +300,7 @@ t.test('a refused write leaves nothing behind that counts', async (t) => {
   const before = keys.revision + organisations.revision;
   await store.close();
   const wanted = { ...started, name: 'x', permission: 'all', createdBy: null } as const;
-  t.equal(await statusOf(keys.issue(wanted)), 503);
-  t.equal(await statusOf(organisations.create(systemChance.uuid())), 503);
+  t.equal(await statusOf(keys.issue(wanted, byTest)), 503);
+  t.equal(await statusOf(organisations.create(systemChance.uuid(), byTest)), 503);
   t.equal(keys.revision + organisations.revision, before);
 });

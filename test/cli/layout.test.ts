@@ -70,6 +70,7 @@ function recorder(drawsOver: boolean): { notes: string[]; terminal: Terminal } {
     columns: 80,
     drawsOver,
     confirm: async () => null,
+    secret: async () => '',
   };
   return { notes, terminal };
 }

@@ -1,8 +1,8 @@
 import { request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { pdfWithPages } from '../parsing/fixtures.ts';
 import { Api, eventually } from './api.ts';
+import { freePort } from './free-port.ts';
 import { type Operation, operations } from './published.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
@@ -273,15 +273,6 @@ await t.test('a polite end writes all down, and the next start shows the same', 
   await server.restart();
   t.same(await everything(), before);
 });
-
-/** A port that nobody listens on now; the only way to know it when the server prints another address. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 await t.test('node:http', async (t) => {
   const before = await everything();

@@ -4,6 +4,7 @@ import { systemChance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Metrics } from '../../src/base/metrics.ts';
+import type { AccountServices } from '../../src/http/account-routes.ts';
 import type { ServerBounds } from '../../src/http/exchange.ts';
 import { Door, type DoorOptions, type DoorSettings } from '../../src/http/handle.ts';
 import { type OpenDoor, openDoor } from '../../src/http/listen.ts';
@@ -182,7 +183,8 @@ export async function openTestDoor(
   const door = new Door({
     routes,
     identity: {
-      authenticate: (header) => {
+      authenticate: (credentials) => {
+        const header = credentials.header('authorization');
         if (header === undefined) return null;
         const principal = principals[header];
         if (!principal) throw unauthorised('The API key is not valid.');
@@ -199,6 +201,7 @@ export async function openTestDoor(
     version: '0.1.0',
     checkReplies: true,
     ...options,
+    accounts: options.accounts ?? ({} as AccountServices),
     services: { ...fakeServices, ...options.services },
     settings: { ...settings, ...options.settings },
   });

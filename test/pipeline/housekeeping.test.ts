@@ -24,7 +24,7 @@ t.test(
     const options = { ...first, images, clock, logger: silentLogger, snapshotMs: 3_600_000 };
     const housekeeping = new Housekeeping(options);
     t.teardown(() => housekeeping.close());
-    housekeeping.start();
+    housekeeping.start([]);
     await first.deleteCollection(first.papers);
     late = limits.garbageDelayMs + 1;
     while (first.documents.get(first.papers.collectionId, 'a.txt') !== undefined || looked === 0) {

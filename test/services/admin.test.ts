@@ -1,8 +1,6 @@
 import t from 'tap';
 import { Authenticator } from '../../src/access/authenticate.ts';
 import { firstStart } from '../../src/accounts/first-start.ts';
-import { KeyRing } from '../../src/accounts/key-ring.ts';
-import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
 import type { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
@@ -10,7 +8,7 @@ import { AdminService } from '../../src/services/admin.ts';
 import type { Call } from '../../src/services/call.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { FakeTime } from '../access/fake-time.ts';
-import { publishedTiers } from '../accounts/tiers.ts';
+import { accountRooms, bearer } from '../accounts/rooms.ts';
 import { callerWith } from '../base/caller.ts';
 
 const call: Call<Extract<Principal, { kind: 'administrator' }>> = {
@@ -25,10 +23,10 @@ const organization_id = 'aaaaaaaa-1111-4111-8111-111111111111';
 async function build() {
   const store = new MemoryStore();
   const clock = new FakeTime({ wall: Date.UTC(2026, 10, 21, 8) });
-  const organisations = new OrganisationDirectory({ store, clock, tiers: publishedTiers });
-  const keys = new KeyRing({ store, clock, chance: systemChance });
+  const rooms = accountRooms(store, { clock });
+  const { organisations, keys } = rooms;
   const first = await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
-  const authenticator = new Authenticator({ keys, organisations, clock, adminKey: null });
+  const authenticator = new Authenticator({ ...rooms, hasAdminPassword: false, adminKey: null });
   return { first, authenticator, admin: new AdminService({ organisations, keys }) };
 }
 
@@ -94,7 +92,7 @@ t.test('a key is shown once, works, is listed masked, and ends when deleted', as
   await admin.createOrganization(call, { organization_id });
   const request = { organization_id, name: 'Website', permission: 'read_only' } as const;
   const { api_key } = await admin.addApiKey(call, { ...request, created_by: 'Ann' });
-  t.match(authenticator.identify(`Bearer ${api_key}`), {
+  t.match(authenticator.authenticate(bearer(api_key), 'get-status'), {
     organizationId: organization_id,
     permission: 'read_only',
   });
@@ -114,9 +112,9 @@ t.test('a key is shown once, works, is listed masked, and ends when deleted', as
   t.match(await admin.listApiKeys(call, { organization_id }), {
     api_keys: [{ id: api_key_id, name: 'Shop', permission: 'all' }],
   });
-  t.match(authenticator.identify(`Bearer ${api_key}`), { permission: 'all' });
+  t.match(authenticator.authenticate(bearer(api_key), 'get-status'), { permission: 'all' });
   await admin.deleteApiKey(call, { organization_id, api_key_id });
-  t.throws(() => authenticator.identify(`Bearer ${api_key}`), { code: 'unauthorised' });
+  t.throws(() => authenticator.authenticate(bearer(api_key), 'get-status'), { code: 'unauthorised' });
   t.same(await admin.listApiKeys(call, { organization_id }), { api_keys: [] });
 });
 

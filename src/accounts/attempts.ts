@@ -1,0 +1,72 @@
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+
+/** At most `max` within any `ms` milliseconds. */
+export interface Window {
+  readonly ms: number;
+  readonly max: number;
+}
+
+/**
+ * Counts what somebody tries, by key, and refuses what is too much. It forgets on restart, and the keys that were used
+ * longest ago when there are too many: it guards against guessing, not against an attack with endless addresses.
+ */
+export class Attempts {
+  readonly #clock: Clock;
+  readonly #what: string;
+  readonly #windows: readonly Window[];
+  readonly #longestMs: number;
+  /** Times of the latest attempts, oldest first, in milliseconds of `Clock.monotonic()`. */
+  readonly #times = new Map<string, number[]>();
+
+  /** `what` completes the sentence of a refusal: "Too many <what>". */
+  constructor(what: string, windows: readonly Window[], clock: Clock) {
+    this.#what = what;
+    this.#windows = windows;
+    this.#clock = clock;
+    this.#longestMs = Math.max(...windows.map(({ ms }) => ms));
+  }
+
+  /** Counts one attempt. 429 with the time to wait when it is too many; that one is not counted. */
+  take(key: string): void {
+    const now = this.#clock.monotonic();
+    const times = (this.#times.get(key) ?? []).filter((time) => now - time < this.#longestMs);
+    const waits = this.#windows.map(({ ms, max }) => {
+      const oldest = times.at(-max);
+      return oldest === undefined ? 0 : oldest + ms - now;
+    });
+    const waitMs = Math.max(0, ...waits);
+    if (waitMs > 0) {
+      throw new AppError('rate_limited', `Too many ${this.#what}; wait ${spelled(waitMs)} and try again.`, {
+        retryAfterMs: waitMs,
+      });
+    }
+    times.push(now);
+    this.#times.delete(key);
+    this.#times.set(key, times);
+    if (this.#times.size > limits.attemptsRememberedMax) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#times.keys().next();
+    if (oldest.done !== true) this.#times.delete(oldest.value);
+  }
+}
+
+function spelled(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  return seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}
+
+/** One host of IPv4, or the /64 of IPv6 that one customer usually has. */
+export function addressKey(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  if (tail !== undefined) while (groups.length < 4) groups.push('0');
+  return groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':');
+}

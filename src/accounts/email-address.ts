@@ -1,0 +1,40 @@
+import { domainToASCII } from 'node:url';
+import { invalidField } from '../base/app-error.ts';
+
+/** RFC 5322's dot-atom without the characters that nobody's mailbox has and that mail programs read otherwise. */
+const localPart = /^[a-z0-9!#$&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$&'*+/=?^_`{|}~-]+)*$/;
+const domainPart = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
+const localLengthMax = 64;
+const lengthMax = 254;
+
+/**
+ * The one spelling of an address under which it is stored, compared and written to: small letters, the domain as
+ * ASCII (an international one as `xn--`, so that a look-alike is another address). Errors: 422 under `body.email` for
+ * anything but one plain address; a line break, a comma, a name or a comment beside it are none.
+ */
+export function normalisedEmail(text: string): string {
+  const at = text.lastIndexOf('@');
+  const local = text.slice(0, at).toLowerCase();
+  const domain = asciiDomain(text.slice(at + 1));
+  const email = `${local}@${domain}`;
+  const isPlain =
+    at > 0 &&
+    local.length <= localLengthMax &&
+    email.length <= lengthMax &&
+    localPart.test(local) &&
+    domainPart.test(domain);
+  if (isPlain) return email;
+  throw invalidField(['body', 'email'], 'is not an e-mail address such as ada@example.com', 'value_error');
+}
+
+/** Empty when it is none: what URL parsers take away in silence must not become an address. */
+function asciiDomain(domain: string): string {
+  if (domain.length > lengthMax || /[\s\p{Cc}\p{Cf}/\\?#@:%[\]]/u.test(domain)) return '';
+  return domainToASCII(domain.toLowerCase());
+}
+
+/** Enough to recognise one's own address, too little to learn another's: `a…a@example.com`. */
+export function maskedEmail(email: string): string {
+  const [local = '', domain = ''] = email.split('@');
+  return local.length < 3 ? `…@${domain}` : `${local[0]}…${local.at(-1)}@${domain}`;
+}

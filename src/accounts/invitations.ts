@@ -1,0 +1,144 @@
+import { errors, jwtVerify, SignJWT } from 'jose';
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Role } from '../schemas/principal.ts';
+import { type Invitation, InvitationRecords } from '../store/invitations.ts';
+import type { Operation, Store } from '../store/store.ts';
+import { OneAtATime } from './one-at-a-time.ts';
+
+export interface InvitationsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly audit: AuditLog;
+  /** Signs the codes; 256 bits. */
+  readonly secret: Uint8Array;
+}
+
+export interface Wanted {
+  readonly organizationId: string;
+  /** Normalised. */
+  readonly email: string;
+  readonly role: Role;
+  readonly invitedBy: string;
+}
+
+const algorithm = 'HS256';
+const tokenType = 'invite+jwt';
+const audience = 'quarry invitation';
+
+/**
+ * Open invitations. The code is a signed token that names invitation, organisation and address; the record decides, so
+ * that one that was replaced, used or deleted is worth nothing at once.
+ */
+export class Invitations {
+  readonly #options: InvitationsOptions;
+  readonly #records: InvitationRecords;
+  readonly #changes = new OneAtATime();
+
+  constructor(options: InvitationsOptions) {
+    this.#options = options;
+    this.#records = new InvitationRecords(options.store);
+  }
+
+  /** Those that can still be accepted, newest first. */
+  async ofOrganisation(organizationId: string): Promise<Invitation[]> {
+    return this.#open(await this.#records.ofOrganisation(organizationId));
+  }
+
+  async ofAddress(email: string): Promise<Invitation[]> {
+    return this.#open(await this.#records.ofAddress(email));
+  }
+
+  /** A new invitation takes the place of an earlier one of the same address. */
+  invite(wanted: Wanted, by: Actor): Promise<Invitation> {
+    return this.#changes.run(async () => {
+      const { store, clock, chance, audit } = this.#options;
+      const createdAt = clock.now();
+      const invitation: Invitation = {
+        ...wanted,
+        invitationId: chance.uuid(),
+        createdAt,
+        expiresAt: createdAt + limits.invitationMsMax,
+      };
+      await store.write([
+        ...this.#records.put(invitation),
+        audit.entry({
+          ...by,
+          organizationId: wanted.organizationId,
+          action: 'member.invited',
+          target: wanted.email,
+          details: { permission: wanted.role },
+        }),
+      ]);
+      return invitation;
+    });
+  }
+
+  /** What the invited person brings back. */
+  codeOf({ invitationId, organizationId, email, createdAt, expiresAt }: Invitation): Promise<string> {
+    return new SignJWT({ email, org: organizationId })
+      .setProtectedHeader({ alg: algorithm, typ: tokenType })
+      .setAudience(audience)
+      .setJti(invitationId)
+      .setIssuedAt(Math.floor(createdAt / 1_000))
+      .setExpirationTime(Math.floor(expiresAt / 1_000))
+      .sign(this.#options.secret);
+  }
+
+  /** What a code says; null when it was not issued here, or is too old. Whether it is still open is another question. */
+  async read(code: string): Promise<Pick<Invitation, 'invitationId' | 'organizationId' | 'email'> | null> {
+    const { secret, clock } = this.#options;
+    try {
+      const { payload } = await jwtVerify<{ email: string; org: string }>(code, secret, {
+        algorithms: [algorithm],
+        typ: tokenType,
+        audience,
+        currentDate: new Date(clock.now()),
+        requiredClaims: ['jti', 'email', 'org', 'exp'],
+      });
+      return { invitationId: payload.jti!, organizationId: payload.org, email: payload.email };
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return null;
+      throw error;
+    }
+  }
+
+  /** The open invitation of an address to an organisation. */
+  find(organizationId: string, email: string): Invitation | undefined {
+    const found = this.#records.get(organizationId, email);
+    return found === undefined ? undefined : this.#open([found])[0];
+  }
+
+  /** To be written with the membership that it becomes; refuses the write when it is used or gone by then. */
+  consume(invitation: Invitation): Operation[] {
+    return this.#records.delete(invitation);
+  }
+
+  /** To be written with the end of the organisation. */
+  async endAll(organizationId: string): Promise<Operation[]> {
+    const open = await this.#records.ofOrganisation(organizationId);
+    return open.flatMap((invitation) => this.#records.forget(invitation));
+  }
+
+  /** 404 when the address has no open invitation. */
+  delete(organizationId: string, email: string, by: Actor): Promise<void> {
+    return this.#changes.run(async () => {
+      const invitation = this.#records.get(organizationId, email);
+      if (invitation === undefined) throw new AppError('not_found', `${email} is not invited.`);
+      const { store, audit } = this.#options;
+      await store.write([
+        ...this.#records.delete(invitation),
+        audit.entry({ ...by, organizationId, action: 'invitation.deleted', target: email }),
+      ]);
+    });
+  }
+
+  #open(invitations: readonly Invitation[]): Invitation[] {
+    const now = this.#options.clock.now();
+    return invitations.filter(({ expiresAt }) => expiresAt > now).sort((a, b) => b.createdAt - a.createdAt);
+  }
+}

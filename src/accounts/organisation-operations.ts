@@ -1,0 +1,382 @@
+import type { AuditLog } from '../audit/audit-log.ts';
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type * as wire from '../schemas/accounts.ts';
+import { type Role, roles } from '../schemas/principal.ts';
+import type { ApiKey } from '../store/api-keys.ts';
+import type { AuditEntry } from '../store/audit-entries.ts';
+import type { Invitation } from '../store/invitations.ts';
+import type { Organisation } from '../store/organisations.ts';
+import { ExpectationFailed } from '../store/store.ts';
+import { Attempts } from './attempts.ts';
+import { normalisedEmail } from './email-address.ts';
+import type { Invitations } from './invitations.ts';
+import type { KeyRing } from './key-ring.ts';
+import type { Mail } from './mail.ts';
+import type { Memberships } from './memberships.ts';
+import { noOrganisation, type OrganisationDirectory } from './organisation-directory.ts';
+import { checkText, type People } from './people.ts';
+import { organisationOfUser, type PersonCall, timestamp } from './user-operations.ts';
+
+export interface OrganisationOperationsOptions {
+  readonly people: People;
+  readonly memberships: Memberships;
+  readonly invitations: Invitations;
+  readonly organisations: OrganisationDirectory;
+  readonly keys: KeyRing;
+  readonly audit: AuditLog;
+  readonly mail: Mail;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** `https://host` that links in mails start with: never what a request says. */
+  readonly linkBase: () => string;
+  /** Deletes what an organisation stored, in the background; the organisation is already gone. */
+  readonly forget: (organizationId: string) => void;
+}
+
+interface Named {
+  readonly organization_id: string;
+}
+
+const hour = 3_600_000;
+const everybody: readonly Role[] = roles;
+const owners: readonly Role[] = ['OWNER'];
+const managers: readonly Role[] = ['OWNER', 'ADMIN'];
+
+/**
+ * What people do with their organisations. Who does not belong to one learns nothing of it, not even that it exists:
+ * 404; who belongs to it and may not do something is told so: 403.
+ */
+export class OrganisationOperations {
+  readonly #options: OrganisationOperationsOptions;
+  readonly #invitationsOfOrganisation: Attempts;
+  readonly #invitationsToAddress: Attempts;
+
+  constructor(options: OrganisationOperationsOptions) {
+    this.#options = options;
+    const { clock } = options;
+    this.#invitationsOfOrganisation = new Attempts('invitations', [{ ms: hour, max: 20 }], clock);
+    this.#invitationsToAddress = new Attempts('invitations to one address', [{ ms: 60_000, max: 1 }], clock);
+  }
+
+  /** 429 when the person owns as many organisations as anybody may. */
+  async add(call: PersonCall, request: wire.AddOrganizationRequest): Promise<wire.AddOrganizationResponse> {
+    const { organisations, memberships, chance } = this.#options;
+    checkText('name', request.name);
+    const { userId } = call.principal;
+    const owned = (await memberships.ofUser(userId)).filter(({ role }) => role === 'OWNER').length;
+    if (owned >= limits.ownedOrganisationsMax) {
+      throw new AppError(
+        'rate_limited',
+        `You own ${owned} organisations, the most that one person may: delete one or hand it over first.`,
+        { shouldRetry: false },
+      );
+    }
+    const organizationId = chance.uuid();
+    const founder = memberships.founder({ organizationId, userId });
+    const made = await organisations.found({ organizationId, name: request.name }, actorOf(call), founder);
+    return { ...organisationOfUser(made), permission: 'OWNER' };
+  }
+
+  async getInfo(call: PersonCall, request: Named): Promise<wire.GetOrganizationInfoResponse> {
+    const { organisation } = this.#enter(call, request, everybody);
+    const { memberships, invitations, keys, people } = this.#options;
+    const { organizationId } = organisation;
+    const members = await memberships.ofOrganisation(organizationId);
+    const users = people.findMany(members.map(({ userId }) => userId));
+    return {
+      organization: organisationInfo(organisation),
+      users: members.flatMap((member, i) => {
+        const user = users[i];
+        if (user === undefined) return [];
+        return [
+          {
+            user_id: member.userId,
+            email: user.email,
+            name: user.name,
+            permission: member.role,
+            joined_at: timestamp(member.joinedAt),
+            last_login_at: timestamp(user.lastLoginAt),
+          },
+        ];
+      }),
+      invitations: (await invitations.ofOrganisation(organizationId)).map(invitationInfo),
+      api_keys: (await keys.list(organizationId)).map(keyInfo),
+    };
+  }
+
+  async rename(
+    call: PersonCall,
+    request: wire.RenameOrganizationRequest,
+  ): Promise<wire.GenericMessageResponse> {
+    const { organisation } = this.#enter(call, request, owners);
+    checkText('name', request.name);
+    const { name } = request;
+    await this.#options.organisations.update(organisation.organizationId, { name }, actorOf(call));
+    return done;
+  }
+
+  /** 409 for the organisation of the installation: `QUARRY_API_KEY` and the first key belong to it. */
+  async delete(
+    call: PersonCall,
+    request: wire.DeleteOrganizationRequest,
+  ): Promise<wire.GenericMessageResponse> {
+    const { organisation } = this.#enter(call, request, owners);
+    const { organizationId, name, unlimited } = organisation;
+    if (unlimited)
+      throw new AppError('conflict', 'The first organisation of an installation cannot be deleted.');
+    if (typeof request.confirm_name === 'string' && request.confirm_name !== name) {
+      throw new AppError('bad_request', 'confirm_name is not the name of the organisation.');
+    }
+    const { organisations, memberships, invitations, keys, forget } = this.#options;
+    await organisations.delete(organizationId, actorOf(call), [
+      ...(await keys.endAll(organizationId)),
+      ...(await memberships.endAll(organizationId)),
+      ...(await invitations.endAll(organizationId)),
+    ]);
+    forget(organizationId);
+    return done;
+  }
+
+  /** Anybody may invite, nobody to more than they may do themselves. */
+  async invite(call: PersonCall, request: wire.InviteUserRequest): Promise<wire.InviteUserResponse> {
+    const { organisation, role } = this.#enter(call, request, everybody);
+    const { organizationId } = organisation;
+    const wanted: Role = request.permission ?? 'MEMBER';
+    if (roles.indexOf(wanted) < roles.indexOf(role)) {
+      throw new AppError('forbidden', `You are ${role} and may not invite somebody as ${wanted}.`);
+    }
+    const email = normalisedEmail(request.email);
+    const { people, memberships, invitations, mail } = this.#options;
+    const known = people.byEmail(email);
+    if (known !== undefined && memberships.roleOf({ organizationId, userId: known.userId }) !== null) {
+      return { invitation: null, status: 'already_member', message: `${email} is a member already.` };
+    }
+    this.#invitationsToAddress.take(`${organizationId} ${email}`);
+    this.#invitationsOfOrganisation.take(organizationId);
+    const invitedBy = call.principal.userId;
+    const invitation = await invitations.invite(
+      { organizationId, email, role: wanted, invitedBy },
+      actorOf(call),
+    );
+    const code = await invitations.codeOf(invitation);
+    const reply = { invitation: invitationInfo(invitation), status: 'invited' } as const;
+    if (!mail.isOn) {
+      const message = 'The server sends no mail: hand the code on yourself.';
+      return { ...reply, message, invite_code: code };
+    }
+    const from = people.find(invitedBy)?.email ?? '';
+    mail.post(letterOf({ organisation, invitation, code, from, server: this.#options.linkBase() }));
+    return { ...reply, message: `An invitation is on its way to ${email}.` };
+  }
+
+  /** 404 with one sentence for every code that opens nothing, and for one that was meant for somebody else. */
+  async acceptInvite(
+    call: PersonCall,
+    request: wire.AcceptInviteRequest,
+  ): Promise<wire.AcceptInviteResponse> {
+    const { people, memberships, invitations, organisations } = this.#options;
+    const { userId } = call.principal;
+    const read = await invitations.read(request.invite_code);
+    const user = people.find(userId);
+    if (read === null || user === undefined || user.email !== read.email) throw noInvitation();
+    const { organizationId } = read;
+    const organisation = organisations.find(organizationId);
+    if (organisation === undefined) throw noInvitation();
+    const place = { organizationId, userId };
+    const invitation = invitations.find(organizationId, user.email);
+    if (invitation?.invitationId !== read.invitationId) {
+      const role = memberships.roleOf(place);
+      if (role === null) throw noInvitation();
+      return { organization_id: organizationId, name: organisation.name, permission: role };
+    }
+    const joining = {
+      role: invitation.role,
+      by: actorOf(call),
+      alongside: invitations.consume(invitation),
+    };
+    const permission = await memberships.join(place, joining).catch((error: unknown) => {
+      throw error instanceof ExpectationFailed ? noInvitation() : error;
+    });
+    return { organization_id: organizationId, name: organisation.name, permission };
+  }
+
+  async deleteInvite(
+    call: PersonCall,
+    request: wire.DeleteInviteUserRequest,
+  ): Promise<wire.GenericMessageResponse> {
+    const { organisation } = this.#enter(call, request, owners);
+    const email = normalisedEmail(request.email);
+    await this.#options.invitations.delete(organisation.organizationId, email, actorOf(call));
+    return done;
+  }
+
+  async updateUser(call: PersonCall, request: wire.UpdateUserRequest): Promise<wire.UpdateUserResponse> {
+    const { organisation } = this.#enter(call, request, owners);
+    const { permission } = request;
+    const place = { organizationId: organisation.organizationId, userId: request.user_id.toLowerCase() };
+    await this.#options.memberships.change(place, permission, actorOf(call));
+    return { user_id: place.userId, permission };
+  }
+
+  async removeUser(call: PersonCall, request: wire.RemoveUserRequest): Promise<wire.GenericMessageResponse> {
+    const userId = request.user_id.toLowerCase();
+    const isSelf = userId === call.principal.userId;
+    const { organisation } = this.#enter(call, request, isSelf ? everybody : owners);
+    const place = { organizationId: organisation.organizationId, userId };
+    await this.#options.memberships.remove(place, actorOf(call));
+    return done;
+  }
+
+  async addKey(
+    call: PersonCall,
+    request: wire.AddOrganizationAPIKeyRequest,
+  ): Promise<wire.AddOrganizationAPIKeyResponse> {
+    const { organisation } = this.#enter(call, request, managers);
+    checkText('name', request.name);
+    const { organizationId } = organisation;
+    const { name, permission } = request;
+    const createdBy = call.principal.userId;
+    const { secret, key } = await this.#options.keys.issue(
+      { organizationId, name, permission, createdBy },
+      actorOf(call),
+    );
+    const created_at = timestamp(key.createdAt);
+    return { api_key: secret, id: key.keyId, name, permission, created_at };
+  }
+
+  async updateKey(
+    call: PersonCall,
+    request: wire.UpdateOrganizationAPIKeyRequest,
+  ): Promise<wire.GenericMessageResponse> {
+    const { organisation } = this.#enter(call, request, managers);
+    const { name, permission } = request;
+    if ((name ?? permission ?? null) === null) {
+      throw new AppError('bad_request', 'Nothing to change is given: send name or permission.');
+    }
+    if (typeof name === 'string') checkText('name', name);
+    const place = { organizationId: organisation.organizationId, keyId: request.api_key_id.toLowerCase() };
+    await this.#options.keys.update(place, { name, permission }, actorOf(call));
+    return done;
+  }
+
+  async deleteKey(
+    call: PersonCall,
+    request: wire.DeleteOrganizationAPIKeyRequest,
+  ): Promise<wire.GenericMessageResponse> {
+    const { organisation } = this.#enter(call, request, managers);
+    const place = { organizationId: organisation.organizationId, keyId: request.api_key_id.toLowerCase() };
+    await this.#options.keys.revoke(place, actorOf(call));
+    return done;
+  }
+
+  async auditLog(call: PersonCall, request: wire.AuditLogRequest): Promise<wire.AuditLogResponse> {
+    const { organisation } = this.#enter(call, request, owners);
+    const before = typeof request.before === 'string' ? Date.parse(request.before) : Number.MAX_SAFE_INTEGER;
+    const limit = request.limit ?? 100;
+    const entries = await this.#options.audit.list(organisation.organizationId, { before, limit });
+    return { entries: entries.map(auditEntry) };
+  }
+
+  /** The organisation and what the caller may do in it. 404 for strangers, 403 for the wrong role. */
+  #enter(
+    call: PersonCall,
+    request: Named,
+    allowed: readonly Role[],
+  ): { organisation: Organisation; role: Role } {
+    const organizationId = request.organization_id.toLowerCase();
+    const { organisations, memberships } = this.#options;
+    const organisation = organisations.find(organizationId);
+    const role = memberships.roleOf({ organizationId, userId: call.principal.userId });
+    if (organisation === undefined || role === null) throw noOrganisation(organizationId);
+    if (!allowed.includes(role)) {
+      throw new AppError(
+        'forbidden',
+        `You are ${role} of this organisation; this takes ${allowed.join(' or ')}.`,
+      );
+    }
+    return { organisation, role };
+  }
+}
+
+const done = Object.freeze({ message: 'Success!' });
+
+function actorOf({ principal, visitor }: PersonCall): { actor: string; address: string } {
+  return { actor: principal.userId, address: visitor.address };
+}
+
+function noInvitation(): AppError {
+  return new AppError('not_found', 'This invitation does not exist, was used, or is for another address.');
+}
+
+interface Inviting {
+  readonly organisation: Organisation;
+  readonly invitation: Invitation;
+  readonly code: string;
+  /** Address of whoever invited. */
+  readonly from: string;
+  /** Address of this server. */
+  readonly server: string;
+}
+
+function letterOf({ organisation, invitation, code, from, server }: Inviting) {
+  const until = timestamp(invitation.expiresAt).slice(0, 10);
+  return {
+    to: invitation.email,
+    subject: `You are invited to ${organisation.name}`,
+    text: [
+      `${from} invites you to the organisation ${organisation.name} on ${server}.`,
+      '',
+      'Sign in there with the address that this mail came to, and accept with this code:',
+      code,
+      '',
+      `It works until ${until}. If you did not expect it, do nothing.`,
+    ].join('\n'),
+  };
+}
+
+function organisationInfo(found: Organisation): wire.OrganizationInfo {
+  return {
+    ...organisationOfUser(found),
+    zdr: found.zdr,
+    override_bpm_fast: found.overrides.bytesPerMinuteFast,
+    override_bpm_slow: found.overrides.bytesPerMinuteSlow,
+    override_max_bytes_per_request: found.overrides.bytesPerRequestMax,
+  };
+}
+
+function invitationInfo({
+  invitationId,
+  email,
+  role,
+  createdAt,
+  expiresAt,
+}: Invitation): wire.InvitationInfo {
+  return {
+    id: invitationId,
+    email,
+    permission: role,
+    status: 'pending',
+    created_at: timestamp(createdAt),
+    expires_at: timestamp(expiresAt),
+  };
+}
+
+function keyInfo({ keyId, name, permission, createdAt, createdBy, masked }: ApiKey): wire.OrganizationAPIKey {
+  const created_at = timestamp(createdAt);
+  return { id: keyId, name, permission, created_at, created_by: createdBy, api_key: masked };
+}
+
+function auditEntry({
+  entryId,
+  at,
+  actor,
+  action,
+  target,
+  address,
+  details,
+}: AuditEntry): wire.AuditLogEntry {
+  return { id: entryId, at: timestamp(at), actor, action, target, address, details: { ...details } };
+}

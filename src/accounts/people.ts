@@ -1,0 +1,135 @@
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
+import { AppError } from '../base/app-error.ts';
+import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Operation, Store } from '../store/store.ts';
+import { type User, Users } from '../store/users.ts';
+import { OneAtATime } from './one-at-a-time.ts';
+
+export interface PeopleOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly audit: AuditLog;
+}
+
+/** What of a profile its owner may change; what is absent or null stays. */
+export interface ProfileChanges {
+  readonly name?: string | null | undefined;
+  readonly avatarUrl?: string | null | undefined;
+  readonly company?: string | null | undefined;
+}
+
+/** The people of this installation. Somebody is a user from the first sign-in on, which proves the address. */
+export class People {
+  readonly #options: PeopleOptions;
+  readonly #records: Users;
+  readonly #changes = new OneAtATime();
+
+  constructor(options: PeopleOptions) {
+    this.#options = options;
+    this.#records = new Users(options.store);
+  }
+
+  find(userId: string): User | undefined {
+    return this.#records.get(userId);
+  }
+
+  /** In the order asked. */
+  findMany(userIds: readonly string[]): (User | undefined)[] {
+    return this.#records.getMany(userIds);
+  }
+
+  byEmail(email: string): User | undefined {
+    return this.#records.byEmail(email);
+  }
+
+  /**
+   * Signs in whoever proved to own `email`, as a new user where there is none. `alongside` gives what must be written
+   * with it, and anything that the caller wants to have back; a refusal of it refuses the sign-in.
+   */
+  arrive<With>(
+    email: string,
+    by: Omit<Actor, 'actor'>,
+    alongside: (user: User) => { readonly operations: readonly Operation[]; readonly with: With },
+  ): Promise<{ readonly user: User; readonly with: With }> {
+    return this.#changes.run(async () => {
+      const { store, clock, chance, audit } = this.#options;
+      const now = clock.now();
+      const known = this.#records.byEmail(email);
+      const user: User = known
+        ? { ...known, lastLoginAt: now }
+        : {
+            userId: chance.uuid(),
+            email,
+            name: null,
+            avatarUrl: null,
+            company: null,
+            createdAt: now,
+            lastLoginAt: now,
+          };
+      const fact = { ...by, actor: user.userId, organizationId: null, target: email };
+      const beside = alongside(user);
+      await store.write([
+        ...beside.operations,
+        ...(known ? this.#records.update(user) : this.#records.create(user)),
+        ...(known ? [] : [audit.entry({ ...fact, action: 'user.created' })]),
+        audit.entry({ ...fact, action: 'user.login' }),
+      ]);
+      return { user, with: beside.with };
+    });
+  }
+
+  /** Errors: 400 nothing given, or no good name or address; 404 when the user is gone. */
+  edit(userId: string, changes: ProfileChanges, by: Omit<Actor, 'actor'>): Promise<User> {
+    const given = Object.entries(changes).filter(([, value]) => value !== undefined && value !== null);
+    if (given.length === 0) {
+      throw new AppError('bad_request', 'Nothing to change is given: send name, avatar_url or company.');
+    }
+    if (typeof changes.name === 'string') checkText('name', changes.name);
+    if (typeof changes.company === 'string') checkText('company', changes.company);
+    if (typeof changes.avatarUrl === 'string') checkAvatar(changes.avatarUrl);
+    return this.#changes.run(async () => {
+      const { store, audit } = this.#options;
+      const before = this.find(userId);
+      if (before === undefined) throw new AppError('not_found', 'Your user does not exist any more.');
+      const after: User = { ...before, ...Object.fromEntries(given) };
+      assert(after.email === before.email, 'an address is never edited');
+      await store.write([
+        ...this.#records.update(after),
+        audit.entry({
+          ...by,
+          actor: userId,
+          organizationId: null,
+          action: 'user.updated',
+          target: userId,
+          details: { fields: given.map(([field]) => field).join(', ') },
+        }),
+      ]);
+      return after;
+    });
+  }
+}
+
+/** A name for people: one line of 1 to 255 characters. Errors: 400 that names the field. */
+export function checkText(field: string, text: string): void {
+  const length = [...text].length;
+  const isFine =
+    length >= 1 &&
+    length <= limits.personTextMax &&
+    text.trim() !== '' &&
+    !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(text);
+  if (isFine) return;
+  throw new AppError(
+    'bad_request',
+    `${field} must be one line of 1 to ${limits.personTextMax} characters, not only blanks.`,
+  );
+}
+
+function checkAvatar(address: string): void {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url?.protocol === 'https:' && address.length <= limits.avatarUrlUnitsMax && url.username === '') return;
+  throw new AppError('bad_request', 'avatar_url must be an https:// address of at most 2,048 characters.');
+}

@@ -1,0 +1,265 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { AuditLog } from '../audit/audit-log.ts';
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import { isOperatorProof } from '../base/operator-proof.ts';
+import type * as wire from '../schemas/accounts.ts';
+import type { SignInLink } from '../store/sign-in-links.ts';
+import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
+import type { User } from '../store/users.ts';
+import { Attempts, addressKey } from './attempts.ts';
+import { BackOff } from './back-off.ts';
+import { confirmationPage } from './confirmation-page.ts';
+import { maskedEmail, normalisedEmail } from './email-address.ts';
+import { deadLink, isSameBrowser, type MagicLinks } from './magic-links.ts';
+import type { Mail } from './mail.ts';
+import { mailOff } from './mail.ts';
+import type { Memberships } from './memberships.ts';
+import { isPassword } from './password.ts';
+import type { People } from './people.ts';
+import { localPath } from './redirect.ts';
+import { newToken, tokenDigest } from './secret-token.ts';
+import type { Sessions } from './sessions.ts';
+import { timestamp, userInfo } from './user-operations.ts';
+import type { Cookie, Outcome, Visitor } from './visitor.ts';
+
+export interface SignInOperationsOptions {
+  readonly store: Store;
+  readonly people: People;
+  readonly sessions: Sessions;
+  readonly memberships: Memberships;
+  readonly links: MagicLinks;
+  readonly audit: AuditLog;
+  readonly mail: Mail;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Of the installation. */
+  readonly secret: Uint8Array;
+  /** QUARRY_ADMIN_PASSWORD_HASH; null turns the administrator's sign-in off. */
+  readonly adminPasswordHash: string | null;
+  /** `https://host` that links start with: never what a request says. */
+  readonly linkBase: () => string;
+  /** Where a browser goes that names no place. */
+  readonly home: string;
+  readonly firstOrganizationId: () => string;
+}
+
+const minute = 60_000;
+const verifyPath = '/api/auth/magic-link/verify';
+/** The lone operator's user. No mail reaches this address, so nobody else can prove to own it. */
+const operatorEmail = 'operator@localhost';
+
+/** How people come in: by a link in a mail, by a link that the operator prints, by the administrator's password. */
+export class SignInOperations {
+  readonly #options: SignInOperationsOptions;
+  readonly #mailsToAddress: Attempts;
+  readonly #mailsFromHost: Attempts;
+  readonly #passwords: BackOff;
+  readonly #proofs: BackOff;
+
+  constructor(options: SignInOperationsOptions) {
+    this.#options = options;
+    const { clock } = options;
+    const toAddress = [
+      { ms: minute, max: 1 },
+      { ms: 60 * minute, max: 5 },
+    ];
+    this.#mailsToAddress = new Attempts('sign-in mails to this address', toAddress, clock);
+    this.#mailsFromHost = new Attempts('sign-in mails', [{ ms: 60 * minute, max: 20 }], clock);
+    this.#passwords = new BackOff(clock);
+    this.#proofs = new BackOff(clock);
+  }
+
+  /**
+   * Answers and does the same for every address, whether somebody has signed in with it or not. Errors: 422 no address,
+   * 400 a redirection elsewhere, 429 too many, 503 no mail.
+   */
+  async sendMagicLink(
+    visitor: Visitor,
+    request: wire.SendMagicLinkRequest,
+  ): Promise<Outcome<wire.SendMagicLinkResponse>> {
+    const { mail, links, audit } = this.#options;
+    const email = normalisedEmail(request.email);
+    const redirect =
+      typeof request.redirect_url === 'string' ? localPath(request.redirect_url) : this.#options.home;
+    if (!mail.isOn) throw mailOff();
+    this.#mailsFromHost.take(addressKey(visitor.address));
+    this.#mailsToAddress.take(email);
+    const { token, browser } = await links.issue({ email, redirect });
+    mail.post(signInLetter(email, this.#linkOf(token)));
+    const { address } = visitor;
+    await audit.record({
+      organizationId: null,
+      actor: null,
+      address,
+      action: 'magic_link.sent',
+      target: email,
+    });
+    const cookie: Cookie = { name: 'sign-in', value: browser, seconds: limits.magicLinkMsMax / 1_000 };
+    return { kind: 'json', body: { message: `If ${email} receives mail, a link is on its way.` }, cookie };
+  }
+
+  /**
+   * What following a link does. In the browser that asked for it, and for a program, it signs in; anywhere else it shows
+   * a page to confirm it, because mail scanners follow links too. 400 for a link that opens nothing.
+   */
+  async verifyMagicLink(
+    visitor: Visitor,
+    { token }: wire.VerifyMagicLinkRequest,
+  ): Promise<Outcome<wire.SignInResponse>> {
+    const link = this.#options.links.find(token);
+    if (visitor.wantsJson) return this.#signIn(visitor, link, 'program');
+    if (isSameBrowser(link, visitor.cookie('sign-in'))) return this.#signIn(visitor, link, 'browser');
+    const value = newToken('', this.#options.chance);
+    const who = link.email === null ? 'the operator of this server' : maskedEmail(link.email);
+    return {
+      kind: 'page',
+      html: confirmationPage({ action: verifyPath, token, confirmation: tokenDigest(value), who }),
+      cookie: { name: 'confirmation', value, seconds: limits.magicLinkMsMax / 1_000 },
+    };
+  }
+
+  /** The form of that page: only the browser that was shown it can send it. */
+  async confirmMagicLink(
+    visitor: Visitor,
+    { token, confirmation }: wire.ConfirmMagicLinkRequest,
+  ): Promise<Outcome<wire.SignInResponse>> {
+    const link = this.#options.links.find(token);
+    const shown = visitor.cookie('confirmation');
+    if (shown === undefined || !isEqual(tokenDigest(shown), confirmation)) {
+      throw new AppError('bad_request', 'Open the link again and confirm it in the same browser.');
+    }
+    return this.#signIn(visitor, link, 'browser');
+  }
+
+  /** A link for the operator, who can read the data directory. 401 for everybody else. */
+  async loginLink(
+    visitor: Visitor,
+    { proof }: wire.LoginLinkRequest,
+  ): Promise<Outcome<wire.LoginLinkResponse>> {
+    const keys = [addressKey(visitor.address)];
+    this.#proofs.check(keys);
+    if (!isOperatorProof(proof, this.#options.secret)) {
+      this.#proofs.failed(keys);
+      throw new AppError('unauthorised', 'This is not the proof of the operator of this installation.');
+    }
+    const { url, expiresAt } = await this.operatorLink();
+    return { kind: 'json', body: { url, expires_at: timestamp(expiresAt) } };
+  }
+
+  /** For the server itself, which prints it at the start. */
+  async operatorLink(): Promise<{ readonly url: string; readonly expiresAt: number }> {
+    const { links, clock, home } = this.#options;
+    const { token } = await links.issue({ email: null, redirect: home });
+    return { url: this.#linkOf(token), expiresAt: clock.now() + limits.loginLinkMsMax };
+  }
+
+  /** Ends the session of this request, if it has one. */
+  async logout(visitor: Visitor): Promise<Outcome<wire.GenericMessageResponse>> {
+    const token = visitor.bearer ?? visitor.cookie('session');
+    if (token !== undefined) await this.#options.sessions.end(token, visitor.address);
+    return {
+      kind: 'json',
+      body: { message: 'Signed out.' },
+      cookie: { name: 'session', value: null, seconds: 0 },
+    };
+  }
+
+  /** Errors: 401 wrong, 429 too often wrong, 503 not configured. */
+  async adminLogin(
+    visitor: Visitor,
+    { password }: wire.AdminLoginRequest,
+  ): Promise<Outcome<wire.AdminStatusResponse>> {
+    const { adminPasswordHash, store, sessions, audit } = this.#options;
+    if (adminPasswordHash === null) throw adminOff();
+    const { address } = visitor;
+    const keys = ['the administrator', addressKey(address)];
+    this.#passwords.check(keys);
+    const fact = { organizationId: null, address, target: null };
+    if (!(await isPassword(password, adminPasswordHash))) {
+      this.#passwords.failed(keys);
+      await audit.record({ ...fact, actor: null, action: 'admin.login_failed' });
+      throw new AppError('unauthorised', 'The password is wrong.');
+    }
+    this.#passwords.succeeded(keys);
+    const { token, session, operations } = sessions.open(null, visitor);
+    const entry = audit.entry({ ...fact, actor: 'administrator', action: 'admin.login' });
+    await store.write([...operations, entry]);
+    const body = { is_admin: true, expires_at: timestamp(session.expiresAt) };
+    if (!visitor.isBrowser) return { kind: 'json', body: { ...body, access_token: token } };
+    const cookie: Cookie = { name: 'admin', value: token, seconds: limits.adminSessionMsMax / 1_000 };
+    return { kind: 'json', body, cookie };
+  }
+
+  async adminLogout(visitor: Visitor): Promise<Outcome<wire.AdminStatusResponse>> {
+    const token = visitor.bearer ?? visitor.cookie('admin');
+    if (token !== undefined) await this.#options.sessions.end(token, visitor.address);
+    return { kind: 'json', body: { is_admin: false }, cookie: { name: 'admin', value: null, seconds: 0 } };
+  }
+
+  async #signIn(
+    visitor: Visitor,
+    link: SignInLink,
+    to: 'browser' | 'program',
+  ): Promise<Outcome<wire.SignInResponse>> {
+    const { people, sessions, links } = this.#options;
+    const { address } = visitor;
+    const arrived = people.arrive(link.email ?? operatorEmail, { address }, (user) => {
+      const opened = sessions.open(user.userId, visitor);
+      const operations = [...links.consume(link), ...opened.operations, ...this.#operatorsPlace(link, user)];
+      return { operations, with: opened };
+    });
+    const { user, with: opened } = await arrived.catch((error: unknown) => {
+      throw error instanceof ExpectationFailed ? deadLink() : error;
+    });
+    const { token, session } = opened;
+    if (to === 'browser') {
+      const cookie: Cookie = { name: 'session', value: token, seconds: limits.sessionMsMax / 1_000 };
+      return { kind: 'redirect', to: link.redirect, cookie };
+    }
+    const expires_at = timestamp(session.expiresAt);
+    const body = { access_token: token, token_type: 'bearer', expires_at, user: userInfo(user) } as const;
+    return { kind: 'json', body };
+  }
+
+  /** The operator owns the first organisation. */
+  #operatorsPlace(link: SignInLink, { userId }: User): Operation[] {
+    if (link.email !== null) return [];
+    const { memberships, firstOrganizationId } = this.#options;
+    const place = { organizationId: firstOrganizationId(), userId };
+    return memberships.roleOf(place) === null ? memberships.founder(place) : [];
+  }
+
+  #linkOf(token: string): string {
+    return `${this.#options.linkBase()}${verifyPath}?token=${token}`;
+  }
+}
+
+function isEqual(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.byteLength === b.byteLength && timingSafeEqual(a, b);
+}
+
+function adminOff(): AppError {
+  return new AppError(
+    'unavailable',
+    'The administrator cannot sign in: start the server with QUARRY_ADMIN_PASSWORD_HASH, which "quarry hash-password" makes.',
+    { shouldRetry: false },
+  );
+}
+
+function signInLetter(email: string, link: string) {
+  const minutes = limits.magicLinkMsMax / minute;
+  return {
+    to: email,
+    subject: 'Sign in to Quarry',
+    text: [
+      'Open this link to sign in:',
+      link,
+      '',
+      `It works once, within ${minutes} minutes. If you did not ask for it, do nothing: nobody can sign in without it.`,
+    ].join('\n'),
+  };
+}

@@ -1,0 +1,141 @@
+import { AppError } from '../base/app-error.ts';
+import type * as wire from '../schemas/accounts.ts';
+import type { PersonPrincipal } from '../schemas/principal.ts';
+import type { Session } from '../store/sessions.ts';
+import type { User } from '../store/users.ts';
+import type { Invitations } from './invitations.ts';
+import type { Memberships } from './memberships.ts';
+import type { OrganisationDirectory } from './organisation-directory.ts';
+import type { People } from './people.ts';
+import type { Sessions } from './sessions.ts';
+import type { Visitor } from './visitor.ts';
+
+/** A call of a signed-in person. */
+export interface PersonCall {
+  readonly principal: PersonPrincipal;
+  readonly visitor: Visitor;
+}
+
+export interface UserOperationsOptions {
+  readonly people: People;
+  readonly sessions: Sessions;
+  readonly memberships: Memberships;
+  readonly invitations: Invitations;
+  readonly organisations: OrganisationDirectory;
+}
+
+/** What people do with their own account. */
+export class UserOperations {
+  readonly #options: UserOperationsOptions;
+
+  constructor(options: UserOperationsOptions) {
+    this.#options = options;
+  }
+
+  async getUser({ principal }: PersonCall): Promise<wire.GetUserResponse> {
+    const { memberships, invitations, organisations } = this.#options;
+    const user = this.#self(principal);
+    const members = await memberships.ofUser(user.userId);
+    const waiting = await invitations.ofAddress(user.email);
+    return {
+      user: userInfo(user),
+      organizations: members.flatMap(({ organizationId, role }) => {
+        const found = organisations.find(organizationId);
+        return found === undefined ? [] : [{ ...organisationOfUser(found), permission: role }];
+      }),
+      invitations: waiting.flatMap((invitation) => {
+        const found = organisations.find(invitation.organizationId);
+        if (found === undefined) return [];
+        return [
+          {
+            id: invitation.invitationId,
+            organization_id: invitation.organizationId,
+            organization_name: found.name,
+            permission: invitation.role,
+            invited_by: this.#options.people.find(invitation.invitedBy)?.email ?? null,
+            expires_at: timestamp(invitation.expiresAt),
+          },
+        ];
+      }),
+    };
+  }
+
+  async editUser(call: PersonCall, request: wire.EditUserRequest): Promise<wire.EditUserResponse> {
+    if (typeof request.email === 'string') {
+      throw new AppError('bad_request', 'An address cannot be changed: sign in with the other one instead.');
+    }
+    const { name, avatar_url: avatarUrl, company } = request;
+    const { userId } = call.principal;
+    const { address } = call.visitor;
+    const user = await this.#options.people.edit(userId, { name, avatarUrl, company }, { address });
+    return { user: userInfo(user) };
+  }
+
+  async listSessions({ principal }: PersonCall): Promise<wire.ListSessionsResponse> {
+    const sessions = await this.#options.sessions.list(principal.userId);
+    return { sessions: sessions.map((session) => sessionInfo(session, principal.sessionId)) };
+  }
+
+  async revokeSession(
+    { principal, visitor }: PersonCall,
+    { session_id: sessionId }: wire.RevokeSessionRequest,
+  ): Promise<wire.GenericMessageResponse> {
+    const { sessions } = this.#options;
+    if (typeof sessionId === 'string') {
+      await sessions.revoke(principal.userId, sessionId.toLowerCase(), visitor.address);
+      return { message: 'Success!' };
+    }
+    const ended = await sessions.revokeAll(principal.userId, visitor.address);
+    return { message: `Signed out everywhere: ${ended} sessions ended.` };
+  }
+
+  #self({ userId }: PersonPrincipal): User {
+    const user = this.#options.people.find(userId);
+    if (user === undefined) throw new AppError('not_found', 'Your user does not exist any more.');
+    return user;
+  }
+}
+
+export function timestamp(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+export function userInfo(user: User): wire.UserInfo {
+  return {
+    id: user.userId,
+    email: user.email,
+    email_verified: true,
+    name: user.name,
+    avatar_url: user.avatarUrl,
+    company: user.company,
+    is_admin: false,
+    created_at: timestamp(user.createdAt),
+  };
+}
+
+/** All but what the person may do there. */
+export function organisationOfUser(found: {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly tier: wire.OrganizationOfUser['subscription_tier'];
+  readonly createdAt: number;
+}): Omit<wire.OrganizationOfUser, 'permission'> {
+  return {
+    organization_id: found.organizationId,
+    name: found.name,
+    subscription_tier: found.tier,
+    created_at: timestamp(found.createdAt),
+  };
+}
+
+function sessionInfo(session: Session, currentId: string): wire.SessionInfo {
+  return {
+    id: session.sessionId,
+    created_at: timestamp(session.createdAt),
+    last_seen_at: timestamp(session.lastSeenAt),
+    expires_at: timestamp(session.expiresAt),
+    address: session.address,
+    user_agent: session.userAgent,
+    is_current: session.sessionId === currentId,
+  };
+}

@@ -1,0 +1,31 @@
+/** What is known of whoever sent a request, beside who they are. */
+export interface Visitor {
+  /** Of the client; with `trustProxy` the one that the proxy names. */
+  readonly address: string;
+  /** Cut to what is worth keeping. */
+  readonly userAgent: string;
+  /** Value of a cookie of the account side, where the request has it. */
+  readonly cookie: (name: CookieName) => string | undefined;
+  /** The bearer token of the request, whatever it is worth. */
+  readonly bearer: string | undefined;
+  /** A browser sent it: what signs in becomes a cookie that no script can read. */
+  readonly isBrowser: boolean;
+  /** True for a program that asked for JSON, so it gets a token instead of a cookie and a redirection. */
+  readonly wantsJson: boolean;
+}
+
+/** Cookies of the account side. Over https their names begin with `__Host-`, so that no other site can set them. */
+export type CookieName = 'session' | 'admin' | 'sign-in' | 'confirmation';
+
+export interface Cookie {
+  readonly name: CookieName;
+  /** Null takes it away. */
+  readonly value: string | null;
+  readonly seconds: number;
+}
+
+/** What an operation of the account side answers: JSON, a page for people, or another address. */
+export type Outcome<Body> =
+  | { readonly kind: 'json'; readonly body: Body; readonly cookie?: Cookie }
+  | { readonly kind: 'page'; readonly html: string; readonly cookie?: Cookie }
+  | { readonly kind: 'redirect'; readonly to: string; readonly cookie?: Cookie };

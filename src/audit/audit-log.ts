@@ -1,0 +1,60 @@
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import { AuditEntries, type AuditEntry } from '../store/audit-entries.ts';
+import type { Operation, Store } from '../store/store.ts';
+
+/** What an action tells of itself; the log adds when. */
+export type AuditFact = Omit<AuditEntry, 'entryId' | 'at' | 'details'> & {
+  readonly details?: AuditEntry['details'];
+};
+
+/** Who did it, and from where. */
+export type Actor = Pick<AuditEntry, 'actor' | 'address'>;
+
+/** Who did what when. An entry joins the write of what it tells of, so that there is never one without the other. */
+export class AuditLog {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #chance: Chance;
+  readonly #entries: AuditEntries;
+
+  constructor(options: { readonly store: Store; readonly clock: Clock; readonly chance: Chance }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#chance = options.chance;
+    this.#entries = new AuditEntries(options.store);
+  }
+
+  /** To be written together with what it tells of. */
+  entry(fact: AuditFact): Operation {
+    return this.#entries.put({
+      details: {},
+      ...fact,
+      entryId: this.#chance.uuid(),
+      at: this.#clock.now(),
+    });
+  }
+
+  /** For what changed nothing, such as a refused sign-in. */
+  record(fact: AuditFact): Promise<void> {
+    return this.#store.write([this.entry(fact)]);
+  }
+
+  /** Newest first, older than `before` (milliseconds since the epoch), at most `limit`. */
+  list(
+    organizationId: string | null,
+    bounds: { readonly before: number; readonly limit: number },
+  ): Promise<AuditEntry[]> {
+    return this.#entries.list(organizationId, bounds);
+  }
+
+  /** Everything of an organisation that is gone. */
+  async forget(organizationId: string): Promise<void> {
+    for (;;) {
+      const deletions = await this.#entries.deletions(organizationId, limits.auditPageMax);
+      if (deletions.length === 0) return;
+      await this.#store.write(deletions, { mayUseReserve: true });
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { AppError } from '../base/app-error.ts';
+import { operatorProof, readInstallationSecret } from '../base/operator-proof.ts';
+import type { LoginLinkResponse } from '../schemas/accounts.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { jsonOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/** Commands that help people sign in. */
+export const signInCommands: readonly CommandSpec[] = [
+  {
+    usage: 'login-link',
+    settings: 'client',
+    summary:
+      'print a link that signs in as an owner of the first organisation, once (on the machine of the server)',
+    options: [
+      { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
+      jsonOption,
+    ],
+    examples: ['quarry login-link', 'quarry login-link --data /srv/quarry --url http://127.0.0.1:9000'],
+    run: loginLink,
+  },
+  {
+    usage: 'hash-password',
+    settings: 'none',
+    summary: 'hash a password for QUARRY_ADMIN_PASSWORD_HASH; it is asked for, or read from standard input',
+    examples: ['quarry hash-password', 'quarry hash-password < password.txt'],
+    run: hash,
+  },
+];
+
+async function loginLink(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const data = typeof options.data === 'string' ? options.data : context.loaded.settings.data;
+  const response = await context.api.send('/api/auth/login-link', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ proof: operatorProof(secretOf(data)) }),
+  });
+  const reply = (await response.json()) as LoginLinkResponse;
+  if (options.json === true) {
+    context.terminal.out(JSON.stringify(reply));
+    return exitCodes.done;
+  }
+  context.terminal.out(reply.url);
+  context.terminal.note(`It works once, until ${reply.expires_at}.\n`);
+  return exitCodes.done;
+}
+
+function secretOf(data: string): Uint8Array {
+  try {
+    return readInstallationSecret(data);
+  } catch (cause) {
+    throw new AppError(
+      'bad_request',
+      `The secret of the installation cannot be read in ${data}: run this as the user of the server, with --data or QUARRY_DATA naming its data directory.`,
+      { cause },
+    );
+  }
+}
+
+const passwordUnitsMin = 12;
+
+async function hash(context: CommandContext): Promise<number> {
+  const { hashPassword } = await import('../accounts/password.ts');
+  const password = await context.terminal.secret('Password: ');
+  if (password.length < passwordUnitsMin) {
+    throw new AppError(
+      'bad_request',
+      `The password has ${password.length} characters; use ${passwordUnitsMin} or more.`,
+    );
+  }
+  context.terminal.out(await hashPassword(password));
+  context.terminal.note('Set it as QUARRY_ADMIN_PASSWORD_HASH, in single quotes, and restart the server.\n');
+  return exitCodes.done;
+}

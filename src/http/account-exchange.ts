@@ -1,0 +1,47 @@
+import { bearerOf, cookieOf, setCookie } from '../access/credentials.ts';
+import type { Outcome, Visitor } from '../accounts/visitor.ts';
+import { limits } from '../base/limits.ts';
+import type { Exchange, Reply } from './exchange.ts';
+import { baseUrlOf, clientAddressOf, type OriginSettings } from './origin.ts';
+import { jsonReply, textReply } from './replies.ts';
+
+/** Nothing may load, run or frame the page; its form may only lead back here. */
+const pagePolicy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/** Who calls the account side, as its operations see them. */
+export function visitorOf(exchange: Exchange, settings: OriginSettings): Visitor {
+  const cookies = exchange.header('cookie');
+  return {
+    address: clientAddressOf(exchange, settings),
+    userAgent: (exchange.header('user-agent') ?? '').slice(0, limits.userAgentUnitsMax),
+    cookie: (name) => cookieOf(cookies, name),
+    bearer: bearerOf(exchange.header('authorization')),
+    isBrowser: exchange.header('sec-fetch-site') !== undefined || exchange.header('origin') !== undefined,
+    wantsJson: /\bapplication\/json\b/i.test(exchange.header('accept') ?? ''),
+  };
+}
+
+/** The reply to it; `success` is the status of JSON. */
+export function outcomeReply(
+  outcome: Outcome<unknown>,
+  success: number,
+  { exchange, settings }: { readonly exchange: Exchange; readonly settings: OriginSettings },
+): Reply {
+  const isSecure = baseUrlOf(exchange, settings).startsWith('https:');
+  const cookie = outcome.cookie ? { 'set-cookie': setCookie(outcome.cookie, isSecure) } : {};
+  const headers = { 'referrer-policy': 'no-referrer', ...cookie };
+  switch (outcome.kind) {
+    case 'json':
+      return jsonReply(success, outcome.body, headers);
+    case 'page':
+      return textReply(200, 'text/html; charset=utf-8', outcome.html, {
+        'content-security-policy': pagePolicy,
+        ...headers,
+      });
+    case 'redirect':
+      return textReply(302, 'text/plain; charset=utf-8', `${outcome.to}\n`, {
+        location: outcome.to,
+        ...headers,
+      });
+  }
+}

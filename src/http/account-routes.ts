@@ -1,0 +1,409 @@
+import type { Static, TSchema } from 'typebox';
+import type { OrganisationOperations } from '../accounts/organisation-operations.ts';
+import type { SignInOperations } from '../accounts/sign-in-operations.ts';
+import type { PersonCall, UserOperations } from '../accounts/user-operations.ts';
+import type { Outcome, Visitor } from '../accounts/visitor.ts';
+import { assert } from '../base/assert.ts';
+import * as wire from '../schemas/accounts.ts';
+import type { Principal } from '../schemas/principal.ts';
+import { EmptyRequest } from '../schemas/wire.ts';
+import type { RouteWords } from './route-words.ts';
+
+/** The use cases of the account side. */
+export interface AccountServices {
+  readonly signIn: SignInOperations;
+  readonly users: UserOperations;
+  readonly organisations: OrganisationOperations;
+}
+
+export interface AccountCall {
+  /** Null where the operation asks nobody. */
+  readonly principal: Principal | null;
+  readonly visitor: Visitor;
+}
+
+/** An operation under `/api`. It may set a cookie, show a page or lead elsewhere, which no operation of retrieval does. */
+export interface AccountRoute extends RouteWords {
+  readonly kind: 'account';
+  /** `json`: the body; `form`: the body of a form on a page; `query`: the query string. */
+  readonly from: 'json' | 'form' | 'query';
+  readonly request: TSchema;
+  readonly reply: TSchema;
+  readonly successes: readonly number[];
+  readonly example: unknown;
+  readonly serve: (
+    services: AccountServices,
+    call: AccountCall,
+    request: unknown,
+  ) => Promise<Outcome<unknown>>;
+}
+
+interface Words<Q extends TSchema, R extends TSchema> {
+  readonly operation: RouteWords['operation'];
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly request: Q;
+  readonly reply: R;
+  readonly example: Static<Q>;
+  readonly success?: number;
+  readonly refusals?: RouteWords['refusals'];
+}
+
+/** Erases the types of one operation; the corridor hands `serve` only what the schema has passed. */
+function accountRoute<Q extends TSchema, R extends TSchema>(
+  words: Words<Q, R>,
+  how: Pick<AccountRoute, 'method' | 'from'>,
+  serve: (services: AccountServices, call: AccountCall, request: Static<Q>) => Promise<Outcome<Static<R>>>,
+): AccountRoute {
+  const { success = 200, refusals = {}, ...rest } = words;
+  return {
+    kind: 'account',
+    versioned: false,
+    tag: words.path.split('/').at(2) ?? 'accounts',
+    ...how,
+    ...rest,
+    successes: [success],
+    refusals,
+    serve: (services, call, request) => serve(services, call, request as Static<Q>),
+  };
+}
+
+type ForVisitors<Q extends TSchema, R extends TSchema> = Words<Q, R> & {
+  readonly serve: (
+    signIn: SignInOperations,
+    visitor: Visitor,
+    request: Static<Q>,
+  ) => Promise<Outcome<Static<R>>>;
+};
+
+/** Whoever calls, signed in or not. */
+function visits<Q extends TSchema, R extends TSchema>(
+  { serve, ...words }: ForVisitors<Q, R>,
+  how: Pick<AccountRoute, 'method' | 'from'> = { method: 'POST', from: 'json' },
+): AccountRoute {
+  return accountRoute(words, how, (services, call, request) => serve(services.signIn, call.visitor, request));
+}
+
+type ForPeople<Q extends TSchema, R extends TSchema> = Words<Q, R> & {
+  readonly serve: (services: AccountServices, call: PersonCall, request: Static<Q>) => Promise<Static<R>>;
+};
+
+/** Whoever signed in. */
+function serves<Q extends TSchema, R extends TSchema>({ serve, ...words }: ForPeople<Q, R>): AccountRoute {
+  return accountRoute(words, { method: 'POST', from: 'json' }, async (services, call, request) => {
+    const { principal, visitor } = call;
+    assert(principal?.kind === 'person', 'the permission table lets only people call this operation');
+    return { kind: 'json', body: await serve(services, { principal, visitor }, request) };
+  });
+}
+
+const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
+const memberExample = { ...organizationExample, user_id: '0d0f6a0e-61e3-4b0e-8d4c-0c1c7b0d8a44' } as const;
+const keyExample = { ...organizationExample, api_key_id: '7c0d7a35-2f4e-4b57-8a3e-0f6f3f3f5a21' } as const;
+const notYours = 'You belong to no such organisation.';
+const notYourRole = 'Your role does not allow it; the detail says which does.';
+
+const signInRoutes: readonly AccountRoute[] = [
+  visits({
+    operation: 'send-magic-link',
+    path: '/api/auth/magic-link/send',
+    summary: 'Mail a sign-in link',
+    description:
+      'Mails a link that signs in once, within 10 minutes; a newer link makes older ones worthless. The reply is the same for every address. It also sets a cookie, so that the link works in this browser without a further question.',
+    request: wire.SendMagicLinkRequest,
+    reply: wire.SendMagicLinkResponse,
+    example: { email: 'ada@example.com' },
+    refusals: { 429: 'A mail a minute and five an hour for each address.', 503: 'The server sends no mail.' },
+    serve: (signIn, visitor, request) => signIn.sendMagicLink(visitor, request),
+  }),
+  visits(
+    {
+      operation: 'verify-magic-link',
+      path: '/api/auth/magic-link/verify',
+      summary: 'Follow a sign-in link',
+      description:
+        'What the link in the mail leads to. The browser that asked for it is signed in and sent on (302); another one is shown a page with a button, because mail scanners follow links too; a program that sends `Accept: application/json` gets a session token.',
+      request: wire.VerifyMagicLinkRequest,
+      reply: wire.SignInResponse,
+      example: { token: '' },
+      refusals: { 400: 'The link is invalid or has expired.' },
+      serve: (signIn, visitor, request) => signIn.verifyMagicLink(visitor, request),
+    },
+    { method: 'GET', from: 'query' },
+  ),
+  visits(
+    {
+      operation: 'confirm-magic-link',
+      path: '/api/auth/magic-link/verify',
+      summary: 'Confirm a sign-in link',
+      description: 'The form on that page. Signs the browser in and sends it on (302).',
+      request: wire.ConfirmMagicLinkRequest,
+      reply: wire.SignInResponse,
+      example: { token: '', confirmation: '' },
+      refusals: { 400: 'The link is invalid or has expired, or was opened in another browser.' },
+      serve: (signIn, visitor, request) => signIn.confirmMagicLink(visitor, request),
+    },
+    { method: 'POST', from: 'form' },
+  ),
+  visits({
+    operation: 'login-link',
+    path: '/api/auth/login-link',
+    summary: 'Make a sign-in link for the operator',
+    description:
+      'For `quarry login-link`, which reads the proof from the data directory: a link that signs in as an owner of the first organisation, once, within 15 minutes.',
+    request: wire.LoginLinkRequest,
+    reply: wire.LoginLinkResponse,
+    example: { proof: '' },
+    refusals: { 401: 'The proof is wrong.', 429: 'Too many wrong proofs.' },
+    serve: (signIn, visitor, request) => signIn.loginLink(visitor, request),
+  }),
+  visits({
+    operation: 'logout',
+    path: '/api/auth/logout',
+    summary: 'Sign out',
+    description: 'Ends the session of the request, at once and everywhere it is used.',
+    request: EmptyRequest,
+    reply: wire.GenericMessageResponse,
+    example: {},
+    serve: (signIn, visitor) => signIn.logout(visitor),
+  }),
+  visits({
+    operation: 'admin-login',
+    path: '/api/admin/login',
+    summary: 'Sign in as the administrator',
+    description:
+      'Opens a session of 8 hours for `/v1/admin`: a cookie for a browser, a token for a program. Wrong tries have to wait longer and longer.',
+    request: wire.AdminLoginRequest,
+    reply: wire.AdminStatusResponse,
+    example: { password: 'correct horse battery staple' },
+    refusals: {
+      401: 'The password is wrong.',
+      429: 'Too many wrong tries.',
+      503: 'QUARRY_ADMIN_PASSWORD_HASH is not set.',
+    },
+    serve: (signIn, visitor, request) => signIn.adminLogin(visitor, request),
+  }),
+  visits({
+    operation: 'admin-logout',
+    path: '/api/admin/logout',
+    summary: 'Sign the administrator out',
+    description: 'Ends the session of the request. Harmless without one.',
+    request: EmptyRequest,
+    reply: wire.AdminStatusResponse,
+    example: {},
+    serve: (signIn, visitor) => signIn.adminLogout(visitor),
+  }),
+];
+
+const userRoutes: readonly AccountRoute[] = [
+  serves({
+    operation: 'get-user',
+    path: '/api/users/get-user',
+    summary: 'Who am I?',
+    description: 'Your profile, your organisations, and the invitations that wait for you.',
+    request: EmptyRequest,
+    reply: wire.GetUserResponse,
+    example: {},
+    serve: ({ users }, call) => users.getUser(call),
+  }),
+  serves({
+    operation: 'edit-user',
+    path: '/api/users/edit-user',
+    summary: 'Edit your profile',
+    description: 'Changes what is given and leaves the rest.',
+    request: wire.EditUserRequest,
+    reply: wire.EditUserResponse,
+    example: { name: 'Ada Lovelace' },
+    refusals: { 404: 'Your user does not exist any more.' },
+    serve: ({ users }, call, request) => users.editUser(call, request),
+  }),
+  serves({
+    operation: 'list-sessions',
+    path: '/api/users/list-sessions',
+    summary: 'List your sessions',
+    description: 'Where you are signed in, the last used first.',
+    request: EmptyRequest,
+    reply: wire.ListSessionsResponse,
+    example: {},
+    serve: ({ users }, call) => users.listSessions(call),
+  }),
+  serves({
+    operation: 'revoke-session',
+    path: '/api/users/revoke-session',
+    summary: 'End a session, or all',
+    description: 'Ends the session that is named; without a name all of yours, this one too.',
+    request: wire.RevokeSessionRequest,
+    reply: wire.GenericMessageResponse,
+    example: {},
+    refusals: { 404: 'You have no such session.' },
+    serve: ({ users }, call, request) => users.revokeSession(call, request),
+  }),
+];
+
+const organisationRoutes: readonly AccountRoute[] = [
+  serves({
+    operation: 'add-organization',
+    path: '/api/organizations/add-organization',
+    summary: 'Create an organisation of yours',
+    description: 'Creates an organisation on the tier `free` and makes you its owner.',
+    request: wire.AddOrganizationRequest,
+    reply: wire.AddOrganizationResponse,
+    example: { name: 'Acme' },
+    refusals: { 429: 'You own as many organisations as one person may.' },
+    serve: ({ organisations }, call, request) => organisations.add(call, request),
+  }),
+  serves({
+    operation: 'get-organization-info',
+    path: '/api/organizations/get-info',
+    summary: 'Describe an organisation of yours',
+    description: 'Its tier, its members, its open invitations and its API keys, masked.',
+    request: wire.OrganizationRequest,
+    reply: wire.GetOrganizationInfoResponse,
+    example: organizationExample,
+    refusals: { 404: notYours },
+    serve: ({ organisations }, call, request) => organisations.getInfo(call, request),
+  }),
+  serves({
+    operation: 'rename-organization',
+    path: '/api/organizations/update-organization',
+    summary: 'Rename an organisation',
+    description: 'For owners.',
+    request: wire.RenameOrganizationRequest,
+    reply: wire.GenericMessageResponse,
+    example: { ...organizationExample, name: 'Acme Inc.' },
+    refusals: { 403: notYourRole, 404: notYours },
+    serve: ({ organisations }, call, request) => organisations.rename(call, request),
+  }),
+  serves({
+    operation: 'delete-organization',
+    path: '/api/organizations/delete-organization',
+    summary: 'Delete an organisation',
+    description:
+      'For owners. Its API keys, members and invitations end at once; its collections are deleted in the background.',
+    request: wire.DeleteOrganizationRequest,
+    reply: wire.GenericMessageResponse,
+    example: { ...organizationExample, confirm_name: 'Acme Inc.' },
+    refusals: { 403: notYourRole, 404: notYours, 409: 'It is the first organisation of the installation.' },
+    serve: ({ organisations }, call, request) => organisations.delete(call, request),
+  }),
+  serves({
+    operation: 'get-audit-log',
+    path: '/api/organizations/get-audit-log',
+    summary: 'Read the audit log',
+    description: 'For owners. Who did what, newest first; send the last `at` as `before` for older entries.',
+    request: wire.AuditLogRequest,
+    reply: wire.AuditLogResponse,
+    example: organizationExample,
+    refusals: { 403: notYourRole, 404: notYours },
+    serve: ({ organisations }, call, request) => organisations.auditLog(call, request),
+  }),
+];
+
+const memberRoutes: readonly AccountRoute[] = [
+  serves({
+    operation: 'invite-user',
+    path: '/api/organizations/users/invite-user',
+    summary: 'Invite somebody',
+    description:
+      'Mails an invitation of 7 days; a newer one for the same address makes the older worthless. Nobody can invite to more than they may do themselves. Where the server sends no mail the reply holds the code.',
+    request: wire.InviteUserRequest,
+    reply: wire.InviteUserResponse,
+    example: { ...organizationExample, email: 'grace@example.com', permission: 'MEMBER' },
+    refusals: {
+      403: 'You may not do so much yourself.',
+      404: notYours,
+      429: '20 an hour, one a minute to an address.',
+    },
+    serve: ({ organisations }, call, request) => organisations.invite(call, request),
+  }),
+  serves({
+    operation: 'accept-invite',
+    path: '/api/organizations/users/accept-invite',
+    summary: 'Accept an invitation',
+    description: 'With the code of the invitation, signed in with the address that it was sent to.',
+    request: wire.AcceptInviteRequest,
+    reply: wire.AcceptInviteResponse,
+    example: { invite_code: 'eyJ...' },
+    refusals: { 404: 'The invitation does not exist, was used, or is for another address.' },
+    serve: ({ organisations }, call, request) => organisations.acceptInvite(call, request),
+  }),
+  serves({
+    operation: 'update-user',
+    path: '/api/organizations/users/update-user',
+    summary: 'Change what a member may do',
+    description: 'For owners, at once. The last owner stays one.',
+    request: wire.UpdateUserRequest,
+    reply: wire.UpdateUserResponse,
+    example: { ...memberExample, permission: 'ADMIN' },
+    refusals: { 403: `${notYourRole} Also for the last owner.`, 404: 'No such organisation or member.' },
+    serve: ({ organisations }, call, request) => organisations.updateUser(call, request),
+  }),
+  serves({
+    operation: 'remove-user',
+    path: '/api/organizations/users/remove-user',
+    summary: 'Remove a member, or leave',
+    description: 'Owners remove anybody, everybody can leave. The API keys of who goes stay.',
+    request: wire.RemoveUserRequest,
+    reply: wire.GenericMessageResponse,
+    example: memberExample,
+    refusals: { 400: 'The last owner cannot go.', 403: notYourRole, 404: 'No such organisation or member.' },
+    serve: ({ organisations }, call, request) => organisations.removeUser(call, request),
+  }),
+  serves({
+    operation: 'delete-invite-user',
+    path: '/api/organizations/users/delete-invite-user',
+    summary: 'Delete an invitation',
+    description: 'For owners. Its code is worthless at once.',
+    request: wire.DeleteInviteUserRequest,
+    reply: wire.GenericMessageResponse,
+    example: { ...organizationExample, email: 'grace@example.com' },
+    refusals: { 403: notYourRole, 404: 'No such organisation or invitation.' },
+    serve: ({ organisations }, call, request) => organisations.deleteInvite(call, request),
+  }),
+];
+
+const keyRoutes: readonly AccountRoute[] = [
+  serves({
+    operation: 'add-organization-api-key',
+    path: '/api/organizations/api-keys/add-api-key',
+    summary: 'Issue an API key of your organisation',
+    description: 'For owners and admins. The reply is the only place where the key is ever shown.',
+    request: wire.AddOrganizationAPIKeyRequest,
+    reply: wire.AddOrganizationAPIKeyResponse,
+    example: { ...organizationExample, name: 'Website', permission: 'read_only' },
+    success: 201,
+    refusals: { 403: notYourRole, 404: notYours },
+    serve: ({ organisations }, call, request) => organisations.addKey(call, request),
+  }),
+  serves({
+    operation: 'update-organization-api-key',
+    path: '/api/organizations/api-keys/update-api-key',
+    summary: 'Change an API key of your organisation',
+    description: 'For owners and admins. Name and permission, at once.',
+    request: wire.UpdateOrganizationAPIKeyRequest,
+    reply: wire.GenericMessageResponse,
+    example: { ...keyExample, permission: 'all' },
+    refusals: { 400: 'Nothing to change is given.', 403: notYourRole, 404: 'No such organisation or key.' },
+    serve: ({ organisations }, call, request) => organisations.updateKey(call, request),
+  }),
+  serves({
+    operation: 'delete-organization-api-key',
+    path: '/api/organizations/api-keys/delete-api-key',
+    summary: 'Revoke an API key of your organisation',
+    description: 'For owners and admins. Whoever still sends it gets 401.',
+    request: wire.DeleteOrganizationAPIKeyRequest,
+    reply: wire.GenericMessageResponse,
+    example: keyExample,
+    refusals: { 403: notYourRole, 404: 'No such organisation or key.', 409: 'QUARRY_API_KEY sets this key.' },
+    serve: ({ organisations }, call, request) => organisations.deleteKey(call, request),
+  }),
+];
+
+export const accountRoutes: readonly AccountRoute[] = [
+  ...signInRoutes,
+  ...userRoutes,
+  ...organisationRoutes,
+  ...memberRoutes,
+  ...keyRoutes,
+];

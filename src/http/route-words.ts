@@ -1,0 +1,18 @@
+import type { Operation } from '../access/authorise.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT';
+
+/** What every route says of itself, to the router, to the corridor and to people. */
+export interface RouteWords {
+  readonly method: Method;
+  /** In the syntax of find-my-way. */
+  readonly path: string;
+  readonly operation: Operation;
+  /** Served under `/v1` and at the root; others at the root only. */
+  readonly versioned: boolean;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Refusals that this operation adds to the common ones, and when. */
+  readonly refusals: Readonly<Partial<Record<number, string>>>;
+}

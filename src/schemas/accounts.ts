@@ -1,0 +1,391 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { DBAPIKeyPermission, SubscriptionType } from './admin.ts';
+import { roles } from './principal.ts';
+import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
+
+/** The account side: people, sign-in, organisations, members, invitations, API keys, the audit log. */
+
+export const OrganizationPermission = OneOf(roles, {
+  title: 'OrganizationPermission',
+  description: 'What a member may do: `OWNER` everything, `ADMIN` also API keys, `MEMBER` use and invite.',
+});
+
+const organizationId = Uuid('The organisation.');
+const userId = Uuid('The user.');
+const email = Type.String({ description: 'A plain e-mail address.', examples: ['ada@example.com'] });
+const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
+
+export const GenericMessageResponse = Component('GenericMessageResponse', 'It is done.', {
+  message: Type.String({ description: 'A word for people.' }),
+});
+export type GenericMessageResponse = Static<typeof GenericMessageResponse>;
+
+// sign-in
+
+export const AdminLoginRequest = Component('AdminLoginRequest', 'The administrator signs in.', {
+  username: optionalText('Ignored; there is one administrator.'),
+  password: Type.String({ description: 'The password behind QUARRY_ADMIN_PASSWORD_HASH.', maxLength: 1_024 }),
+});
+export type AdminLoginRequest = Static<typeof AdminLoginRequest>;
+
+export const AdminStatusResponse = Component(
+  'AdminStatusResponse',
+  'Whether the administrator is signed in.',
+  {
+    is_admin: Type.Boolean(),
+    expires_at: Type.Optional(Timestamp('When the session ends.')),
+    access_token: Type.Optional(
+      Type.String({ description: 'The session as a bearer token, shown this once.' }),
+    ),
+  },
+);
+export type AdminStatusResponse = Static<typeof AdminStatusResponse>;
+
+export const SendMagicLinkRequest = Component('SendMagicLinkRequest', 'Who wants to sign in.', {
+  email,
+  redirect_url: optionalText('Where the browser goes then: a path of this server.'),
+});
+export type SendMagicLinkRequest = Static<typeof SendMagicLinkRequest>;
+
+export const SendMagicLinkResponse = Component('SendMagicLinkResponse', 'The same for every address.', {
+  message: Type.String(),
+});
+export type SendMagicLinkResponse = Static<typeof SendMagicLinkResponse>;
+
+export const VerifyMagicLinkRequest = Component('VerifyMagicLinkRequest', 'The token of a link.', {
+  token: Type.String({ description: 'From the link.' }),
+});
+export type VerifyMagicLinkRequest = Static<typeof VerifyMagicLinkRequest>;
+
+export const ConfirmMagicLinkRequest = Component(
+  'ConfirmMagicLinkRequest',
+  'The form of the confirmation page.',
+  {
+    token: Type.String(),
+    confirmation: Type.String(),
+  },
+);
+export type ConfirmMagicLinkRequest = Static<typeof ConfirmMagicLinkRequest>;
+
+export const LoginLinkRequest = Component('LoginLinkRequest', 'The operator wants to sign in.', {
+  proof: Type.String({ description: 'What only somebody who can read the data directory knows.' }),
+});
+export type LoginLinkRequest = Static<typeof LoginLinkRequest>;
+
+export const LoginLinkResponse = Component('LoginLinkResponse', 'A link that works once.', {
+  url: Type.String(),
+  expires_at: Timestamp('When it stops working.'),
+});
+export type LoginLinkResponse = Static<typeof LoginLinkResponse>;
+
+// people
+
+export const UserInfo = Component('UserInfo', 'A person.', {
+  id: userId,
+  email: Type.String(),
+  email_verified: Type.Boolean({ description: 'Always true: signing in proves the address.' }),
+  name: Nullable(Type.String()),
+  avatar_url: Nullable(Type.String()),
+  company: Nullable(Type.String()),
+  is_admin: Type.Boolean({ description: 'Always false: the administrator is no user.' }),
+  created_at: Timestamp('The first sign-in.'),
+});
+export type UserInfo = Static<typeof UserInfo>;
+
+export const SignInResponse = Component('SignInResponse', 'Signed in.', {
+  access_token: Type.String({ description: 'The session, for `Authorization: Bearer`. Shown this once.' }),
+  token_type: Type.Literal('bearer'),
+  expires_at: Timestamp('When the session ends at the latest.'),
+  user: UserInfo,
+});
+export type SignInResponse = Static<typeof SignInResponse>;
+
+export const OrganizationOfUser = Component('OrganizationOfUser', 'An organisation that one belongs to.', {
+  organization_id: organizationId,
+  name: Type.String(),
+  permission: OrganizationPermission,
+  subscription_tier: SubscriptionType,
+  created_at: Timestamp('When it was created.'),
+});
+export type OrganizationOfUser = Static<typeof OrganizationOfUser>;
+
+export const InvitationToUser = Component('InvitationToUser', 'An invitation that waits for one.', {
+  id: Uuid('The invitation.'),
+  organization_id: organizationId,
+  organization_name: Type.String(),
+  permission: OrganizationPermission,
+  invited_by: Nullable(Type.String({ description: 'Address of whoever invited.' })),
+  expires_at: Timestamp('When it ends.'),
+});
+export type InvitationToUser = Static<typeof InvitationToUser>;
+
+export const GetUserResponse = Component('GetUserResponse', 'Who one is, and where one belongs.', {
+  user: UserInfo,
+  organizations: Type.Array(OrganizationOfUser),
+  invitations: Type.Array(InvitationToUser),
+});
+export type GetUserResponse = Static<typeof GetUserResponse>;
+
+export const EditUserRequest = Component('EditUserRequest', 'What to change; the rest stays.', {
+  name: optionalText('1 to 255 characters.'),
+  avatar_url: optionalText('An https:// address.'),
+  company: optionalText('1 to 255 characters.'),
+  email: optionalText('Cannot be changed: sign in with the other address instead.'),
+});
+export type EditUserRequest = Static<typeof EditUserRequest>;
+
+export const EditUserResponse = Component('EditUserResponse', 'The profile as it is now.', {
+  user: UserInfo,
+});
+export type EditUserResponse = Static<typeof EditUserResponse>;
+
+export const SessionInfo = Component('SessionInfo', 'A place where one is signed in.', {
+  id: Uuid('The session.'),
+  created_at: Timestamp('When it was opened.'),
+  last_seen_at: Timestamp('When it was used last, to the minute.'),
+  expires_at: Timestamp('When it ends at the latest.'),
+  address: Type.String({ description: 'Network address where it was opened.' }),
+  user_agent: Type.String(),
+  is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
+});
+export type SessionInfo = Static<typeof SessionInfo>;
+
+export const ListSessionsResponse = Component('ListSessionsResponse', 'Where one is signed in.', {
+  sessions: Type.Array(SessionInfo),
+});
+export type ListSessionsResponse = Static<typeof ListSessionsResponse>;
+
+export const RevokeSessionRequest = Component(
+  'RevokeSessionRequest',
+  'A session to end; absent or null ends all.',
+  {
+    session_id: Type.Optional(Nullable(Uuid('The session.'))),
+  },
+);
+export type RevokeSessionRequest = Static<typeof RevokeSessionRequest>;
+
+// organisations
+
+export const AddOrganizationRequest = Component('AddOrganizationRequest', 'An organisation to create.', {
+  name: Type.String({ description: '1 to 255 characters.', examples: ['Acme'] }),
+});
+export type AddOrganizationRequest = Static<typeof AddOrganizationRequest>;
+
+export const AddOrganizationResponse = Component(
+  'AddOrganizationResponse',
+  'The new organisation; its creator is an owner.',
+  OrganizationOfUser.properties,
+);
+export type AddOrganizationResponse = Static<typeof AddOrganizationResponse>;
+
+export const OrganizationRequest = Component('GetOrganizationInfoRequest', 'Which organisation.', {
+  organization_id: organizationId,
+});
+export type OrganizationRequest = Static<typeof OrganizationRequest>;
+
+export const MemberInfo = Component('MemberInfo', 'A member.', {
+  user_id: userId,
+  email: Type.String(),
+  name: Nullable(Type.String()),
+  permission: OrganizationPermission,
+  joined_at: Timestamp('When they joined.'),
+  last_login_at: Timestamp('When they signed in last.'),
+});
+export type MemberInfo = Static<typeof MemberInfo>;
+
+export const InvitationInfo = Component('InvitationInfo', 'An open invitation.', {
+  id: Uuid('The invitation.'),
+  email: Type.String(),
+  permission: OrganizationPermission,
+  status: Type.Literal('pending'),
+  created_at: Timestamp('When it was sent.'),
+  expires_at: Timestamp('When it ends.'),
+});
+export type InvitationInfo = Static<typeof InvitationInfo>;
+
+export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key without its secret.', {
+  id: Uuid('The API key.'),
+  name: Type.String(),
+  permission: DBAPIKeyPermission,
+  created_at: Timestamp('When it was issued.'),
+  created_by: Nullable(Type.String()),
+  api_key: Type.String({ description: 'The key, masked.' }),
+});
+export type OrganizationAPIKey = Static<typeof OrganizationAPIKey>;
+
+const override = Nullable(Type.Integer());
+export const OrganizationInfo = Component('OrganizationInfo', 'An organisation.', {
+  organization_id: organizationId,
+  name: Type.String(),
+  subscription_tier: SubscriptionType,
+  created_at: Timestamp('When it was created.'),
+  zdr: Type.Boolean({ description: 'Zero data retention.' }),
+  override_bpm_fast: override,
+  override_bpm_slow: override,
+  override_max_bytes_per_request: override,
+});
+export type OrganizationInfo = Static<typeof OrganizationInfo>;
+
+export const GetOrganizationInfoResponse = Component(
+  'GetOrganizationInfoResponse',
+  'An organisation with its people and keys.',
+  {
+    organization: OrganizationInfo,
+    users: Type.Array(MemberInfo),
+    invitations: Type.Array(InvitationInfo),
+    api_keys: Type.Array(OrganizationAPIKey),
+  },
+);
+export type GetOrganizationInfoResponse = Static<typeof GetOrganizationInfoResponse>;
+
+export const RenameOrganizationRequest = Component('RenameOrganizationRequest', 'A new name.', {
+  organization_id: organizationId,
+  name: Type.String({ description: '1 to 255 characters.' }),
+});
+export type RenameOrganizationRequest = Static<typeof RenameOrganizationRequest>;
+
+export const DeleteOrganizationRequest = Component(
+  'DeleteOrganizationRequest',
+  'An organisation to delete.',
+  {
+    organization_id: organizationId,
+    confirm_name: optionalText('Its name, for safety; another name deletes nothing.'),
+  },
+);
+export type DeleteOrganizationRequest = Static<typeof DeleteOrganizationRequest>;
+
+// members
+
+export const InviteUserRequest = Component('InviteUserRequest', 'Whom to invite.', {
+  organization_id: organizationId,
+  email,
+  permission: Type.Optional(Nullable(OrganizationPermission, { description: '`MEMBER` when absent.' })),
+});
+export type InviteUserRequest = Static<typeof InviteUserRequest>;
+
+export const InviteUserResponse = Component('InviteUserResponse', 'The invitation.', {
+  invitation: Nullable(InvitationInfo),
+  status: OneOf(['invited', 'already_member'], {}),
+  message: Type.String(),
+  invite_code: Type.Optional(
+    Type.String({ description: 'The code to hand on, only where the server sends no mail.' }),
+  ),
+});
+export type InviteUserResponse = Static<typeof InviteUserResponse>;
+
+export const AcceptInviteRequest = Component('AcceptInviteRequest', 'The code of an invitation.', {
+  invite_code: Type.String({ description: 'A JWT, from the invitation.' }),
+});
+export type AcceptInviteRequest = Static<typeof AcceptInviteRequest>;
+
+export const AcceptInviteResponse = Component('AcceptInviteResponse', 'Where one belongs now.', {
+  organization_id: organizationId,
+  name: Type.String(),
+  permission: OrganizationPermission,
+});
+export type AcceptInviteResponse = Static<typeof AcceptInviteResponse>;
+
+export const UpdateUserRequest = Component('UpdateUserRequest', 'What a member may do.', {
+  organization_id: organizationId,
+  user_id: userId,
+  permission: OrganizationPermission,
+});
+export type UpdateUserRequest = Static<typeof UpdateUserRequest>;
+
+export const UpdateUserResponse = Component('UpdateUserResponse', 'What the member may do now.', {
+  user_id: userId,
+  permission: OrganizationPermission,
+});
+export type UpdateUserResponse = Static<typeof UpdateUserResponse>;
+
+export const RemoveUserRequest = Component('RemoveUserRequest', 'A member to remove; oneself to leave.', {
+  organization_id: organizationId,
+  user_id: userId,
+});
+export type RemoveUserRequest = Static<typeof RemoveUserRequest>;
+
+export const DeleteInviteUserRequest = Component('DeleteInviteUserRequest', 'An invitation to delete.', {
+  organization_id: organizationId,
+  email,
+});
+export type DeleteInviteUserRequest = Static<typeof DeleteInviteUserRequest>;
+
+// API keys
+
+export const AddOrganizationAPIKeyRequest = Component(
+  'AddOrganizationAPIKeyRequest',
+  'An API key to issue.',
+  {
+    organization_id: organizationId,
+    name: Type.String({ description: 'A name for people, 1 to 255 characters.', examples: ['Website'] }),
+    permission: DBAPIKeyPermission,
+  },
+);
+export type AddOrganizationAPIKeyRequest = Static<typeof AddOrganizationAPIKeyRequest>;
+
+export const AddOrganizationAPIKeyResponse = Component(
+  'AddOrganizationAPIKeyResponse',
+  'The new key, shown this once.',
+  {
+    api_key: Type.String({ description: 'The secret; the server keeps only its hash.' }),
+    id: Uuid('The API key.'),
+    name: Type.String(),
+    permission: DBAPIKeyPermission,
+    created_at: Timestamp('When it was issued.'),
+  },
+);
+export type AddOrganizationAPIKeyResponse = Static<typeof AddOrganizationAPIKeyResponse>;
+
+export const UpdateOrganizationAPIKeyRequest = Component(
+  'UpdateOrganizationAPIKeyRequest',
+  'What to change of an API key.',
+  {
+    organization_id: organizationId,
+    api_key_id: Uuid('The API key.'),
+    name: optionalText('A new name; absent or null keeps it.'),
+    permission: Type.Optional(Nullable(DBAPIKeyPermission)),
+  },
+);
+export type UpdateOrganizationAPIKeyRequest = Static<typeof UpdateOrganizationAPIKeyRequest>;
+
+export const DeleteOrganizationAPIKeyRequest = Component(
+  'DeleteOrganizationAPIKeyRequest',
+  'An API key to revoke.',
+  { organization_id: organizationId, api_key_id: Uuid('The API key.') },
+);
+export type DeleteOrganizationAPIKeyRequest = Static<typeof DeleteOrganizationAPIKeyRequest>;
+
+// the audit log
+
+export const AuditLogRequest = Component('AuditLogRequest', 'Which part of the audit log.', {
+  organization_id: organizationId,
+  before: Type.Optional(
+    Nullable(Type.String({ format: 'date-time' }), { description: 'Only older entries.' }),
+  ),
+  limit: Type.Optional(
+    Nullable(Type.Integer({ minimum: 1, maximum: 1_000 }), { description: '100 when absent.' }),
+  ),
+});
+export type AuditLogRequest = Static<typeof AuditLogRequest>;
+
+export const AuditLogEntry = Component('AuditLogEntry', 'One thing that somebody did.', {
+  id: Uuid('The entry.'),
+  at: Timestamp('When.'),
+  actor: Nullable(
+    Type.String({ description: 'Who: a user, `key:` and a key, `administrator` or `system`.' }),
+  ),
+  action: Type.String({ examples: ['member.joined'] }),
+  target: Nullable(Type.String()),
+  address: Nullable(Type.String({ description: 'From which network address.' })),
+  details: Type.Record(
+    Type.String(),
+    Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
+  ),
+});
+export type AuditLogEntry = Static<typeof AuditLogEntry>;
+
+export const AuditLogResponse = Component('AuditLogResponse', 'Entries, newest first.', {
+  entries: Type.Array(AuditLogEntry),
+});
+export type AuditLogResponse = Static<typeof AuditLogResponse>;

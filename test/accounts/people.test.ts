@@ -1,0 +1,226 @@
+import { SignJWT } from 'jose';
+import t from 'tap';
+import type { Visitor } from '../../src/accounts/visitor.ts';
+import type { AppError } from '../../src/base/app-error.ts';
+import { limits } from '../../src/base/limits.ts';
+import { roles } from '../../src/schemas/principal.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { FakeTime } from '../access/fake-time.ts';
+import { seeded } from '../store/seeded.ts';
+import { accountRooms, byTest } from './rooms.ts';
+
+const visitor: Visitor = {
+  address: '192.0.2.1',
+  userAgent: 'test',
+  cookie: () => undefined,
+  bearer: undefined,
+  isBrowser: false,
+  wantsJson: true,
+};
+
+function statusOf(promise: Promise<unknown>): Promise<number> {
+  return promise.then(
+    () => 200,
+    (error: AppError) => error.status,
+  );
+}
+
+async function build() {
+  const store = new MemoryStore();
+  const clock = new FakeTime({ wall: Date.UTC(2026, 10, 21, 8) });
+  const rooms = accountRooms(store, { clock });
+  const signIn = async (email: string) => {
+    const { user, with: opened } = await rooms.people.arrive(email, byTest, ({ userId }) => {
+      const session = rooms.sessions.open(userId, visitor);
+      return { operations: session.operations, with: session };
+    });
+    return { ...user, token: opened.token, session: opened.session };
+  };
+  return { ...rooms, store, clock, signIn };
+}
+
+t.test('a sign-in makes a user once, and a new session each time', async (t) => {
+  const { signIn, sessions, people } = await build();
+  const first = await signIn('ada@example.com');
+  const second = await signIn('ada@example.com');
+  t.equal(first.userId, second.userId);
+  t.not(first.token, second.token);
+  t.equal((await sessions.list(first.userId)).length, 2);
+  const together = await Promise.all(Array.from({ length: 10 }, () => signIn('bob@example.com')));
+  t.equal(new Set(together.map(({ userId }) => userId)).size, 1, 'also when they come together');
+  t.equal(people.byEmail('bob@example.com')?.userId, together[0]?.userId);
+});
+
+t.test('a session ends when nobody uses it, and at its end however much it is used', async (t) => {
+  const { signIn, sessions, clock } = await build();
+  const idle = await signIn('idle@example.com');
+  await clock.advance(limits.sessionIdleMsMax - 1);
+  t.ok(sessions.find(idle.token));
+  await sessions.close();
+  await clock.advance(limits.sessionIdleMsMax - 1);
+  t.ok(sessions.find(idle.token), 'it was used meanwhile');
+  await sessions.close();
+  await clock.advance(limits.sessionIdleMsMax);
+  t.equal(sessions.find(idle.token), undefined);
+
+  const busy = await signIn('busy@example.com');
+  for (let day = 0; day < 30; day += 1) {
+    t.ok(sessions.find(busy.token), `day ${day}`);
+    await sessions.close();
+    await clock.advance(86_400_000);
+  }
+  t.equal(sessions.find(busy.token), undefined);
+  await sessions.sweep();
+  t.same(await sessions.list(busy.userId), []);
+});
+
+t.test('a clock that jumps back ends no session and opens none', async (t) => {
+  const { signIn, sessions, clock, store } = await build();
+  const ada = await signIn('ada@example.com');
+  const earlier = new FakeTime({ wall: clock.now() - 3_600_000 });
+  t.ok(accountRooms(store, { clock: earlier }).sessions.find(ada.token));
+  await sessions.revoke(ada.userId, ada.session.sessionId, '192.0.2.1');
+  t.equal(accountRooms(store, { clock: earlier }).sessions.find(ada.token), undefined);
+});
+
+t.test('sessions end at once, one by one or all, and nobody ends another’s', async (t) => {
+  const { signIn, sessions } = await build();
+  const [one, two] = [await signIn('ada@example.com'), await signIn('ada@example.com')];
+  const eve = await signIn('eve@example.com');
+  t.equal(await statusOf(sessions.revoke(eve.userId, one.session.sessionId, '192.0.2.1')), 404);
+  await sessions.revoke(one.userId, one.session.sessionId, '192.0.2.1');
+  t.equal(sessions.find(one.token), undefined);
+  t.ok(sessions.find(two.token));
+  t.equal(await sessions.revokeAll(one.userId, '192.0.2.1'), 1);
+  t.equal(sessions.find(two.token), undefined);
+  t.ok(sessions.find(eve.token));
+  for (const token of ['', 'zes_', `zes_${'x'.repeat(43)}`, `${eve.token}x`, eve.token.slice(0, -1)])
+    t.equal(sessions.find(token), undefined);
+});
+
+t.test('nothing in the store opens anything', async (t) => {
+  const { store, signIn, links, invitations, organisations } = await build();
+  const ada = await signIn('ada@example.com');
+  const { token, browser } = await links.issue({ email: 'ada@example.com', redirect: '/' });
+  const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
+  await organisations.create(organizationId, byTest);
+  const wanted = { organizationId, email: 'bob@example.com', role: 'MEMBER', invitedBy: ada.userId } as const;
+  const code = await invitations.codeOf(await invitations.invite(wanted, byTest));
+  let dump = '';
+  for await (const { key, value } of store.range({}))
+    dump += Buffer.from(key).toString('latin1') + Buffer.from(value).toString('latin1');
+  t.ok(dump.includes('ada@example.com'), 'the dump is readable');
+  for (const secret of [ada.token.slice(4), token, browser, code]) t.notOk(dump.includes(secret));
+});
+
+t.test('a link is dead after its time, after its use, and after a newer one', async (t) => {
+  const { links, clock, store } = await build();
+  const issue = () => links.issue({ email: 'ada@example.com', redirect: '/' });
+  const statusOfLink = (token: string) => statusOf(Promise.resolve().then(() => links.find(token)));
+  const old = await issue();
+  const newer = await issue();
+  t.equal(await statusOfLink(old.token), 400, 'replaced');
+  await clock.advance(limits.magicLinkMsMax - 1);
+  t.equal(await statusOfLink(newer.token), 200);
+  await clock.advance(1);
+  t.equal(await statusOfLink(newer.token), 400, 'too late');
+  const used = await issue();
+  const link = links.find(used.token);
+  await store.write(links.consume(link));
+  t.equal(await statusOfLink(used.token), 400, 'used');
+  await t.rejects(store.write(links.consume(link)), { name: 'ExpectationFailed' });
+  const last = await issue();
+  await clock.advance(limits.magicLinkMsMax + 60_001);
+  await links.sweep();
+  t.equal(await statusOfLink(last.token), 400);
+});
+
+t.test(
+  'an organisation keeps an owner, whatever 1,000 people do to each other at the same time',
+  async (t) => {
+    const chance = seeded();
+    const { memberships, organisations, store } = await build();
+    const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
+    const people = Array.from({ length: 8 }, (_, i) => `00000000-0000-4000-8000-00000000000${i}`);
+    const first = { organizationId, userId: people[0]! };
+    await organisations.found({ organizationId, name: 'Acme' }, byTest, memberships.founder(first));
+    for (const userId of people.slice(1))
+      await memberships.join({ organizationId, userId }, { role: 'OWNER', by: byTest, alongside: [] });
+    for (let round = 0; round < 100; round += 1) {
+      await Promise.all(
+        Array.from({ length: 10 }, () => {
+          const place = { organizationId, userId: people[chance.below(people.length)]! };
+          const by = { actor: people[chance.below(people.length)]!, address: null };
+          if (chance.below(3) === 0) return statusOf(memberships.remove(place, by));
+          if (chance.below(2) === 0)
+            return statusOf(memberships.join(place, { role: 'MEMBER', by, alongside: [] }));
+          return statusOf(memberships.change(place, roles[chance.below(3)]!, by));
+        }),
+      );
+      const members = await memberships.ofOrganisation(organizationId);
+      if (!members.some(({ role }) => role === 'OWNER'))
+        t.fail(`no owner after round ${round} (seed ${chance.seed})`);
+    }
+    const members = await memberships.ofOrganisation(organizationId);
+    for (const userId of people) {
+      const isThere = members.some((member) => member.userId === userId);
+      t.equal((await memberships.ofUser(userId)).length, isThere ? 1 : 0, 'both ends agree');
+    }
+    await store.close();
+  },
+);
+
+t.test('only a code that was issued here, is in time and untouched says anything', async (t) => {
+  const { invitations, clock } = await build();
+  const wanted = {
+    organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10',
+    email: 'bob@example.com',
+    role: 'MEMBER',
+    invitedBy: 'someone',
+  } as const;
+  const invitation = await invitations.invite(wanted, byTest);
+  const code = await invitations.codeOf(invitation);
+  t.match(await invitations.read(code), { email: 'bob@example.com', invitationId: invitation.invitationId });
+  const secret = new Uint8Array(32).fill(7);
+  const forged = (how: { typ?: string; alg?: string; audience?: string; key?: Uint8Array; exp?: number }) =>
+    new SignJWT({ email: 'eve@example.com', org: wanted.organizationId })
+      .setProtectedHeader({ alg: how.alg ?? 'HS256', typ: how.typ ?? 'invite+jwt' })
+      .setAudience(how.audience ?? 'quarry invitation')
+      .setJti(invitation.invitationId)
+      .setExpirationTime(how.exp ?? Math.floor(clock.now() / 1_000) + 1_000)
+      .sign(how.key ?? secret);
+  t.ok(await invitations.read(await forged({})), 'the forgeries below fail for their own reason');
+  const [header, payload, signature] = code.split('.') as [string, string, string];
+  const tampered = Buffer.from(
+    JSON.stringify({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), email: 'eve@example.com' }),
+  ).toString('base64url');
+  const none = Buffer.from('{"alg":"none","typ":"invite+jwt"}').toString('base64url');
+  const worthless = [
+    '',
+    'x',
+    'a.b.c',
+    `${header}.${tampered}.${signature}`,
+    `${none}.${payload}.`,
+    await forged({ typ: 'JWT' }),
+    await forged({ alg: 'HS512', key: new Uint8Array(64).fill(7) }),
+    await forged({ audience: 'another' }),
+    await forged({ key: new Uint8Array(32).fill(8) }),
+    await forged({ exp: Math.floor(clock.now() / 1_000) - 10 }),
+  ];
+  for (const each of worthless) t.equal(await invitations.read(each), null, each.slice(0, 60));
+  await clock.advance(limits.invitationMsMax + 1_000);
+  t.equal(await invitations.read(code), null, 'too late');
+  t.same(await invitations.ofAddress('bob@example.com'), []);
+});
+
+t.test('a newer invitation makes the older worthless, a deleted one too', async (t) => {
+  const { invitations, store } = await build();
+  const place = { organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10', email: 'bob@example.com' };
+  const invite = () => invitations.invite({ ...place, role: 'MEMBER', invitedBy: 'a' }, byTest);
+  const [older, newer] = [await invite(), await invite()];
+  await t.rejects(store.write(invitations.consume(older)), { name: 'ExpectationFailed' });
+  t.equal(invitations.find(place.organizationId, place.email)?.invitationId, newer.invitationId);
+  await invitations.delete(place.organizationId, place.email, byTest);
+  t.equal(await statusOf(invitations.delete(place.organizationId, place.email, byTest)), 404);
+  await t.rejects(store.write(invitations.consume(newer)), { name: 'ExpectationFailed' });
+});

@@ -1,0 +1,56 @@
+import type { Credentials } from '../../src/access/credentials.ts';
+import { Invitations } from '../../src/accounts/invitations.ts';
+import { KeyRing } from '../../src/accounts/key-ring.ts';
+import { MagicLinks } from '../../src/accounts/magic-links.ts';
+import { Memberships } from '../../src/accounts/memberships.ts';
+import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
+import { People } from '../../src/accounts/people.ts';
+import { Sessions } from '../../src/accounts/sessions.ts';
+import type { Tiers } from '../../src/accounts/tiers.ts';
+import { AuditLog } from '../../src/audit/audit-log.ts';
+import { systemChance } from '../../src/base/ids.ts';
+import { createLogger } from '../../src/base/logger.ts';
+import type { Store } from '../../src/store/store.ts';
+import { FakeTime } from '../access/fake-time.ts';
+import { publishedTiers } from './tiers.ts';
+
+/** Who does things in tests of rooms. */
+export const byTest = { actor: 'the test', address: '192.0.2.1' } as const;
+
+interface Given {
+  readonly clock?: FakeTime;
+  readonly tiers?: Tiers;
+  readonly keysPerOrganisationMax?: number;
+}
+
+/** All rooms that keep people, organisations and keys, over one store. */
+export function accountRooms(
+  store: Store,
+  { clock = new FakeTime(), tiers = publishedTiers, ...rest }: Given = {},
+) {
+  const chance = systemChance;
+  const audit = new AuditLog({ store, clock, chance });
+  const parts = { store, clock, chance, audit };
+  return {
+    store,
+    clock,
+    chance,
+    audit,
+    organisations: new OrganisationDirectory({ ...parts, tiers }),
+    keys: new KeyRing({ ...parts, ...rest }),
+    people: new People(parts),
+    sessions: new Sessions({ ...parts, logger: createLogger('silent') }),
+    memberships: new Memberships(parts),
+    invitations: new Invitations({ ...parts, secret: new Uint8Array(32).fill(7) }),
+    links: new MagicLinks(parts),
+  };
+}
+
+/** What a request with these headers shows of its sender. */
+export function credentials(headers: Readonly<Record<string, string>>, method = 'POST'): Credentials {
+  return { method, header: (name) => headers[name], ownOrigin: () => 'https://quarry.example.com' };
+}
+
+export function bearer(token: string): Credentials {
+  return credentials({ authorization: `Bearer ${token}` });
+}

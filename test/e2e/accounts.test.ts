@@ -1,0 +1,532 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { SMTPServer } from 'smtp-server';
+import t, { type Test } from 'tap';
+import { freePort } from './free-port.ts';
+import { adminKey, TestServer } from './server.ts';
+
+const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+const run = promisify(execFile);
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever a server says
+  readonly body: any;
+  readonly text: string;
+}
+
+/** One request as any program would send it. */
+async function send(
+  address: string,
+  {
+    headers = {},
+    body,
+    method = 'POST',
+  }: { headers?: Record<string, string>; body?: unknown; method?: string } = {},
+): Promise<Answer> {
+  const isText = typeof body === 'string';
+  const response = await fetch(address, {
+    method,
+    redirect: 'manual',
+    headers: { ...(isText || body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : null, text };
+}
+
+/** Somebody with a mailbox. */
+class Person {
+  readonly email: string;
+  readonly #server: TestServer;
+  readonly #mails: () => string[];
+  token = '';
+
+  constructor(email: string, server: TestServer, mails: () => string[]) {
+    this.email = email;
+    this.#server = server;
+    this.#mails = mails;
+  }
+
+  /** Asks for a link, reads the mail, follows the link as a program. */
+  async signIn(): Promise<Answer> {
+    const sent = await send(`${this.#server.url}/api/auth/magic-link/send`, { body: { email: this.email } });
+    if (sent.status !== 200) return sent;
+    const answer = await send(await this.link(), { method: 'GET', headers: { accept: 'application/json' } });
+    this.token = answer.body.access_token;
+    return answer;
+  }
+
+  async link(): Promise<string> {
+    const mail = await this.mailWith('/api/auth/magic-link/verify');
+    return /https?:\S+verify\?token=\S+/.exec(mail)?.[0] ?? 'no link';
+  }
+
+  /** The newest mail to this person that has these words. */
+  async mailWith(words: string): Promise<string> {
+    for (let tries = 0; tries < 200; tries += 1) {
+      const mine = this.#mails().filter((mail) => mail.includes(`To: ${this.email}`) && mail.includes(words));
+      if (mine.length > 0) return mine.at(-1)!;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error(`${this.email} got no mail with ${words}`);
+  }
+
+  call(operation: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    const authorization = `Bearer ${this.token}`;
+    return send(`${this.#server.url}/api/${operation}`, { body, headers: { authorization, ...headers } });
+  }
+}
+
+/** Letters that a real mail server on this machine received, their lines joined as mail programs join them. */
+async function mailServer(t: Test): Promise<{ url: string; mails: () => string[] }> {
+  const mails: string[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: (stream, _session, done) => {
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => parts.push(part));
+      stream.on('end', () => {
+        mails.push(decoded(Buffer.concat(parts).toString()));
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  const { port } = server.server.address() as { port: number };
+  return { url: `smtp://127.0.0.1:${port}`, mails: () => mails };
+}
+
+/** Quoted-printable, of which mail programs make lines that fit. */
+function decoded(mail: string): string {
+  return mail
+    .replace(/=\r\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+t.test(
+  'the whole story: sign in by mail, found an organisation, invite, roles, keys, leave, delete',
+  async (t) => {
+    const { url: mailUrl, mails } = await mailServer(t);
+    const server = await TestServer.start(t, {
+      MAIL_URL: mailUrl,
+      MAIL_FROM: 'quarry@example.com',
+      BASE_URL: 'https://quarry.example.com',
+      PORT: String(await freePort()),
+    });
+    const [ann, bob, eve] = ['ann', 'bob', 'eve'].map(
+      (name) => new Person(`${name}@example.com`, server, mails),
+    ) as [Person, Person, Person];
+    for (const person of [ann, bob, eve]) {
+      const { link } = person;
+      person.link = async () => (await link.call(person)).replace('https://quarry.example.com', server.url);
+      const answer = await person.signIn();
+      t.equal(answer.status, 200, `${person.email} signs in`);
+      t.match(answer.body, { token_type: 'bearer', access_token: /^zes_/, user: { email: person.email } });
+      t.equal(answer.headers.get('set-cookie'), null, 'a program gets no cookie');
+    }
+    t.same((await ann.call('users/get-user')).body.organizations, []);
+
+    const founded = await ann.call('organizations/add-organization', { name: 'Acme <b>' });
+    t.match(founded, {
+      status: 200,
+      body: { name: 'Acme <b>', permission: 'OWNER', subscription_tier: 'free' },
+    });
+    const { organization_id } = founded.body;
+    t.match(
+      await bob.call('organizations/get-info', { organization_id }),
+      { status: 404 },
+      'strangers learn nothing',
+    );
+
+    const invited = await ann.call('organizations/users/invite-user', {
+      organization_id,
+      email: 'Bob@EXAMPLE.com',
+    });
+    t.match(invited, {
+      status: 200,
+      body: { status: 'invited', invitation: { email: 'bob@example.com', permission: 'MEMBER' } },
+    });
+    t.equal(invited.body.invite_code, undefined, 'the code is only in the mail');
+    t.match((await bob.call('users/get-user')).body.invitations, [
+      { organization_name: 'Acme <b>', invited_by: ann.email },
+    ]);
+    const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await bob.mailWith('invites you'))?.[0];
+    t.match(
+      await eve.call('organizations/users/accept-invite', { invite_code }),
+      { status: 404 },
+      'not meant for her',
+    );
+    t.match(await bob.call('organizations/users/accept-invite', { invite_code }), {
+      status: 200,
+      body: { permission: 'MEMBER' },
+    });
+    t.match(
+      await bob.call('organizations/users/accept-invite', { invite_code }),
+      { status: 200 },
+      'twice is once',
+    );
+
+    const key = { organization_id, name: 'Website', permission: 'read_only' };
+    t.match(
+      await bob.call('organizations/api-keys/add-api-key', key),
+      { status: 403 },
+      'members issue no keys',
+    );
+    const bobId = (await bob.call('users/get-user')).body.user.id;
+    const promotion = { organization_id, user_id: bobId, permission: 'ADMIN' };
+    t.match(await bob.call('organizations/users/update-user', promotion), { status: 403 });
+    t.match(await ann.call('organizations/users/update-user', promotion), { status: 200 });
+    const issued = await bob.call('organizations/api-keys/add-api-key', key);
+    t.match(
+      issued,
+      { status: 201, body: { api_key: /^ze_/, permission: 'read_only' } },
+      'at once after the promotion',
+    );
+
+    const asKey = { authorization: `Bearer ${issued.body.api_key}` };
+    const list = `${server.url}/v1/collections/get-collection-list`;
+    t.match(await send(list, { headers: asKey, body: {} }), { status: 200, body: { collection_names: [] } });
+    const add = `${server.url}/v1/collections/add-collection`;
+    t.match(await send(add, { headers: asKey, body: { collection_name: 'c' } }), { status: 403 });
+    t.match(
+      await send(`${server.url}/api/users/get-user`, { headers: asKey, body: {} }),
+      { status: 401 },
+      'a key is no person',
+    );
+
+    const inOrganisation = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
+    t.match(
+      await send(add, { headers: { authorization: `Bearer ${ann.token}` }, body: { collection_name: 'c' } }),
+      { status: 403, body: { detail: /x-quarry-organization/ } },
+    );
+    t.match(
+      await send(add, { headers: inOrganisation, body: { collection_name: 'c' } }),
+      { status: 201 },
+      'a person works in an organisation',
+    );
+    t.same((await send(list, { headers: asKey, body: {} })).body, { collection_names: ['c'] });
+    const asEve = { authorization: `Bearer ${eve.token}`, 'x-quarry-organization': organization_id };
+    t.match(await send(list, { headers: asEve, body: {} }), { status: 404 });
+
+    const info = await bob.call('organizations/get-info', { organization_id });
+    t.match(info.body.users, [
+      { email: ann.email, permission: 'OWNER' },
+      { email: bob.email, permission: 'ADMIN' },
+    ]);
+    t.match(info.body.api_keys, [{ name: 'Website', created_by: bobId, api_key: /^ze_\w{4}…\w{4}$/ }]);
+    const api_key_id = info.body.api_keys[0].id;
+    t.match(await bob.call('organizations/api-keys/update-api-key', { organization_id, api_key_id }), {
+      status: 400,
+    });
+    t.match(
+      await bob.call('organizations/api-keys/update-api-key', {
+        organization_id,
+        api_key_id,
+        permission: 'all',
+      }),
+      { status: 200 },
+    );
+    t.match(
+      await send(`${server.url}/v1/collections/delete-collection`, {
+        headers: asKey,
+        body: { collection_name: 'nothing' },
+      }),
+      { status: 404 },
+      'it may write at once',
+    );
+
+    const annId = (await ann.call('users/get-user')).body.user.id;
+    t.match(
+      await ann.call('organizations/users/remove-user', { organization_id, user_id: annId }),
+      { status: 400 },
+      'the last owner stays',
+    );
+    t.match(
+      await ann.call('organizations/users/update-user', {
+        organization_id,
+        user_id: annId,
+        permission: 'MEMBER',
+      }),
+      { status: 403 },
+    );
+    t.match(await bob.call('organizations/users/remove-user', { organization_id, user_id: annId }), {
+      status: 403,
+    });
+    t.match(
+      await bob.call('organizations/users/remove-user', { organization_id, user_id: bobId }),
+      { status: 200 },
+      'he leaves',
+    );
+    t.match(await bob.call('organizations/get-info', { organization_id }), { status: 404 });
+
+    const log = await ann.call('organizations/get-audit-log', { organization_id });
+    const actions = log.body.entries.map((entry: { action: string }) => entry.action).reverse();
+    t.same(actions, [
+      'organization.created',
+      'member.invited',
+      'member.joined',
+      'member.permission_changed',
+      'api_key.created',
+      'api_key.updated',
+      'member.left',
+    ]);
+    t.notOk(log.text.includes(issued.body.api_key), 'the audit log knows no secret');
+
+    await server.restart();
+    t.match(
+      await send(`${server.url}/api/users/get-user`, {
+        headers: { authorization: `Bearer ${ann.token}` },
+        body: {},
+      }),
+      { status: 200 },
+      'sessions survive a restart',
+    );
+    t.match(await ann.call('organizations/delete-organization', { organization_id, confirm_name: 'Acme' }), {
+      status: 400,
+    });
+    t.match(
+      await ann.call('organizations/delete-organization', { organization_id, confirm_name: 'Acme <b>' }),
+      { status: 200 },
+    );
+    t.match(
+      await send(`${server.url}/v1/collections/get-collection-list`, { headers: asKey, body: {} }),
+      { status: 401 },
+      'its keys end at once',
+    );
+    t.match(await ann.call('organizations/get-info', { organization_id }), { status: 404 });
+    t.same((await ann.call('users/get-user')).body.organizations, []);
+    for (let tries = 0; !server.log.includes('a deleted organisation is gone') && tries < 400; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    t.match(server.log, /a deleted organisation is gone/);
+
+    t.match(await ann.call('auth/logout'), { status: 200 });
+    t.match(await ann.call('users/get-user'), { status: 401 }, 'signed out at once');
+    for (const secret of [ann.token, bob.token, issued.body.api_key]) t.notOk(server.log.includes(secret));
+  },
+);
+
+t.test(
+  'a link works once, in the browser that asked without a question, in another after a button',
+  async (t) => {
+    const outbox = mkdtempSync(join(tmpdir(), 'quarry-outbox-'));
+    t.teardown(() => rmSync(outbox, { recursive: true, force: true }));
+    const server = await TestServer.start(t, { MAIL_URL: pathToFileURL(outbox).href });
+    const mails = () =>
+      readdirSync(outbox)
+        .sort()
+        .map((name) => decoded(readFileSync(join(outbox, name), 'utf8')));
+    const ann = new Person('ann@example.com', server, mails);
+    const sent = await send(`${server.url}/api/auth/magic-link/send`, {
+      body: { email: ann.email, redirect_url: '/docs?x=1#y' },
+    });
+    t.match(sent, { status: 200, body: { message: /on its way/ } });
+    const browser = sent.headers.get('set-cookie') ?? '';
+    t.match(browser, /^sign-in=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
+    const link = await ann.link();
+    t.match(
+      await send(`${server.url}/api/auth/magic-link/send`, { body: { email: ann.email } }),
+      { status: 429 },
+      'one a minute',
+    );
+    t.match(await send(link, { method: 'HEAD' }), { status: 200 }, 'a mail scanner looks');
+
+    const page = await send(link, { method: 'GET' });
+    t.equal(page.status, 200, 'and follows it');
+    t.match(page.text, /<strong>a…n@example\.com<\/strong>/);
+    t.match(
+      page.headers.get('content-security-policy'),
+      /default-src 'none'.*form-action 'self'; frame-ancestors 'none'/,
+    );
+    t.equal(page.headers.get('referrer-policy'), 'no-referrer');
+    t.equal(page.headers.get('cache-control'), 'no-store');
+    const field = (name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(page.text)?.[1] ?? '';
+    const form = new URLSearchParams({
+      token: field('token'),
+      confirmation: field('confirmation'),
+    }).toString();
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const action = `${server.url}/api/auth/magic-link/verify`;
+    t.match(
+      await send(action, { headers: type, body: form }),
+      { status: 400 },
+      'the form alone, from elsewhere, does nothing',
+    );
+
+    const cookieOf = (header: string) => header.split(';')[0] ?? '';
+    const tries = await Promise.all(
+      Array.from({ length: 20 }, () => send(link, { method: 'GET', headers: { cookie: cookieOf(browser) } })),
+    );
+    const won = tries.filter(({ status }) => status === 302);
+    t.equal(won.length, 1, 'of 20 at once, one signs in');
+    for (const { status, body } of tries)
+      if (status !== 302) t.match([status, body], [400, { detail: /invalid or has expired/ }]);
+    t.equal(won[0]!.headers.get('location'), '/docs?x=1#y');
+    const session = won[0]!.headers.get('set-cookie') ?? '';
+    t.match(session, /^session=zes_[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/);
+    const confirmation = cookieOf(page.headers.get('set-cookie') ?? '');
+    t.match(
+      await send(action, { headers: { ...type, cookie: confirmation }, body: form }),
+      { status: 400 },
+      'it is used up',
+    );
+
+    const cookie = cookieOf(session);
+    const whoAmI = `${server.url}/api/users/get-user`;
+    const own = { cookie, origin: server.url };
+    t.match(await send(whoAmI, { headers: own, body: {} }), {
+      status: 200,
+      body: { user: { email: ann.email } },
+    });
+    t.match(await send(whoAmI, { headers: { cookie, 'sec-fetch-site': 'same-origin' }, body: {} }), {
+      status: 200,
+    });
+    for (const foreign of [
+      {},
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ])
+      t.match(
+        await send(whoAmI, { headers: { cookie, ...foreign }, body: {} }),
+        { status: 403 },
+        JSON.stringify(foreign),
+      );
+    t.match(
+      await send(whoAmI, { headers: { ...own, 'content-type': 'text/plain' }, body: '{}' }),
+      { status: 403 },
+      'what a form can send',
+    );
+    t.match(
+      await send(whoAmI, { headers: { ...own, cookie: `x=${'y'.repeat(9_000)}; ${cookie}` }, body: {} }),
+      { status: 401 },
+    );
+  },
+);
+
+t.test(
+  'the lone operator signs in with the link that the server prints, or that login-link makes',
+  async (t) => {
+    const server = await TestServer.start(t);
+    const printed = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
+    const json = { accept: 'application/json' };
+    const { stdout } = await run('env', [
+      '-u',
+      'NODE_OPTIONS',
+      process.execPath,
+      cli,
+      'login-link',
+      '--data',
+      server.data,
+      '--url',
+      server.url,
+    ]);
+    t.match(
+      await send(printed, { method: 'GET', headers: json }),
+      { status: 400 },
+      'a newer link makes the older worthless',
+    );
+    const page = await send(stdout.trim(), { method: 'GET' });
+    t.match(page.text, /the operator of this server/);
+    const answer = await send(stdout.trim(), { method: 'GET', headers: json });
+    t.match(answer, { status: 200, body: { user: { email: 'operator@localhost' } } });
+    const headers = { authorization: `Bearer ${answer.body.access_token}` };
+    const { body } = await send(`${server.url}/api/users/get-user`, { headers, body: {} });
+    t.match(body.organizations, [{ name: 'default', permission: 'OWNER', subscription_tier: 'enterprise' }]);
+    const { organization_id } = body.organizations[0];
+    t.match(
+      await send(`${server.url}/api/organizations/delete-organization`, {
+        headers,
+        body: { organization_id },
+      }),
+      { status: 409 },
+    );
+    const invited = await send(`${server.url}/api/organizations/users/invite-user`, {
+      headers,
+      body: { organization_id, email: 'b@example.com' },
+    });
+    t.match(
+      invited.body,
+      { invite_code: /^eyJ/, message: /no mail/ },
+      'without mail the inviter gets the code',
+    );
+    t.match(await send(`${server.url}/api/auth/magic-link/send`, { body: { email: 'b@example.com' } }), {
+      status: 503,
+      body: { detail: /QUARRY_MAIL_URL/ },
+    });
+    t.match(
+      await send(`${server.url}/api/auth/magic-link/send`, { body: { email: 'operator@localhost' } }),
+      { status: 422 },
+      'nobody mails themselves in as the operator',
+    );
+    t.match(await send(`${server.url}/api/auth/login-link`, { body: { proof: 'x'.repeat(43) } }), {
+      status: 401,
+    });
+  },
+);
+
+t.test('the administrator signs in with a password that only the settings know', async (t) => {
+  const off = await TestServer.start(t);
+  t.match(
+    await send(`${off.url}/api/admin/login`, { body: { password: 'anything at all' } }),
+    { status: 503 },
+    'there is no default',
+  );
+  await off.stop();
+  const hashing = run('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'hash-password']);
+  hashing.child.stdin?.end('correct horse battery staple\n');
+  const hash = (await hashing).stdout.trim();
+  t.match(hash, /^\$argon2id\$/);
+  const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: hash });
+  const login = (password: string, headers = {}) =>
+    send(`${server.url}/api/admin/login`, { headers, body: { password } });
+  t.match(await login('wrong'), { status: 401 });
+  const program = await login('correct horse battery staple');
+  t.match(program.body, { is_admin: true, access_token: /^zes_/ });
+  const headers = { authorization: `Bearer ${program.body.access_token}` };
+  const organization_id = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
+  t.match(await send(`${server.url}/v1/admin/create-organization`, { headers, body: { organization_id } }), {
+    status: 201,
+  });
+  t.match(
+    await send(`${server.url}/api/users/get-user`, { headers, body: {} }),
+    { status: 401 },
+    'the administrator is no user',
+  );
+  t.match(
+    await send(`${server.url}/v1/admin/create-organization`, {
+      headers: { authorization: `Bearer ${adminKey}` },
+      body: { organization_id },
+    }),
+    { status: 409 },
+    'the key works beside it',
+  );
+  const browser = await login('correct horse battery staple', { origin: server.url });
+  t.equal(browser.body.access_token, undefined, 'no script sees the session of a browser');
+  const cookie = (browser.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const own = { cookie, origin: server.url };
+  t.match(await send(`${server.url}/v1/admin/list-api-keys`, { headers: own, body: { organization_id } }), {
+    status: 200,
+  });
+  const out = await send(`${server.url}/api/admin/logout`, { headers: own, body: {} });
+  t.match([out.body, out.headers.get('set-cookie')], [{ is_admin: false }, /^admin=; Path=\/; Max-Age=0/]);
+  t.match(await send(`${server.url}/v1/admin/list-api-keys`, { headers: own, body: { organization_id } }), {
+    status: 401,
+  });
+  for (let i = 0; i < 3; i += 1) await login('wrong');
+  const late = await login('correct horse battery staple');
+  t.match(
+    [late.status, late.headers.get('retry-after')],
+    [429, /^\d+$/],
+    'wrong tries have to wait, right ones too',
+  );
+});
