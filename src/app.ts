@@ -28,7 +28,7 @@ import { derivedSecret } from './base/operator-proof.ts';
 import { heldBytes } from './base/process-memory.ts';
 import type { Settings } from './config/schema.ts';
 import { CollectionIndex } from './engine/collection-index.ts';
-import { type AccountServices, accountRoutes } from './http/account-routes.ts';
+import type { AccountServices } from './http/account-routes.ts';
 import { Door } from './http/handle.ts';
 import { defaultBounds, openDoor } from './http/listen.ts';
 import type { Readiness } from './http/pages.ts';
@@ -379,7 +379,6 @@ interface ServiceParts {
   readonly made: DerivedFiles;
 }
 
-/** The use cases, by the names of their operations. */
 /** The use cases of retrieval, and how everything that an organisation stored is deleted. */
 interface RetrievalServices {
   readonly services: Services;
@@ -436,19 +435,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
   const { parseLimits } = pipeline;
   const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
   const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax, clock });
-  const models = new ModelService({
-    runs: pipeline.models,
-    gate,
-    meter,
-    clock,
-    catalogue: {
-      dimensionsOf: (id, asked) => catalogue.dimensionsOf(id, asked),
-      checkReranker: (id) => {
-        catalogue.reranker(id);
-      },
-      toDimensions,
-    },
-  });
+  const models = modelService({ pipeline, gate, meter });
   const admin = new AdminService({ organisations, keys });
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
@@ -462,6 +449,28 @@ function buildServices(parts: ServiceParts): RetrievalServices {
   };
 }
 
+function modelService({
+  pipeline,
+  gate,
+  meter,
+}: Pick<ServiceParts, 'pipeline' | 'gate'> & Pick<Storage, 'meter'>): ModelService {
+  const { catalogue } = pipeline;
+  return new ModelService({
+    runs: pipeline.models,
+    gate,
+    meter,
+    clock,
+    catalogue: {
+      dimensionsOf: (id, asked) => catalogue.dimensionsOf(id, asked),
+      checkReranker: (id) => {
+        catalogue.reranker(id);
+      },
+      toDimensions,
+    },
+  });
+}
+
+/** The use cases, by the names of their operations. */
 interface ServiceRooms {
   readonly collections: CollectionServices;
   readonly documents: DocumentServices;
@@ -683,7 +692,7 @@ function buildDoor(settings: Settings, parts: DoorParts): Door {
   const { organisations } = rooms;
   const { adminKey, adminPasswordHash } = settings;
   return new Door({
-    routes: [...routes, ...accountRoutes],
+    routes,
     services,
     accounts,
     identity: new Authenticator({ ...rooms, clock, adminKey, hasAdminPassword: adminPasswordHash !== null }),

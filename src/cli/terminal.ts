@@ -14,7 +14,7 @@ export interface Terminal {
   readonly drawsOver: boolean;
   /** Asks on the terminal; null when nobody is there to answer. */
   confirm(question: string): Promise<boolean | null>;
-  /** Asks for something that is not shown while it is typed; without a terminal, standard input without its last line break. */
+  /** Asks for something that is not shown while it is typed; without a terminal, takes standard input to its end. */
   secret(question: string): Promise<string>;
 }
 

@@ -268,7 +268,7 @@ const organisationRoutes: readonly AccountRoute[] = [
     operation: 'rename-organization',
     path: '/api/organizations/update-organization',
     summary: 'Rename an organisation',
-    description: 'For owners.',
+    description: 'For owners. Several organisations may have the same name.',
     request: wire.RenameOrganizationRequest,
     reply: wire.GenericMessageResponse,
     example: { ...organizationExample, name: 'Acme Inc.' },

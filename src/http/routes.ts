@@ -13,7 +13,7 @@ import * as usage from '../schemas/usage.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
 import type { Rendered } from '../services/rendered.ts';
-import type { AccountRoute } from './account-routes.ts';
+import { type AccountRoute, accountRoutes } from './account-routes.ts';
 import type { RouteWords } from './route-words.ts';
 import type { AdministratorCall, Answer, OrganisationCall, Services } from './services.ts';
 
@@ -829,7 +829,6 @@ const pageRoutes: readonly Route[] = [
   }),
 ];
 
-/** Retrieval, administration and usage; `account-routes.ts` has the account side. */
 export const routes: readonly Route[] = [
   ...collectionRoutes,
   ...documentWrites,
@@ -838,5 +837,6 @@ export const routes: readonly Route[] = [
   ...modelRoutes,
   ...adminRoutes,
   ...usageRoutes,
+  ...accountRoutes,
   ...pageRoutes,
 ];

@@ -2,8 +2,8 @@ import t from 'tap';
 import { Compile } from 'typebox/compile';
 import { operationNeeds } from '../../src/access/authorise.ts';
 import { docsPage, docsPolicy } from '../../src/http/docs.ts';
-import { openApi, openApiPath } from '../../src/http/openapi.ts';
-import { type JsonRoute, routes } from '../../src/http/routes.ts';
+import { accountWords, openApi, openApiPath } from '../../src/http/openapi.ts';
+import { type Route, routes } from '../../src/http/routes.ts';
 import { openTestDoor } from './fakes.ts';
 import { publishedOperations, publishedShapes } from './published-shapes.ts';
 
@@ -15,7 +15,12 @@ interface Printed {
   readonly components: { readonly schemas: Record<string, Json> };
 }
 
-const printed = JSON.parse(JSON.stringify(openApi(routes, '0.1.0'))) as Printed;
+const isAccount = (route: Route) => route.kind === 'account';
+const retrieval = routes.filter((route) => !isAccount(route));
+const printed = JSON.parse(JSON.stringify(openApi(retrieval, '0.1.0'))) as Printed;
+const accounts = JSON.parse(
+  JSON.stringify(openApi(routes.filter(isAccount), '0.1.0', accountWords)),
+) as Printed;
 const { schemas } = printed.components;
 
 /** Every value under `key`, at any depth. */
@@ -110,41 +115,49 @@ t.test('all 30 published operations are here, with their requests, replies and s
   t.end();
 });
 
-t.test('the description is whole: references resolve, ids are unique, every schema compiles', (t) => {
-  t.equal(printed.openapi, '3.1.0');
-  t.equal(printed.info.version, '0.1.0');
-  for (const reference of valuesOf('$ref', printed)) {
-    const name = String(reference).replace('#/components/schemas/', '');
-    t.ok(schemas[name], `${reference} resolves`);
-  }
-  const operations = Object.values(printed.paths).flatMap((item) =>
-    Object.entries(item).flatMap(([method, operation]) => (method === 'servers' ? [] : [operation])),
-  );
-  const ids = operations.map((operation) => operation.operationId);
-  t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
-  t.equal(operations.length, routes.length);
-  for (const operation of operations) {
-    t.ok(
-      String(operation.summary).length > 5 && String(operation.description).length > 20,
-      `${operation.operationId} is described`,
+t.test('each description is whole: references resolve, ids are unique, every schema compiles', (t) => {
+  const descriptions = [
+    [printed, retrieval],
+    [accounts, routes.filter(isAccount)],
+  ] as const;
+  for (const [description, described] of descriptions) {
+    t.equal(description.openapi, '3.1.0');
+    t.equal(description.info.version, '0.1.0');
+    for (const reference of valuesOf('$ref', description)) {
+      const name = String(reference).replace('#/components/schemas/', '');
+      t.ok(description.components.schemas[name], `${reference} resolves`);
+    }
+    const operations = Object.values(description.paths).flatMap((item) =>
+      Object.entries(item).flatMap(([method, operation]) => (method === 'servers' ? [] : [operation])),
     );
-    t.ok(operation.responses);
-  }
-  for (const [name, schema] of Object.entries(schemas))
-    t.doesNotThrow(() => Compile(schema), `${name} compiles`);
-  for (const [path, item] of Object.entries(printed.paths)) {
-    const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
-    for (const name of names)
+    const ids = operations.map((operation) => operation.operationId);
+    t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
+    t.equal(operations.length, described.length);
+    for (const operation of operations) {
       t.ok(
-        JSON.stringify(item).includes(`"name":"${name}","in":"path","required":true`),
-        `${path} describes ${name}`,
+        String(operation.summary).length > 5 && String(operation.description).length > 20,
+        `${operation.operationId} is described`,
       );
+      t.ok(operation.responses);
+    }
+    for (const [name, schema] of Object.entries(description.components.schemas))
+      t.doesNotThrow(() => Compile(schema), `${name} compiles`);
+    for (const [path, item] of Object.entries(description.paths)) {
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      for (const name of names)
+        t.ok(
+          JSON.stringify(item).includes(`"name":"${name}","in":"path","required":true`),
+          `${path} describes ${name}`,
+        );
+    }
   }
   t.end();
 });
 
 t.test('every documented example is a request that passes', (t) => {
-  for (const route of routes.filter((each): each is JsonRoute => each.kind === 'json')) {
+  for (const route of routes) {
+    if (route.kind === 'account') t.ok(Compile(route.request).Check(route.example), route.operation);
+    if (route.kind !== 'json') continue;
     t.ok(Compile(route.request).Check(route.example), route.operation);
     t.doesNotThrow(() => route.check(route.example, { metadataBytesMax: () => 65_535 }), route.operation);
   }
@@ -175,4 +188,5 @@ t.test('the page for people shows every operation, needs no script and loads not
   t.match(docsPolicy, /^default-src 'none'; style-src 'sha256-/);
   t.equal(await reply.text(), html);
   t.same(await (await fetch(`${door.url}/openapi.json`)).json(), printed);
+  t.same(await (await fetch(`${door.url}/api/openapi.json`)).json(), accounts);
 });
