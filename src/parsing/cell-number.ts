@@ -21,6 +21,8 @@ export function dateStyleOf(format: string): DateStyle {
   return time ? 'time' : /^m+$/i.test(letters) ? 'date' : null;
 }
 
+/** No text of this length has more than fifteen digits, which a number keeps. */
+const exactUnits = 15;
 const dayMs = 86_400_000;
 /** Day 0 of the two calendars; in the first, 1900 counts as a leap year, so days before March 1900 are one off. */
 const epoch1900 = Date.UTC(1899, 11, 30);
@@ -30,6 +32,8 @@ const lastDay = 2_958_465;
 /** A number as a cell shows it: dates in ISO, everything else as its plain value. */
 export function numberText(raw: string, style: DateStyle, since1904: boolean): string {
   const value = Number(raw);
+  // Numbers of few digits are shortest as they are; the others carry the noise of their last calculation.
+  if (style === null && raw.length <= exactUnits && Number.isFinite(value)) return String(value);
   if (!Number.isFinite(value)) return cellText(raw);
   if (style === null || value < 0 || value > lastDay) return String(Number(value.toPrecision(15)));
   const shifted = !since1904 && value < 60 ? value + 1 : value;

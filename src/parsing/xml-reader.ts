@@ -26,6 +26,11 @@ export class XmlReader {
   private attributesStart = 0;
   private attributesEnd = 0;
   private pendingClose = false;
+  /** Where the attribute found last has its name and its value. */
+  private nameStart = 0;
+  private nameEnd = 0;
+  private valueStart = 0;
+  private valueEnd = 0;
 
   /** `part` names the piece in failure sentences. */
   constructor(bytes: Uint8Array, part: string, depthMax: number) {
@@ -57,24 +62,21 @@ export class XmlReader {
 
   /** Value of an attribute of the element just opened, by local name; the first one wins. */
   attribute(name: string): string | null {
-    const pattern = /([^\s=/>]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
-    pattern.lastIndex = this.attributesStart;
-    for (;;) {
-      const found = pattern.exec(this.source);
-      if (found === null || found.index >= this.attributesEnd) return null;
-      if (localName(found[1]!) === name) return decodeEntities(found[2] ?? found[3] ?? '');
+    const { source } = this;
+    for (let found = this.firstAttribute(); found; found = this.attributeFrom(this.valueEnd + 1)) {
+      const start = this.nameEnd - name.length;
+      if (start < this.nameStart || !source.startsWith(name, start)) continue;
+      if (start === this.nameStart || source.charCodeAt(start - 1) === colon) return this.attributeValue();
     }
+    return null;
   }
 
   /** Same as `attribute`, by the name with its prefix, for elements that have both `id` and `r:id`. */
   qualifiedAttribute(pattern: RegExp): string | null {
-    const attributes = /([^\s=/>]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
-    attributes.lastIndex = this.attributesStart;
-    for (;;) {
-      const found = attributes.exec(this.source);
-      if (found === null || found.index >= this.attributesEnd) return null;
-      if (pattern.test(found[1]!)) return decodeEntities(found[2] ?? found[3] ?? '');
+    for (let found = this.firstAttribute(); found; found = this.attributeFrom(this.valueEnd + 1)) {
+      if (pattern.test(this.source.slice(this.nameStart, this.nameEnd))) return this.attributeValue();
     }
+    return null;
   }
 
   /** After an `open`: passes over everything up to and including its `close`. */
@@ -89,6 +91,40 @@ export class XmlReader {
     let inner = '';
     while (this.depth > target) if (this.next() === 'text') inner += this.text;
     return inner;
+  }
+
+  private attributeValue(): string {
+    return decodeEntities(this.source.slice(this.valueStart, this.valueEnd));
+  }
+
+  private firstAttribute(): boolean {
+    return this.attributeFrom(this.attributesStart);
+  }
+
+  /** Finds the next name with a quoted value from `at` on, inside the tag that was opened. */
+  private attributeFrom(at: number): boolean {
+    const { source, attributesEnd } = this;
+    let position = at;
+    while (position < attributesEnd) {
+      while (position < attributesEnd && isSpace(source.charCodeAt(position))) position += 1;
+      this.nameStart = position;
+      while (position < attributesEnd && !endsName(source.charCodeAt(position))) position += 1;
+      this.nameEnd = position;
+      while (position < attributesEnd && isSpace(source.charCodeAt(position))) position += 1;
+      if (source.charCodeAt(position) !== equals) {
+        position = Math.max(position, this.nameStart + 1); // what has no value is passed over
+        continue;
+      }
+      position += 1;
+      while (position < attributesEnd && isSpace(source.charCodeAt(position))) position += 1;
+      const quote = source.charCodeAt(position);
+      if (quote !== 0x22 && quote !== 0x27) continue;
+      this.valueStart = position + 1;
+      this.valueEnd = position + 1;
+      while (this.valueEnd < attributesEnd && source.charCodeAt(this.valueEnd) !== quote) this.valueEnd += 1;
+      return this.valueEnd < attributesEnd;
+    }
+    return false;
   }
 
   private markup(): XmlToken | null {
@@ -191,6 +227,13 @@ function firstQuote(source: string, from: number, end: number): number {
 
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+const colon = 0x3a;
+const equals = 0x3d;
+
+function endsName(code: number): boolean {
+  return code === equals || code === 0x2f || isSpace(code);
 }
 
 function localName(name: string): string {

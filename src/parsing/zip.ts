@@ -1,4 +1,4 @@
-import { Inflate } from 'fflate';
+import { inflateRawSync } from 'node:zlib';
 import type { ParseLimits } from './limits.ts';
 import { ParseFailure } from './parse-failure.ts';
 
@@ -14,12 +14,10 @@ const deflated = 8;
 const encryptedFlag = 1;
 const centralHeaderBytes = 46;
 const localHeaderBytes = 30;
-/** Compressed bytes inflated between two looks at the budget; deflate grows at most 1,032-fold, so by 16 MiB. */
-const sliceBytes = 16_384;
 
 /**
- * A zip container read from memory by its central directory. Declared sizes are never believed: an entry is inflated in
- * slices and counted while it grows. Source of the layout: PKWARE APPNOTE 6.3.
+ * A zip container read from memory by its central directory. Declared sizes are never believed: an entry is inflated no
+ * further than the budgets allow. Source of the layout: PKWARE APPNOTE 6.3.
  */
 export class ZipArchive {
   private readonly bytes: Uint8Array;
@@ -53,7 +51,7 @@ export class ZipArchive {
       throw new ParseFailure('encrypted', `The part ${name} of the file is encrypted with a password.`);
     }
     const compressed = this.compressed(name, entry);
-    if (entry.method === stored) return this.counted(name, compressed);
+    if (entry.method === stored) return this.counted(name, compressed, compressed.length);
     if (entry.method !== deflated) {
       throw new ParseFailure(
         'unsupported',
@@ -118,72 +116,44 @@ export class ZipArchive {
   }
 
   private inflate(name: string, compressed: Uint8Array): Uint8Array {
-    const parts: Uint8Array[] = [];
-    let total = 0;
-    let finished = false;
-    const inflate = new Inflate((part, final) => {
-      parts.push(part);
-      total += part.length;
-      finished = final;
-    });
+    const { zipEntryBytesMax, zipRatioFreeBytes, zipRatioMax } = this.limits;
+    const byRatio = Math.max(zipRatioFreeBytes, compressed.length * zipRatioMax);
+    const left = Math.max(0, this.limits.zipTotalBytesMax - this.inflatedBytes);
+    // One byte more than allowed tells what is too large from what just fits.
+    const maxOutputLength = Math.min(zipEntryBytesMax, byRatio, left) + 1;
     try {
-      for (let start = 0; start < compressed.length; start += sliceBytes) {
-        const end = Math.min(start + sliceBytes, compressed.length);
-        inflate.push(compressed.subarray(start, end), end === compressed.length);
-        this.checkGrowth(name, total, end);
-      }
+      return this.counted(name, inflateRawSync(compressed, { maxOutputLength }), compressed.length);
     } catch (error) {
-      if (!isInflateError(error)) throw error;
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code === 'ERR_BUFFER_TOO_LARGE') throw this.tooLarge(name, { byRatio, left });
+      if (code === 'Z_BUF_ERROR') {
+        throw new ParseFailure('corrupt', `The file is damaged: its part ${name} ends too early.`);
+      }
+      if (typeof code !== 'string' || !code.startsWith('Z_')) throw error;
       throw new ParseFailure('corrupt', `The file is damaged: its part ${name} cannot be unpacked.`);
     }
-    if (!finished) throw new ParseFailure('corrupt', `The file is damaged: its part ${name} ends too early.`);
-    return this.counted(name, concatenated(parts, total));
   }
 
-  private checkGrowth(name: string, inflated: number, compressed: number): void {
-    const { zipEntryBytesMax, zipRatioFreeBytes, zipRatioMax } = this.limits;
-    const steep = inflated > zipRatioFreeBytes && inflated > compressed * zipRatioMax;
-    if (steep) {
-      throw new ParseFailure(
-        'too_large',
-        `The part ${name} unpacks to more than ${zipRatioMax} times its size.`,
-      );
-    }
-    if (inflated > zipEntryBytesMax) {
-      throw new ParseFailure('too_large', `The part ${name} unpacks to more than ${zipEntryBytesMax} bytes.`);
-    }
-  }
-
-  private counted(name: string, content: Uint8Array): Uint8Array {
-    this.checkGrowth(name, content.length, content.length);
+  /** Counts an unpacked entry, which has grown from `packedBytes`. */
+  private counted(name: string, content: Uint8Array, packedBytes: number): Uint8Array {
+    const { zipEntryBytesMax, zipRatioFreeBytes, zipRatioMax, zipTotalBytesMax } = this.limits;
+    const byRatio = Math.max(zipRatioFreeBytes, packedBytes * zipRatioMax);
+    const left = zipTotalBytesMax - this.inflatedBytes;
+    if (content.length > Math.min(zipEntryBytesMax, byRatio, left))
+      throw this.tooLarge(name, { byRatio, left });
     this.inflatedBytes += content.length;
-    if (this.inflatedBytes > this.limits.zipTotalBytesMax) {
-      throw new ParseFailure(
-        'too_large',
-        `The file unpacks to more than ${this.limits.zipTotalBytesMax} bytes.`,
-      );
-    }
     return content;
   }
-}
 
-/** fflate marks its own errors with a number; an overlong distance surfaces as a RangeError of the output array. */
-function isInflateError(error: unknown): boolean {
-  if (error instanceof ParseFailure) return false;
-  return (
-    error instanceof RangeError ||
-    (error instanceof Error && 'code' in error && typeof error.code === 'number')
-  );
-}
-
-function concatenated(parts: readonly Uint8Array[], total: number): Uint8Array {
-  const whole = new Uint8Array(total);
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
+  private tooLarge(name: string, { byRatio, left }: { byRatio: number; left: number }): ParseFailure {
+    const { zipEntryBytesMax, zipRatioMax, zipTotalBytesMax } = this.limits;
+    const least = Math.min(zipEntryBytesMax, byRatio, left);
+    if (least === left) {
+      return new ParseFailure('too_large', `The file unpacks to more than ${zipTotalBytesMax} bytes.`);
+    }
+    const bound = least === byRatio ? `${zipRatioMax} times its size` : `${zipEntryBytesMax} bytes`;
+    return new ParseFailure('too_large', `The part ${name} unpacks to more than ${bound}.`);
   }
-  return whole;
 }
 
 function brokenArchive(): ParseFailure {
