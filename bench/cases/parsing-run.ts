@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
-import { dirname } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type OpenedTools, openTools } from '../../src/parsing/open-tools.ts';
 import {
   isFailure,
   type ParseOutcome,
@@ -7,6 +10,7 @@ import {
   type RenderOutcome,
 } from '../../src/parsing/parse-task.ts';
 import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
+import { answerToolCall, type ToolAnswerer } from '../../src/parsing/tool-line.ts';
 import { callParser } from '../../src/pipeline/parser-call.ts';
 import { Pool } from '../../src/pipeline/pools.ts';
 import { childrenCpuMs } from '../harness/cpu-time.ts';
@@ -24,6 +28,8 @@ export interface ParsedFile extends Omit<DocumentFile, 'file' | 'expected'> {
   readonly asWanted: boolean | null;
   readonly pages: number;
   readonly characters: number;
+  /** Pages that were read by OCR. */
+  readonly ocrPages: number;
   readonly cpuMs: number | null;
   readonly ms: number;
   /** Against the text that the manifest names. */
@@ -35,15 +41,55 @@ export interface ParsedFile extends Omit<DocumentFile, 'file' | 'expected'> {
 const popplerMsMax = 60_000;
 const sampleMs = 25;
 
-/** The server's parse pool with one thread, and poppler's `pdftotext` beside it. */
+/** The server's parse pool with one thread and the tools of this host, and poppler's `pdftotext` beside it. */
 export class ParsingRun {
-  #processes = new ParserProcesses();
-  #peakBytes = 0;
-  readonly #pool = new Pool({
-    ...{ name: 'parse', threads: 1, queueTasksMax: 4 },
-    onMessage: (message) => void this.#processes.accept(message),
-  });
+  readonly #processes = new ParserProcesses();
+  readonly #tools: OpenedTools;
+  readonly #pool: Pool;
   readonly #sampler = setInterval(() => this.#lookAtMemory(), sampleMs);
+  #peakBytes = 0;
+  /** Images that the OCR engine was given so far. */
+  #recognised = 0;
+
+  private constructor(tools: OpenedTools) {
+    this.#tools = tools;
+    const desk: ToolAnswerer = {
+      ask: (request, signal) => {
+        if (request.kind === 'recognise') this.#recognised += 1;
+        return tools.desk.ask(request, signal);
+      },
+    };
+    this.#pool = new Pool({
+      ...{ name: 'parse', threads: 1, queueTasksMax: 4 },
+      onMessage: (message) => {
+        if (!answerToolCall(desk, message)) this.#processes.accept(message);
+      },
+    });
+  }
+
+  /** `folder` is for temporary files and ends with the run. */
+  static async open(folder: string): Promise<ParsingRun> {
+    const tools = await openTools({
+      ...{ ocrEngine: 'auto', ocrLanguages: 'eng', office: true, runningMax: 1 },
+      folder: join(folder, 'tools'),
+      // What is converted for one document is of no use to another.
+      converted: {
+        folder,
+        find: async () => null,
+        keep: async (name, file) => {
+          await rename(file, join(folder, name));
+          return join(folder, name);
+        },
+      },
+      freshName: randomUUID,
+    });
+    return new ParsingRun(tools);
+  }
+
+  /** The tools and the OCR engine that take part. */
+  toolNames(): string[] {
+    return this.#tools.states().flatMap(({ name, found, detail }) => (found ? [`${name}: ${detail}`] : []));
+  }
 
   /** The most RAM that a parser process used so far; null where the system does not tell. */
   get peakBytes(): number | null {
@@ -54,11 +100,13 @@ export class ParsingRun {
     clearInterval(this.#sampler);
     await this.#pool.close();
     this.#processes.killAll();
+    await this.#tools.desk.close();
   }
 
   /** Parses a document and compares its text with what others say of it. */
   async parse(document: DocumentFile): Promise<ParsedFile> {
     const { file, expected, ...about } = document;
+    const recognisedBefore = this.#recognised;
     const { result, cpuMs, ms } = await this.#timed(() => this.pagesOf(file));
     const failure = isFailure(result) ? result.failure : null;
     const pages = isFailure(result) ? [] : result.pages;
@@ -67,6 +115,7 @@ export class ParsingRun {
     return {
       ...about,
       ...{ outcome, pages: pages.length, cpuMs, ms },
+      ocrPages: Math.min(pages.length, this.#recognised - recognisedBefore),
       reason: failure?.message ?? (isFailure(result) ? '' : result.warnings.join(' ')),
       asWanted: isWanted(document, outcome),
       characters: [...text].length,

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chunkDocument } from '../../src/chunking/chunk-document.ts';
@@ -31,14 +31,18 @@ export const parsingCase: BenchCase = {
   },
   async run(context) {
     const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-parsing-'));
-    const run = new ParsingRun();
+    await mkdir(join(folder, 'temporary'));
+    await mkdir(join(folder, 'made'));
+    const run = await ParsingRun.open(join(folder, 'temporary'));
     try {
-      const made = await writeMade(folder, context);
-      const speeds = await measureSpeeds(run, made, folder, context);
-      const files = await parseFiles(run, context.options.dir ?? folder, context);
+      const own = join(folder, 'made');
+      const made = await writeMade(own, context);
+      const speeds = await measureSpeeds(run, made, own, context);
+      const files = await parseFiles(run, context.options.dir ?? own, context);
       const found: ParsingFindings = {
         ...{ files, speeds, peakBytes: run.peakBytes, options: context.options },
-        imageMs: await measureImages(run, context.options.dir ?? folder, files, context),
+        imageMs: await measureImages(run, context.options.dir ?? own, files, context),
+        tools: run.toolNames(),
       };
       return parsingFindings(found);
     } finally {
