@@ -37,11 +37,22 @@ const defaultSheetName =
 
 /** Pages of one sheet of a workbook; a name that a person gave it opens the first. */
 export function* sheetPages(name: string, rows: Iterable<string>): Generator<string, void> {
-  const pages = new RowPages();
-  let named = defaultSheetName.test(name);
+  yield* rowPages(defaultSheetName.test(name) ? rows : named(name, rows));
+}
+
+function* named(name: string, rows: Iterable<string>): Generator<string, void> {
+  let isFirst = true;
   for (const row of rows) {
-    if (!named) pages.add(name);
-    named = true;
+    if (isFirst) yield name;
+    isFirst = false;
+    yield row;
+  }
+}
+
+/** Rows in pages. */
+export function* rowPages(rows: Iterable<string>): Generator<string, void> {
+  const pages = new RowPages();
+  for (const row of rows) {
     const page = pages.add(row);
     if (page !== null) yield page;
   }

@@ -1,16 +1,18 @@
 import { builtInDateStyle, type DateStyle, dateStyleOf, numberText } from './cell-number.ts';
+import { chartLines, shapeLines } from './drawing.ts';
 import type { ParseLimits } from './limits.ts';
 import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
+import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
-import { cellText, sheetPages } from './row-pages.ts';
+import { cellText, rowPages, sheetPages } from './row-pages.ts';
 import { TextBudget } from './text-budget.ts';
 import type { XmlReader } from './xml-reader.ts';
 import type { ZipArchive } from './zip.ts';
 
 /**
  * Workbooks, sheet by sheet: the values of a row separated by tabs, empty cells left out, rows grouped into unordered pages
- * that never span sheets. A sheet with a name of its own starts with it. Formulas give their last result, numbers with
- * a date format an ISO date. Source: ECMA-376 part 1, section 18.
+ * that never span sheets. A sheet with a name of its own starts with it; what is drawn on it comes last. Formulas give
+ * their last result, numbers with a date format an ISO date. Source: ECMA-376 part 1, section 18.
  */
 export function* parseXlsx(
   archive: ZipArchive,
@@ -33,6 +35,12 @@ export function* parseXlsx(
     }
     const rows = sheetRows(openPart(archive, part, limits), { strings, dates, since1904 }, budget);
     yield* sheetPages(sheet.name, rows);
+    try {
+      yield* rowPages(drawnLines(archive, part, limits, budget));
+    } catch (error) {
+      if (!(error instanceof ParseFailure) || error.code !== 'corrupt') throw error;
+      warnings.push(`What is drawn on the sheet ${sheet.name} is damaged and was left out.`);
+    }
   }
   const properties = coreProperties(archive, limits);
   return {
@@ -44,6 +52,22 @@ export function* parseXlsx(
     language: properties.language,
     warnings,
   };
+}
+
+/** What text boxes and charts on a sheet say. */
+function drawnLines(archive: ZipArchive, sheet: string, limits: ParseLimits, budget: TextBudget): string[] {
+  const lines: string[] = [];
+  const partsOf = (part: string, type: string) =>
+    [...relationshipsOf(archive, part, limits).values()].flatMap((one) =>
+      one.type === type && one.target !== null && archive.has(one.target) ? [one.target] : [],
+    );
+  for (const drawing of partsOf(sheet, 'drawing')) {
+    lines.push(...shapeLines(openPart(archive, drawing, limits), budget, false));
+    for (const chart of partsOf(drawing, 'chart')) {
+      lines.push(...chartLines(openPart(archive, chart, limits), budget));
+    }
+  }
+  return lines;
 }
 
 interface Sheet {

@@ -188,6 +188,29 @@ t.test('a workbook becomes unordered pages of rows that never span sheets', asyn
   t.equal(document.pages.slice(1).join('\n').split('\n').length, 301);
 });
 
+t.test('text boxes and charts on a sheet are read after its rows', async (t) => {
+  const drawing =
+    '<xdr:wsDr xmlns:xdr="u" xmlns:a="a"><xdr:sp><xdr:txBody><a:p><a:r><a:t>A remark</a:t></a:r></a:p></xdr:txBody></xdr:sp></xdr:wsDr>';
+  const chart =
+    '<c:chart xmlns:c="c" xmlns:a="a"><c:title><a:p><a:r><a:t>Growth</a:t></a:r></a:p></c:title></c:chart>';
+  const bytes = xlsx([{ name: 'Sheet1', rows: [['x']] }], {
+    parts: {
+      'xl/worksheets/_rels/sheet1.xml.rels': relationsPart([['rId1', 'drawing', '../drawings/drawing1.xml']]),
+      'xl/drawings/drawing1.xml': drawing,
+      'xl/drawings/_rels/drawing1.xml.rels': relationsPart([['rId1', 'chart', '../charts/chart1.xml']]),
+      'xl/charts/chart1.xml': chart,
+    },
+  });
+  t.same((await parsed(bytes)).pages, ['x', 'A remark\nGrowth']);
+  const damaged = xlsx([{ name: 'Sheet1', rows: [['x']] }], {
+    parts: {
+      'xl/worksheets/_rels/sheet1.xml.rels': relationsPart([['rId1', 'drawing', '../drawings/drawing1.xml']]),
+      'xl/drawings/drawing1.xml': drawing.slice(0, 100),
+    },
+  });
+  t.match(await parsed(damaged), { pages: ['x'], warnings: [/drawn on the sheet Sheet1 is damaged/] });
+});
+
 t.test('CSV rows become unordered pages, quotes and line breaks inside fields included', async (t) => {
   const lines = Array.from({ length: 200 }, (_, i) => `${i};"name ""${i}""";"two\nlines"`);
   const document = await parsed(utf8(`id;name;note\n${lines.join('\r\n')}\n`), 'data.csv');

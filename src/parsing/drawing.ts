@@ -1,0 +1,109 @@
+import type { TextBudget } from './text-budget.ts';
+import type { XmlReader } from './xml-reader.ts';
+
+/** Text in drawings of Office files: shapes, tables, charts. Source: ECMA-376 part 1, sections 20 and 21. */
+
+/** Placeholders that repeat on every slide. */
+const repeated = new Set(['ftr', 'sldNum', 'dt', 'hdr', 'sldImg']);
+const titles = new Set(['title', 'ctrTitle']);
+
+/** The text of all shapes of a part, line by line. */
+export function shapeLines(reader: XmlReader, budget: TextBudget, headings: boolean): string[] {
+  const walker = new ShapeWalker(reader, budget, headings);
+  walker.walk();
+  return walker.lines;
+}
+
+/** Titles, categories, series names and values that a chart keeps for programs without its workbook. */
+export function chartLines(reader: XmlReader, budget: TextBudget): string[] {
+  const lines: string[] = [];
+  let cached: string[] = [];
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    if (token === 'open' && (reader.name === 't' || reader.name === 'v')) {
+      const text = reader.characters().trim();
+      budget.take(text.length + 1);
+      if (text !== '') cached.push(text);
+    } else if (token === 'close' && (reader.name === 'p' || /Cache$|Lit$/.test(reader.name))) {
+      if (cached.length > 0) lines.push(cached.join('\t'));
+      cached = [];
+    }
+  }
+  return [...new Set(lines)];
+}
+
+/** Collects the paragraphs of all shapes of one slide, notes page or diagram. */
+export class ShapeWalker {
+  readonly lines: string[] = [];
+  title: string | null = null;
+
+  private readonly reader: XmlReader;
+  private readonly budget: TextBudget;
+  private readonly headings: boolean;
+  private paragraph: string[] = [];
+  private placeholder: string | null = null;
+  private row: string[] | null = null;
+  private cell: string[] = [];
+
+  constructor(reader: XmlReader, budget: TextBudget, headings: boolean) {
+    this.reader = reader;
+    this.budget = budget;
+    this.headings = headings;
+  }
+
+  walk(): void {
+    for (let token = this.reader.next(); token !== 'end'; token = this.reader.next()) {
+      if (token === 'open') this.opened(this.reader.name);
+      else if (token === 'close') this.closed(this.reader.name);
+    }
+  }
+
+  private opened(name: string): void {
+    if (name === 'Fallback') this.reader.skip();
+    else if (name === 'sp') this.placeholder = null;
+    else if (name === 'ph') this.placeholder = this.reader.attribute('type') ?? 'body';
+    else if (name === 'txBody' && this.placeholder !== null && repeated.has(this.placeholder))
+      this.reader.skip();
+    else if (name === 't') this.add(this.reader.characters());
+    else if (name === 'br') this.add('\n');
+    else if (name === 'tab') this.add('\t');
+    else if (name === 'tr') this.row = [];
+  }
+
+  private closed(name: string): void {
+    if (name === 'p') this.endParagraph();
+    else if (name === 'tc') this.endCell();
+    else if (name === 'tr') this.endRow();
+    else if (name === 'sp') this.placeholder = null;
+  }
+
+  private add(text: string): void {
+    this.budget.take(text.length);
+    this.paragraph.push(text);
+  }
+
+  private endParagraph(): void {
+    const text = this.paragraph.join('').trim();
+    this.paragraph = [];
+    if (text === '') return;
+    if (this.row !== null) this.cell.push(text.replace(/\s+/g, ' '));
+    else if (this.headings && this.placeholder !== null && titles.has(this.placeholder)) this.addTitle(text);
+    else this.lines.push(text);
+  }
+
+  private addTitle(text: string): void {
+    const line = text.replace(/\s+/g, ' ');
+    this.title ??= line;
+    this.lines.push('', `# ${line}`, '');
+  }
+
+  private endCell(): void {
+    this.row?.push(this.cell.join(' '));
+    this.cell = [];
+  }
+
+  private endRow(): void {
+    const row = this.row?.join(' | ') ?? '';
+    if (/[^ |]/.test(row)) this.lines.push(row);
+    this.row = null;
+  }
+}
