@@ -500,7 +500,7 @@ function bindServices(rooms: ServiceRooms): Services {
     getDocumentInfoList: (call, request) => documents.getDocumentInfoList(call, request),
     getPageInfo: (call, request) => documents.getPageInfo(call, request),
     getDocumentFile: (call, token) => files.getDocumentFile(call, token),
-    getPageImage: (call, token) => files.getPageImage(call, token),
+    getPageImage: (call, token, width) => files.getPageImage(call, token, width),
     getStatus: (call, request) => status.getStatus(call, request),
     topDocuments: (call, request) => queries.topDocuments(call, request),
     topPages: (call, request) => queries.topPages(call, request),

@@ -415,10 +415,14 @@ export class Door {
   async #serveToken(visit: Visit, route: TokenRoute): Promise<Reply> {
     const { services, settings } = this.#options;
     visit.deadline.start(settings.requestMsMax);
-    const token = parseQuery(visit.exchange).get('token');
+    const query = parseQuery(visit.exchange);
+    const token = query.get('token');
     if (token === null || token === '') throw invalidField(['query', 'token'], 'is missing', 'missing');
     const call = this.#openCallOf(visit);
-    if (route.kind === 'image') return imageReply(await services.getPageImage(call, token));
+    if (route.kind === 'image') {
+      const width = imageWidth(query.get('width'));
+      return imageReply(await services.getPageImage(call, token, width));
+    }
     return fileReply(visit.exchange, await services.getDocumentFile(call, token));
   }
 
@@ -502,6 +506,16 @@ function parseQuery(exchange: Exchange): URLSearchParams {
     throw invalidField(['query'], 'is not percent-encoded UTF-8'); // all that decodeURIComponent ever throws for
   }
   return new URLSearchParams(exchange.query);
+}
+
+const imageWidthMax = 2_000;
+
+function imageWidth(text: string | null): number | null {
+  if (text === null) return null;
+  const width = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (width < 1 || width > imageWidthMax)
+    throw invalidField(['query', 'width'], `is not a whole number from 1 to ${imageWidthMax}`);
+  return width;
 }
 
 /** The request with the fields that its query string gives; those beat the body. */

@@ -185,14 +185,16 @@ function parametersOf(route: Route): Json[] {
         },
       ];
     case 'file':
+      return [tokenParameter];
     case 'image':
       return [
+        tokenParameter,
         {
-          name: 'token',
+          name: 'width',
           in: 'query',
-          required: true,
-          description: 'The credential.',
-          schema: { type: 'string' },
+          required: false,
+          description: 'Pixels that the image should be wide, or a little more.',
+          schema: { type: 'integer', minimum: 1, maximum: 2_000 },
         },
       ];
     case 'multipart':
@@ -210,6 +212,13 @@ function queryParameters({ request }: AccountRoute): Json[] {
     schema,
   }));
 }
+const tokenParameter = {
+  name: 'token',
+  in: 'query',
+  required: true,
+  description: 'The credential.',
+  schema: { type: 'string' },
+};
 
 function requestBody(route: Route, components: Components): Json | null {
   switch (route.kind) {

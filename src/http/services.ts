@@ -79,7 +79,7 @@ export interface Services {
   /** Errors: `not_found` when the token is unknown or its document is gone or replaced. */
   readonly getDocumentFile: (call: OpenCall, token: string) => Promise<FileSource>;
   /** Errors: `not_found` as above, and for a page without an image. */
-  readonly getPageImage: (call: OpenCall, token: string) => Promise<ImageSource>;
+  readonly getPageImage: (call: OpenCall, token: string, width: number | null) => Promise<ImageSource>;
 
   readonly getStatus: Serve<status.StatusRequest, status.StatusResponse>;
   readonly topDocuments: Serve<queries.TopDocumentsRequest, Rendered<queries.TopDocumentsResponse>>;

@@ -3,7 +3,7 @@ import { type ImageContext, openImage } from './image.ts';
 import type { ImageKind } from './image-kind.ts';
 import type { ParseLimits } from './limits.ts';
 import { convertedOffice } from './office-conversion.ts';
-import { renderPdfPage } from './pdf.ts';
+import { foreignFontsBox, renderPdfPage } from './pdf.ts';
 import { imageFacts, toJpeg } from './raster.ts';
 
 export interface ImageSize {
@@ -26,8 +26,13 @@ export async function renderPageImage(
   const detected = await detect(bytes, null, limits);
   switch (detected.kind) {
     case 'pdf':
-      return renderPdf(bytes, page, size, limits);
+      return (await renderForeignFonts(bytes, page, size, context)) ?? renderPdf(bytes, page, size, limits);
+    case 'docx':
+    case 'odt':
+    case 'doc':
+    case 'rtf':
     case 'pptx':
+    case 'ppt':
     case 'odp': {
       const converted = await convertedOffice(detected.kind, 'pdf', context.tools);
       return converted instanceof Uint8Array ? renderPdf(converted, page, size, limits) : null;
@@ -53,6 +58,24 @@ async function renderPdf(
 ): Promise<Uint8Array | null> {
   const raster = await renderPdfPage(bytes, page, (width, height) => scaleFor(width, height, size, limits));
   return raster === null ? null : toJpeg({ raster }, { quality: size.quality });
+}
+
+/**
+ * PDFium has no fonts but those of the file, so it leaves Asian letters blank whose fonts are not embedded; poppler takes
+ * those of the host. Null: not needed, or not to be had.
+ */
+async function renderForeignFonts(
+  bytes: Uint8Array,
+  page: number,
+  size: ImageSize,
+  { limits, tools }: ImageContext,
+): Promise<Uint8Array | null> {
+  const box = await foreignFontsBox(bytes, page);
+  if (box === null) return null;
+  const scale = scaleFor(box.width, box.height, size, limits);
+  const reply = await tools.ask({ kind: 'draw', page, dotsPerInch: scale * pointsPerInch });
+  if (reply.kind !== 'bytes') return null;
+  return toJpeg({ bytes: reply.bytes, pixelsMax: limits.imageInputPixelsMax }, { quality: size.quality });
 }
 
 /** An image is shown as it is, upright, and never enlarged. */

@@ -53,6 +53,8 @@ export interface ParsedDocument {
   readonly language: string | null;
   /** Whole sentences about what was left out. */
   readonly warnings: string[];
+  /** False: its pages cannot be drawn, although those of its kind can. */
+  readonly pageImages?: boolean;
 }
 
 /** What a parser says about a document when all its pages are out. */
@@ -103,7 +105,7 @@ export function isFailure(
 
 const imageKinds: ReadonlySet<DocumentKind> = new Set(['png', 'jpeg', 'webp', 'gif', 'tiff', 'bmp', 'heic']);
 
-const officeKinds: ReadonlySet<DocumentKind> = new Set(['pptx', 'odp']);
+const officeKinds: ReadonlySet<DocumentKind> = new Set(['docx', 'odt', 'doc', 'rtf', 'pptx', 'odp', 'ppt']);
 
 /** Whether documents of this kind have page images. `office`: LibreOffice is there to draw those of Office files. */
 export function hasPageImages(kind: DocumentKind, office: boolean): boolean {

@@ -12,6 +12,7 @@ import type { ParseLimits } from './limits.ts';
 import { parseMsg } from './msg.ts';
 import { parseNotebook } from './notebook.ts';
 import { parseOds } from './ods.ts';
+import { orFromOffice, withOfficePages } from './office-pages.ts';
 import { parseOpenDocumentText } from './open-document-text.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts, DocumentKind } from './parse-task.ts';
@@ -82,12 +83,18 @@ function pagesOf(
     case 'pdf':
       return parsePdf(bytes, limits, tools);
     case 'docx':
-      return parseDocx(detected.archive, detected.mainPart, limits);
+      return withOfficePages('docx', () => parseDocx(detected.archive, detected.mainPart, limits), {
+        limits,
+        tools,
+      });
     case 'pptx':
       return parsePptx(detected.archive, detected.mainPart, limits);
     case 'xlsx':
       return parseXlsx(detected.archive, detected.mainPart, limits);
-    case 'odt':
+    case 'odt': {
+      const { archive } = detected;
+      return withOfficePages('odt', () => parseOpenDocumentText(archive, 'odt', limits), { limits, tools });
+    }
     case 'odp':
       return parseOpenDocumentText(detected.archive, detected.kind, limits);
     case 'ods':
@@ -95,13 +102,13 @@ function pagesOf(
     case 'epub':
       return parseEpub(detected.archive, limits);
     case 'rtf':
-      return parseRtf(bytes, limits);
+      return withOfficePages('rtf', () => parseRtf(bytes, limits), { limits, tools });
     case 'eml':
       return parseEml(bytes, limits);
     case 'doc':
-      return parseDoc(detected.file, limits);
+      return withOfficePages('doc', () => parseDoc(detected.file, limits), { limits, tools });
     case 'ppt':
-      return parsePpt(detected.file, limits);
+      return orFromOffice('ppt', () => parsePpt(detected.file, limits), { limits, tools });
     case 'xls':
       return parseXls(detected.file, limits);
     case 'msg':

@@ -159,6 +159,20 @@ export async function renderPdfPage(
   }
 }
 
+/** Size in points of a page with East Asian text in fonts that the file does not hold; null for any other page. */
+export async function foreignFontsBox(
+  bytes: Uint8Array,
+  index: number,
+): Promise<{ readonly width: number; readonly height: number } | null> {
+  const document = await PdfiumDocument.open(bytes);
+  if (typeof document === 'string') return null;
+  try {
+    return index >= 0 && index < document.pageCount ? document.foreignFontsBox(index) : null;
+  } finally {
+    document.close();
+  }
+}
+
 async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: string[]): Promise<PdfSource> {
   const first = await PdfiumDocument.open(bytes);
   if (first === 'encrypted') throw encrypted();

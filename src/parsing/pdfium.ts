@@ -18,11 +18,12 @@ interface PdfiumExports {
   FPDF_GetMetaText(document: number, tag: number, buffer: number, length: number): number;
   FPDF_LoadPage(document: number, index: number): number;
   FPDF_ClosePage(page: number): void;
+  FPDFTextObj_GetFont(object: number): number;
+  FPDFFont_GetIsEmbedded(font: number): number;
   FPDFPage_CountObjects(page: number): number;
   FPDF_GetPageWidthF(page: number): number;
   FPDF_GetPageHeightF(page: number): number;
   FPDF_GetPageBoundingBox(page: number, rectangle: number): number;
-  FPDFPage_CountObjects(page: number): number;
   FPDFPage_GetObject(page: number, index: number): number;
   FPDFFormObj_CountObjects(form: number): number;
   FPDFFormObj_GetObject(form: number, index: number): number;
@@ -121,6 +122,7 @@ const outlineLevelsMax = 6;
 const boldWeightMin = 600;
 
 /** FPDF_PAGEOBJ_* of fpdf_edit.h. */
+const textObject = 1;
 const imageObject = 3;
 const formObject = 5;
 /** Objects of a page or form that are looked at, and forms inside of forms. */
@@ -296,6 +298,38 @@ export class PdfiumDocument {
     } finally {
       api.FPDF_ClosePage(page);
     }
+  }
+
+  /** Size in points of a page whose text is in part East Asian, in fonts that the file does not hold; null otherwise. */
+  foreignFontsBox(index: number): { readonly width: number; readonly height: number } | null {
+    return this.withText(index, (page, text) => {
+      const api = this.pdfium.wasmExports;
+      if (!this.hasForeignFont(page) || !this.isEastAsian(text)) return null;
+      return { width: api.FPDF_GetPageWidthF(page), height: api.FPDF_GetPageHeightF(page) };
+    });
+  }
+
+  private hasForeignFont(page: number): boolean {
+    const api = this.pdfium.wasmExports;
+    const count = Math.min(api.FPDFPage_CountObjects(page), objectsMax);
+    for (let i = 0; i < count; i++) {
+      const object = api.FPDFPage_GetObject(page, i);
+      if (api.FPDFPageObj_GetType(object) !== textObject) continue;
+      const font = api.FPDFTextObj_GetFont(object);
+      if (font !== 0 && api.FPDFFont_GetIsEmbedded(font) === 0) return true;
+    }
+    return false;
+  }
+
+  private isEastAsian(text: number): boolean {
+    const api = this.pdfium.wasmExports;
+    const count = Math.min(api.FPDFText_CountChars(text), objectsMax);
+    for (let i = 0; i < count; i++) {
+      const code = api.FPDFText_GetUnicode(text, i);
+      if ((code >= 0x2e80 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7af) || code >= 0x20000)
+        return true;
+    }
+    return false;
   }
 
   /** Share of a page, 0 to 1, that images cover, those inside of forms included; 0 when it cannot be loaded. */

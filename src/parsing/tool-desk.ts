@@ -41,6 +41,7 @@ const nothingToRelease: Release = async () => {};
 /** Names of raw files are their hashes: what is made of them can be found again. */
 const isHash = /^[0-9a-f]{64}$/;
 const imageBytesMax = 100_000_000;
+const failuresMax = 10_000;
 
 /**
  * The one place where the optional programs are used, in the main thread. Requests come from parser processes through their
@@ -51,6 +52,8 @@ export class ToolDesk {
   readonly #office: Slots;
   readonly #others: Slots;
   readonly #converting = new Map<string, Promise<ToolReply>>();
+  /** What could not be converted since the start. */
+  readonly #failed = new Map<string, ToolReply>();
 
   constructor(options: ToolDeskOptions) {
     this.#options = options;
@@ -111,6 +114,8 @@ export class ToolDesk {
     }
     const found = await converted.find(name);
     if (found !== null) return plain({ kind: 'file', file: found });
+    const failed = this.#failed.get(name);
+    if (failed !== undefined) return plain(failed);
     const running = await this.#converting.get(name);
     // Whoever asked first may have given up, or had less time.
     if (running !== undefined && !(running.kind === 'failed' && running.code === 'timeout'))
@@ -121,10 +126,19 @@ export class ToolDesk {
     }));
     this.#converting.set(name, made);
     try {
-      return plain(await made);
+      const reply = await made;
+      if (reply.kind === 'failed' && !signal.aborted) this.#rememberFailure(name, reply);
+      return plain(reply);
     } finally {
       this.#converting.delete(name);
     }
+  }
+
+  /** Whoever asks for page after page of a file that cannot be converted is not kept waiting each time. */
+  #rememberFailure(name: string, reply: ToolReply): void {
+    const [oldest] = this.#failed.keys();
+    if (oldest !== undefined && this.#failed.size >= failuresMax) this.#failed.delete(oldest);
+    this.#failed.set(name, reply);
   }
 
   /** A program that died is given one more try, in a folder of its own again. */

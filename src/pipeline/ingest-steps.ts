@@ -88,11 +88,11 @@ export class IngestSteps {
     const outcome = await callParser<ParseOutcome>(pools.parse, task, { signal });
     signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
-    const { pages, kind, ...facts } = outcome;
+    const { pages, kind, pageImages = true, ...facts } = outcome;
     return {
       pages,
       head: { ...facts, kind, pageCount: pages.length },
-      hasImages: hasPageImages(kind),
+      hasImages: pageImages && hasPageImages(kind),
       timeTakenMs: clock.monotonic() - started,
     };
   }

@@ -63,9 +63,14 @@ export class FileServices {
     };
   }
 
-  async getPageImage(_call: unknown, token: string): Promise<{ bytes: Uint8Array; contentType: string }> {
-    const version = this.#version(token, 'page');
-    const bytes = version.hasImages ? await this.#options.images.get(version.rawHash, version.page) : null;
+  /** `width`: pixels that the image should have at least, where that is possible; null for the usual size. */
+  async getPageImage(
+    _call: unknown,
+    token: string,
+    width: number | null = null,
+  ): Promise<{ bytes: Uint8Array; contentType: string }> {
+    const { rawHash, page, hasImages } = this.#version(token, 'page');
+    const bytes = hasImages ? await this.#options.images.get(rawHash, page, width) : null;
     if (bytes === null) throw new AppError('not_found', 'This page has no image.');
     return { bytes, contentType: 'image/jpeg' };
   }

@@ -1,0 +1,75 @@
+import sharp from 'sharp';
+import t from 'tap';
+import { docx, pdfWithPages, utf8 } from '../parsing/fixtures.ts';
+import { Api } from './api.ts';
+import { TestServer } from './server.ts';
+
+/** What pages look like: addresses of images, their sizes, and kinds without any. */
+
+t.setTimeout(180_000);
+const server = await TestServer.start(t);
+const api = new Api(server);
+const collection_name = 'pages';
+await api.call('collections/add-collection', { collection_name });
+const { components } = (await (await fetch(`${server.url}/readyz`)).json()) as {
+  components: Record<string, { detail: string }>;
+};
+const office = !components['tool soffice']?.detail.includes('not installed');
+
+async function imagesOf(path: string, bytes: Uint8Array): Promise<(string | null)[]> {
+  const base64_data = Buffer.from(bytes).toString('base64');
+  const content = { type: 'auto', base64_data };
+  const added = await api.call('documents/add-document', { collection_name, path, content, wait: true });
+  t.match(added, { index_status: 'indexed' }, path);
+  const { num_pages } = await api.info(collection_name, path);
+  const urls: (string | null)[] = [];
+  for (let page_index = 0; page_index < (num_pages ?? 0); page_index++) {
+    const { page } = await api.call('documents/get-page-info', { collection_name, path, page_index });
+    urls.push(page.image_url);
+  }
+  return urls;
+}
+
+async function sizeOf(url: string | null): Promise<{ format?: string; width?: number; height?: number }> {
+  const reply = await fetch(url ?? '');
+  t.equal(reply.status, 200, String(url));
+  const { format, width, height } = await sharp(Buffer.from(await reply.arrayBuffer())).metadata();
+  return { format, width, height };
+}
+
+await t.test('a page of a PDF and a picture are images in the sizes that are asked for', async (t) => {
+  const [page, second] = await imagesOf('two.pdf', pdfWithPages(['first', 'second']));
+  t.same(await sizeOf(page!), { format: 'jpeg', width: 935, height: 1_210 });
+  t.same(await sizeOf(`${page}&width=200`), { format: 'jpeg', width: 256, height: 331 });
+  t.same(await sizeOf(`${second}&width=2000`), { format: 'jpeg', width: 1_545, height: 2_000 });
+  const black = { create: { width: 300, height: 100, channels: 3, background: '#000' } } as const;
+  const [picture] = await imagesOf('picture.png', await sharp(black).png().toBuffer());
+  t.same(await sizeOf(picture!), { format: 'jpeg', width: 300, height: 100 });
+  t.same(await sizeOf(`${picture}&width=150`), { format: 'jpeg', width: 256, height: 85 });
+  for (const width of ['0', '2001', '-1', '1e2', 'wide']) {
+    t.equal((await fetch(`${page}&width=${width}`)).status, 422, width);
+  }
+});
+
+await t.test('texts have no page images, Office files only where LibreOffice is installed', async (t) => {
+  t.same(await imagesOf('note.txt', utf8('just words')), [null]);
+  const rtf = utf8(
+    '{\\rtf1\\ansi Dear reader,\\par these are the words of a letter.\\page The second page.\\par}',
+  );
+  const pages = await imagesOf('letter.rtf', rtf);
+  t.equal(pages.length, 2);
+  t.same(await imagesOf('strange.docx', docx(['LibreOffice does not open this one'])), [null]);
+  if (!office) {
+    t.same(pages, [null, null]);
+    return;
+  }
+  const sizes = await Promise.all([pages[0], pages[0], pages[1]].map((url) => sizeOf(url!)));
+  t.ok(sizes.every(({ format, width = 0 }) => format === 'jpeg' && width > 500));
+});
+
+await t.test('an image goes with its document', async (t) => {
+  const [page] = await imagesOf('gone.pdf', pdfWithPages(['soon gone']));
+  t.equal((await fetch(page!)).status, 200);
+  await api.call('documents/delete-document', { collection_name, path: 'gone.pdf' });
+  t.equal((await fetch(page!)).status, 404);
+});
