@@ -16,6 +16,7 @@
 #include "bridge/values.h"
 #include "engine/kernels.h"
 #include "engine/registry.h"
+#include "engine/spelling.h"
 #include "engine/version_list.h"
 
 namespace quarry {
@@ -179,6 +180,32 @@ Napi::Value Count(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(count));
 }
 
+// In the order of the hashes, which are unsigned.
+Napi::Value CountRows(const Napi::CallbackInfo& info) {
+  const auto collection = CollectionOf(info);
+  if (!info[1].IsTypedArray()) throw Napi::TypeError::New(info.Env(), "hashes must be a BigUint64Array");
+  const auto hashes = info[1].As<Napi::BigUint64Array>();
+  return FromVersions(info.Env(), CountRowsOfTerms(collection->Now(), hashes.Data(), hashes.ElementLength()));
+}
+
+Napi::Value Spell(const Napi::CallbackInfo& info) {
+  using Spellings = std::shared_ptr<std::vector<Spelling>>;
+  const auto collection = CollectionOf(info);
+  const auto words = std::make_shared<std::vector<UnknownWord>>(ToUnknownWords(info[1]));
+  const Patience patience = PatienceOf(ToUint32(info[2], "deadlineMs"));
+  const auto spellings = std::make_shared<std::vector<Spelling>>();
+  return Promised<Spellings>(
+      info.Env(),
+      [&](const Finish<Spellings>& finish) {
+        return Registry::Instance().Query(
+            [collection, words, patience, spellings, moment = collection->Now()] {
+              return FindSpellings(moment, *words, patience, spellings.get());
+            },
+            [finish, spellings](Status status) { finish(std::move(status), spellings); });
+      },
+      [](Napi::Env env, Spellings& found) { return FromSpellings(env, *found); });
+}
+
 Napi::Value Snapshot(const Napi::CallbackInfo& info) {
   using Written = std::shared_ptr<Collection::Snapshot>;
   const auto collection = CollectionOf(info);
@@ -269,6 +296,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionSearch", Napi::Function::New<Guarded<Search>>(env, "collectionSearch"));
   add("collectionList", Napi::Function::New<Guarded<List>>(env, "collectionList"));
   add("collectionCount", Napi::Function::New<Guarded<Count>>(env, "collectionCount"));
+  add("collectionTermRows", Napi::Function::New<Guarded<CountRows>>(env, "collectionTermRows"));
+  add("collectionSpellings", Napi::Function::New<Guarded<Spell>>(env, "collectionSpellings"));
   add("collectionSnapshot", Napi::Function::New<Guarded<Snapshot>>(env, "collectionSnapshot"));
   add("collectionStatistics", Napi::Function::New<Guarded<Statistics>>(env, "collectionStatistics"));
   add("collectionDrop", Napi::Function::New<Guarded<Drop>>(env, "collectionDrop"));

@@ -168,7 +168,7 @@ void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const
   request->vectorCandidates = head.vectorCandidates;
   request->lexicalCandidates = head.lexicalCandidates;
   request->effort = head.effort;
-  request->patience.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(head.deadlineMs);
+  request->patience = PatienceOf(head.deadlineMs);
 }
 
 size_t HitsBytes(const SearchHits& hits) {
@@ -194,6 +194,45 @@ void PutHits(const SearchHits& hits, uint8_t* start) {
     std::memcpy(to, &shard, sizeof shard);
     to += sizeof shard;
   }
+}
+
+Patience PatienceOf(uint32_t deadlineMs) {
+  return {std::chrono::steady_clock::now() + std::chrono::milliseconds(deadlineMs), nullptr};
+}
+
+namespace {
+
+std::vector<std::u16string> ToStrings(const Napi::Value& value) {
+  const auto array = value.As<Napi::Array>();
+  std::vector<std::u16string> strings;
+  for (uint32_t i = 0; i < array.Length(); i++) strings.push_back(array.Get(i).As<Napi::String>().Utf16Value());
+  return strings;
+}
+
+}  // namespace
+
+std::vector<UnknownWord> ToUnknownWords(const Napi::Value& value) {
+  const auto array = value.As<Napi::Array>();
+  std::vector<UnknownWord> words;
+  for (uint32_t i = 0; i < array.Length(); i++) {
+    const auto word = array.Get(i).As<Napi::Object>();
+    words.push_back({ToStrings(word.Get("forms")), ToStrings(word.Get("terms")),
+                     word.Get("letters").As<Napi::String>().Utf16Value(), ToUint32(word.Get("editsMax"), "editsMax")});
+  }
+  return words;
+}
+
+Napi::Value FromSpellings(Napi::Env env, const std::vector<Spelling>& spellings) {
+  Napi::Array array = Napi::Array::New(env, spellings.size());
+  for (uint32_t i = 0; i < spellings.size(); i++) {
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("word", spellings[i].word);
+    entry.Set("term", Napi::String::New(env, spellings[i].term));
+    entry.Set("edits", spellings[i].edits);
+    entry.Set("rows", static_cast<double>(spellings[i].rows));
+    array.Set(i, entry);
+  }
+  return array;
 }
 
 Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions) {

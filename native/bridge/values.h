@@ -11,6 +11,7 @@
 #include "engine/collection.h"
 #include "engine/registry.h"
 #include "engine/search.h"
+#include "engine/spelling.h"
 #include "engine/status.h"
 
 namespace quarry {
@@ -35,6 +36,11 @@ void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const
 // What src/engine/search-bytes.ts reads: how many bytes, a multiple of eight, and the bytes, at such a multiple.
 size_t HitsBytes(const SearchHits& hits);
 void PutHits(const SearchHits& hits, uint8_t* start);
+// An array of {forms, terms, letters, editsMax}.
+std::vector<UnknownWord> ToUnknownWords(const Napi::Value& value);
+Patience PatienceOf(uint32_t deadlineMs);
+// An array of {word, term, edits, rows}.
+Napi::Value FromSpellings(Napi::Env env, const std::vector<Spelling>& spellings);
 Napi::Value FromVersions(Napi::Env env, const std::vector<double>& versions);
 Napi::Value FromOpenings(Napi::Env env, const std::vector<ShardOpening>& openings);
 Napi::Value FromStatistics(Napi::Env env, const CollectionStatistics& statistics);

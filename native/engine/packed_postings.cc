@@ -104,6 +104,13 @@ void PackedPostings::Read(uint64_t hash, PostingCursor* cursor) const {
   cursor->AddLoose(reinterpret_cast<const uint8_t*>(loose), list.Loose(), before, list.bounds);
 }
 
+uint64_t PackedPostings::Count(uint64_t hash) const {
+  const Entry* entry = Find(hash);
+  if (entry == nullptr) return 0;
+  const ListHead& list = ListAt(entry->place);
+  return uint64_t{list.Blocks()} * kBlockPostings + list.Loose();
+}
+
 std::vector<uint64_t> PackedPostings::Hashes() const {
   std::vector<uint64_t> hashes;
   hashes.reserve(terms_);

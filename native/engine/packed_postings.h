@@ -24,6 +24,9 @@ class PackedPostings {
   // Adds the list of `hash`, if there is one, to the cursor.
   void Read(uint64_t hash, PostingCursor* cursor) const;
   // All terms, ascending.
+  // How many postings the term has.
+  uint64_t Count(uint64_t hash) const;
+
   std::vector<uint64_t> Hashes() const;
 
  private:

@@ -293,6 +293,14 @@ bool Postings::Open(uint64_t hash, PostingCursor* cursor) const {
   return !cursor->AtEnd();
 }
 
+uint64_t Postings::Count(uint64_t hash) const {
+  const uint64_t packed = packed_.Count(hash);
+  const List* list = Find(hash);
+  if (list == nullptr) return packed;
+  const State state = Unpack(list->state.load(std::memory_order_acquire));
+  return packed + uint64_t{state.blocks} * kBlockPostings + state.postings;
+}
+
 std::vector<uint64_t> Postings::Hashes() const {
   std::vector<uint64_t> hashes = packed_.Hashes();
   const Table* table = table_.load(std::memory_order_acquire);

@@ -68,6 +68,9 @@ class Postings {
   // Sets the cursor to the start of the term's list; false when there is none.
   bool Open(uint64_t hash, PostingCursor* cursor) const;
 
+  // How many postings the term has.
+  uint64_t Count(uint64_t hash) const;
+
   // Calls visit(posting) in ascending order of rows until it answers false.
   template <class Visit>
   void ForEach(uint64_t hash, Visit visit) const {

@@ -22,6 +22,26 @@ export interface NativeStatistics {
   readonly bytes: Record<string, number>;
 }
 
+/** A word that no row has. */
+export interface NativeUnknownWord {
+  /** Forms of it to change by a letter. */
+  readonly forms: readonly string[];
+  /** Terms to look for as they are. */
+  readonly terms: readonly string[];
+  /** That a changed or added letter may be. */
+  readonly letters: string;
+  /** 2: two letters may differ where no term differs by one. */
+  readonly editsMax: number;
+}
+
+export interface NativeSpelling {
+  /** Number of the word. */
+  readonly word: number;
+  readonly term: string;
+  readonly edits: number;
+  readonly rows: number;
+}
+
 declare const tokenizerHandle: unique symbol;
 /** A tokenizer; equal ones are one in memory, whatever thread opened them. */
 export type TokenizerHandle = { readonly [tokenizerHandle]: true };
@@ -115,6 +135,14 @@ export interface Addon {
   readonly strategies: readonly string[];
   collectionList(handle: CollectionHandle, filter: Uint8Array | null, limit: number): Promise<Float64Array>;
   collectionCount(handle: CollectionHandle, filter: Uint8Array | null): number;
+  /** In how many rows each term is, with those of removed documents that are still there. */
+  collectionTermRows(handle: CollectionHandle, hashes: BigUint64Array): Float64Array;
+  /** Terms that unknown words may stand for, by word, those in most rows first. */
+  collectionSpellings(
+    handle: CollectionHandle,
+    words: readonly NativeUnknownWord[],
+    deadlineMs: number,
+  ): Promise<NativeSpelling[]>;
   collectionSnapshot(handle: CollectionHandle): Promise<{ sequence: number; bytes: number }>;
   collectionStatistics(handle: CollectionHandle): NativeStatistics;
   collectionDrop(handle: CollectionHandle): Promise<void>;

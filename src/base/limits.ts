@@ -146,6 +146,9 @@ export const limits = {
   analysedRowUnitsMax: 200_000,
   languageSampleRowsMax: 24,
   queryGroupsMax: 512,
+  /** Words of a query that are looked for in another spelling, and letters of such a word. */
+  misspelledWordsMax: 8,
+  misspelledUnitsMax: 24,
 
   // store
   storePendingBytesMax: 128 * 1_048_576,

@@ -248,6 +248,10 @@ export const settingsSchema = Type.Object({
     allowed: 'pairs such as zembed-1=my-model,zerank-2=my-reranker',
     defaultMeaning: 'none',
   }),
+  typoTolerance: choice(['on', 'off'], 'on', {
+    meaning:
+      'Whether words of a query that no document has are looked for in spellings that differ by a letter or two',
+  }),
   withoutModel: choice(['degrade', 'refuse'], 'degrade', {
     meaning: 'Queries whose model does not answer: do without it and say so, or are answered 503',
   }),

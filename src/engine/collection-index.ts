@@ -1,4 +1,11 @@
-import { addon, type CollectionHandle, type NativeStatistics, type ShardOpening } from '../addon/addon.ts';
+import {
+  addon,
+  type CollectionHandle,
+  type NativeSpelling,
+  type NativeStatistics,
+  type NativeUnknownWord,
+  type ShardOpening,
+} from '../addon/addon.ts';
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
 import type { Caller } from '../base/caller.ts';
@@ -181,6 +188,19 @@ export class CollectionIndex {
   count(filter: FilterNode | null): number {
     this.#assertOpen();
     return calling(() => addon.collectionCount(this.#handle, filter === null ? null : encodeFilter(filter)));
+  }
+
+  /** In how many rows each term is; rows of removed documents count until they are compacted away. */
+  rowsOfTerms(hashes: readonly bigint[]): Float64Array {
+    this.#assertOpen();
+    return calling(() => addon.collectionTermRows(this.#handle, BigUint64Array.from(hashes)));
+  }
+
+  /** Terms that words may stand for which no row has: of the fewest edits, by word, those in most rows first. */
+  async spellings(words: readonly NativeUnknownWord[], deadlineMs: number): Promise<NativeSpelling[]> {
+    return this.#operation(() =>
+      addon.collectionSpellings(this.#handle, words, Math.max(1, Math.ceil(deadlineMs))),
+    );
   }
 
   /**

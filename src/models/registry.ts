@@ -36,7 +36,8 @@ export interface RerankModel {
   readonly folder: string;
 }
 
-const rerankFolder = join(projectRoot, 'models', 'zerank');
+/** Of the built-in reranker's files. */
+export const rerankFolder = join(projectRoot, 'models', 'zerank');
 
 /** One set of weights serves all three names; its card says so. */
 export const rerankModels: readonly RerankModel[] = [

@@ -56,6 +56,16 @@ export class WordRarity {
 
   /** Rarity of a stem; words the training text hardly knew count as rare. */
   of(stem: string): number {
+    const at = this.#placeOf(stem);
+    return at === null ? this.#unlisted : this.#codes[at]! / steps;
+  }
+
+  /** Whether the training text had the stem more than a few times. */
+  lists(stem: string): boolean {
+    return this.#placeOf(stem) !== null;
+  }
+
+  #placeOf(stem: string): number | null {
     const hash = stemHash(stem);
     let low = 0;
     let high = this.#hashes.length;
@@ -64,6 +74,6 @@ export class WordRarity {
       if (this.#hashes[middle]! < hash) low = middle + 1;
       else high = middle;
     }
-    return this.#hashes[low] === hash ? this.#codes[low]! / steps : this.#unlisted;
+    return this.#hashes[low] === hash ? low : null;
   }
 }

@@ -184,6 +184,16 @@ export const QueryExplanation = Component('QueryExplanation', 'How a query ran.'
     }),
     { description: 'Models that did not answer and that the query did without.' },
   ),
+  spelling: Type.Array(
+    Type.Object({
+      typed: Type.String({ description: 'A word of the query that no document has.' }),
+      terms: Type.Array(Type.String(), {
+        description: 'Terms of the documents that were looked for instead.',
+      }),
+      read_as: Type.String({ description: 'What the models read in its place.' }),
+    }),
+    { description: 'Words that were looked for in another spelling.' },
+  ),
   control: Type.Object(
     {
       weights: Weights,

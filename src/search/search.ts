@@ -6,6 +6,7 @@ import { type Collection, generationOf } from '../store/collections.ts';
 import type { StoredChunk } from '../store/content.ts';
 import type { KeptVersion, VersionReader } from '../store/version-reader.ts';
 import type { Language } from '../text/languages.ts';
+import type { Correction } from '../text/misspelled.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { analyseQuery, matchedWords } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
@@ -17,6 +18,7 @@ import { pagesOf, pagesThatPass } from './passage-pages.ts';
 import { type Passage, passageText, readPassages } from './passages.ts';
 import type { SearchControl, SearchRequest, SearchTimes } from './query-request.ts';
 import { type Choice, choosePassages, cut, Quota } from './selection.ts';
+import { correctSpelling, type Understood } from './spelling.ts';
 
 /** What the models do for a query; `pipeline/query-embedder` and `pipeline/model-runner` behind it. */
 export interface QueryModels {
@@ -44,6 +46,11 @@ export interface SearchOptions {
   readonly clock: Clock;
   /** Whether a query does without a model that does not answer, and says so; otherwise it is refused. */
   readonly doesWithout: boolean;
+  /**
+   * Whether a word (in lower case) is right as it is, although no document has it: others that none has are looked for in
+   * spellings that some have. Null: none is.
+   */
+  readonly knowsWord: ((word: string) => boolean) | null;
 }
 
 /** How a hit was found. */
@@ -90,6 +97,8 @@ export interface Found<H> {
   readonly models: ModelWork;
   readonly control: SearchControl;
   readonly choice: ChoiceWork;
+  /** Words that were looked for in another spelling. */
+  readonly corrections: readonly Correction[];
 }
 
 /** What it took to keep to the rules of a query that has some. */
@@ -122,6 +131,9 @@ interface Run {
   /** The vectors that it is compared with, to the end of the query. */
   readonly generation: number;
   readonly analysed: AnalysedQuery;
+  /** The query as models read it. */
+  readonly text: string;
+  readonly corrections: readonly Correction[];
   readonly weights: Weights;
   readonly times: SearchTimes;
   readonly models: { readonly embedded: boolean; reranked: number; readonly missing: MissingModel[] };
@@ -157,7 +169,7 @@ const precisePassagesMin = 32;
 const precisePerPassage = 3;
 /** A reranker reads up to so many times what a document may have in the end, so that it has a choice. */
 const sparesMax = 3;
-const nothingAsked: AnalysedQuery = { terms: [], words: [] };
+const nothingAsked: AnalysedQuery = { terms: [], words: [], plain: [] };
 
 /** A question -> ranked snippets, pages or documents: embed, search the shards, fuse, rerank, read, cut. */
 export class Search {
@@ -366,42 +378,62 @@ export class Search {
       .flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
     const models = { embedded: false, reranked: 0, missing: [] };
     const choice = { checked: 0, complete: true };
-    return { hits, shards: [], times, models, control: request.control, choice };
+    return { hits, shards: [], times, models, control: request.control, choice, corrections: [] };
   }
 
-  #found<H>({ request, times, models, choice }: Run, hits: H[], shards: IndexHits['shards']): Found<H> {
-    return { hits, shards, times, models, control: request.control, choice };
+  #found<H>(run: Run, hits: H[], shards: IndexHits['shards']): Found<H> {
+    const { request, times, models, choice, corrections } = run;
+    return { hits, shards, times, models, control: request.control, choice, corrections };
   }
 
   async #begin(request: SearchRequest): Promise<Run> {
     const { clock, models } = this.#options;
     const times: SearchTimes = { embed: 0, search: 0, rerank: 0, read: 0 };
     const started = clock.monotonic();
-    const { collectionId, languages, model } = request.collection;
+    const { collectionId, model } = request.collection;
     const generation = generationOf(request.collection);
     const { weights } = request.control;
     const missing: MissingModel[] = [];
+    const { analysed, text, corrections } = await this.#understand(request);
+    const understoodMs = clock.monotonic() - started;
     const made = request.vector ?? null;
-    const embed = () =>
-      made ?? models.embed({ collectionId, model, text: request.query, shared: request.wide });
+    const embed = () => made ?? models.embed({ collectionId, model, text, shared: request.wide });
     let vector: Float32Array | null = null;
     // Without words and without a vector there would be nothing left to ask.
     if (weights.lexical === 0) vector = await embed();
     else if (weights.vector > 0) vector = await this.#orWithout(missing, 'vector', embed);
-    times.embed = clock.monotonic() - started;
-    const analysed =
-      weights.lexical === 0 ? nothingAsked : analyseQuery(request.query, languages as readonly Language[]);
+    times.search = understoodMs;
+    times.embed = clock.monotonic() - started - understoodMs;
     const work = { embedded: made === null && vector !== null, reranked: 0, missing };
     return {
       request,
       vector,
       generation,
       analysed,
+      text,
+      corrections,
       weights,
       times,
       models: work,
       choice: { checked: 0, complete: true },
     };
+  }
+
+  /** The words of a query, with what misspelled ones stand for. */
+  async #understand(request: SearchRequest): Promise<Understood> {
+    const { query: text, control, deadlineMs, caller } = request;
+    const nothing = { text, corrections: [] };
+    if (control.weights.lexical === 0) return { ...nothing, analysed: nothingAsked };
+    const languages = request.collection.languages as readonly Language[];
+    const analysed = analyseQuery(text, languages);
+    const { knowsWord } = this.#options;
+    if (knowsWord === null) return { ...nothing, analysed };
+    const { collectionId } = request.collection;
+    const index = this.#options.indexOf(collectionId, generationOf(request.collection));
+    const phrases = control.operators?.phrases ?? [];
+    return askIndex(caller, () =>
+      correctSpelling(index, { analysed, text, phrases, languages, knowsWord, deadlineMs }),
+    );
   }
 
   /** What a model makes, or null when it does not answer and the query may do without; then `missing` has why. */
@@ -452,19 +484,19 @@ export class Search {
 
   /** Blends in the reranker over the best items, when one is asked for; the rest follow in their order. */
   async #rerank<T>(
-    { request, times, models: work }: Run,
+    { request, text, times, models: work }: Run,
     items: readonly T[],
     textOf: (item: T) => string,
     fusedOf: (item: T) => number,
   ): Promise<Ranked<T>[]> {
     const plain = (item: T) => ({ item, score: fusedOf(item), fused: fusedOf(item), rerank: null });
-    const { reranker, query } = request;
+    const { reranker } = request;
     if (reranker === null || items.length === 0) return items.map(plain);
     const { clock, models } = this.#options;
     const started = clock.monotonic();
     const pool = items.slice(0, Math.max(rerankDepth, Math.min(request.k, limits.topSnippetsMax)));
     const texts = pool.map(textOf);
-    const scores = await this.#orWithout(work.missing, 'rerank', () => models.rerank(reranker, query, texts));
+    const scores = await this.#orWithout(work.missing, 'rerank', () => models.rerank(reranker, text, texts));
     times.rerank += clock.monotonic() - started;
     if (scores === null) return items.map(plain);
     const blended = blend(scores, Float32Array.from(pool, fusedOf), models.rerankWeight(reranker));

@@ -75,9 +75,11 @@ function documentResults(hits: readonly DocumentHit[], scores: readonly string[]
 }
 
 function ending(found: Found<DocumentHit>, { explain }: Showing): string {
-  const { shards, times, models, choice } = found;
+  const { shards, times, models, choice, corrections } = found;
   const missing = [...models.missing];
-  const explanation: QueryExplanation = { shards, ms: { ...times }, missing, control: controlOf(found) };
+  const spelling = corrections.map(({ typed, terms, read }) => ({ typed, terms: [...terms], read_as: read }));
+  const control = controlOf(found);
+  const explanation: QueryExplanation = { shards, ms: { ...times }, missing, spelling, control };
   const warnings = missing.map(({ part, model, reason }) => warning[part](JSON.stringify(model), reason));
   if (!choice.complete) warnings.push(incomplete(choice.checked));
   const warned = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;

@@ -16,6 +16,8 @@ export interface AnalysedQuery {
   readonly terms: readonly QueryTerm[];
   /** The query word behind each group, as it was typed. */
   readonly words: readonly string[];
+  /** The word of each group in lower case where it is one of letters alone, else null: only such are ever misspelled. */
+  readonly plain: readonly (string | null)[];
 }
 
 /** Two hiragana are mostly grammar: they decide between otherwise equal passages. */
@@ -31,6 +33,7 @@ interface Spelling {
 interface Group {
   readonly surface: string;
   readonly spellings: readonly Spelling[];
+  readonly plain: string | null;
   weight: number;
 }
 
@@ -68,7 +71,7 @@ export function analyseQuery(
       const group = groups.get(key);
       if (group !== undefined) group.weight += piece.weight;
       else if (groups.size < limits.queryGroupsMax)
-        groups.set(key, { surface, spellings, weight: piece.weight });
+        groups.set(key, { surface, spellings, plain: plainOf(pieces), weight: piece.weight });
     }
   }
   const ordered = [...groups.values()];
@@ -77,7 +80,12 @@ export function analyseQuery(
       spellings.map(({ text, hash }) => ({ text, hash, weight, group })),
     ),
     words: ordered.map(({ surface }) => surface),
+    plain: ordered.map(({ plain }) => plain),
   };
+}
+
+function plainOf([first, ...others]: readonly WordPiece[]): string | null {
+  return first?.stemmable === true && others.length === 0 ? first.text : null;
 }
 
 /**

@@ -66,7 +66,7 @@ t.test('who gave a search up gets his own reason back', async (t) => {
   const left = new Error('the client left');
   const request = {
     vector: vectors(),
-    analysed: { terms: [], words: [] },
+    analysed: { terms: [], words: [], plain: [] },
     weights: usualWeights,
     filter: null,
     wide: false,

@@ -133,6 +133,76 @@ t.test('the page that holds the words comes before its neighbours', async (t) =>
   t.equal(hits[0]?.pageIndex, 17);
 });
 
+/** The same rooms searched by somebody who knows a few words and reads like this. */
+function tolerant(first: Rooms, knowsWord: ((word: string) => boolean) | null, read: string[] = []): Search {
+  return new Search({
+    ...first,
+    clock: { now: () => 0, monotonic: () => 0 },
+    similarities: dotWithCodes,
+    indexOf: (collectionId) => first.indexes.get(collectionId),
+    doesWithout: true,
+    knowsWord,
+    models: {
+      embed: async ({ text }) => {
+        read.push(text);
+        return embed([text]).vectors;
+      },
+      rerankWeight: () => 1,
+      rerank: async (_model, query, texts) => {
+        read.push(query);
+        return new Float32Array(texts.length).fill(0.5);
+      },
+    },
+  });
+}
+
+t.test('a misspelled word finds what it stands for, and what is known stays as it is', async (t) => {
+  const first = await rooms(t);
+  await add(first, {
+    'herring.txt': ['the herring swims in the sea'],
+    'compressor.txt': ['a compressor and its development'],
+    'trout.txt': ['trout live in the river'],
+  });
+  const words = { lexical: 1, vector: 0 };
+  const ask = async (query: string, search = tolerant(first, () => false), control = {}) => {
+    const { hits, corrections } = await search.documents(
+      request(first, { query, control: { ...usualControl, weights: words, ...control } }),
+    );
+    return { paths: hits.map(({ version }) => version.path), corrections };
+  };
+  for (const [typed, path, term] of [
+    ['herrng', 'herring.txt', 'her'],
+    ['Hrering', 'herring.txt', 'her'],
+    ['comrpessro', 'compressor.txt', 'compressor'],
+    ['developmetn', 'compressor.txt', 'develop'],
+    ['truot river', 'trout.txt', 'trout'],
+  ] as const) {
+    const { paths, corrections } = await ask(typed);
+    t.equal(paths[0], path, typed);
+    t.ok(corrections[0]!.terms[0]!.startsWith(term), `${typed} stands for ${corrections[0]!.terms}`);
+  }
+  const none = { paths: [], corrections: [] };
+  t.same(await ask('herrng', tolerant(first, null)), none, 'switched off');
+  t.same(
+    await ask(
+      'herrng',
+      tolerant(first, (word) => word === 'herrng'),
+    ),
+    none,
+    'a word that is right',
+  );
+  t.same(await ask('h3rrng her0ing'), none, 'no letters, no spelling');
+  t.same(await ask('xylophone'), none, 'nothing like it');
+  t.same((await ask('herring')).corrections, [], 'nothing is corrected that is there');
+  const operators = parseOperators('"herrng"').operators;
+  t.same(await ask('herrng', undefined, { operators }), none, 'not what has to stand in the text as it is');
+  const read: string[] = [];
+  await tolerant(first, () => false, read).documents(
+    request(first, { query: 'where do Truot live', reranker: 'any' }),
+  );
+  t.same(read, ['where do trout live', 'where do trout live'], 'the models read the word that was meant');
+});
+
 t.test('what a reranker finds better moves up, and it reads each text once', async (t) => {
   const first = await rooms(t);
   const notes = Array.from({ length: 20 }, (_, i) => [`${i}.txt`, [`note ${i} about a herring`]] as const);
@@ -144,6 +214,7 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
+    knowsWord: () => false,
     models: {
       embed: async ({ text }) => embed([text]).vectors,
       rerankWeight: () => 1,
@@ -187,6 +258,7 @@ t.test('a reranker reads a precise snippet with the two around it, and no others
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
+    knowsWord: () => false,
     models: {
       embed: async ({ text }) => embed([text]).vectors,
       rerankWeight: () => 1,
@@ -286,6 +358,7 @@ t.test('a side that counts nothing is not asked', async (t) => {
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
+    knowsWord: () => false,
     models: {
       embed: async ({ text }) => {
         if (!isThere) throw new ModelUnavailable('letters', 'it is away', { retryAfterMs: 1 });

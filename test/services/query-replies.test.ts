@@ -140,7 +140,7 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
       { shard: 1, strategy: 'graph', effort: 24, calibrated: true, candidates: 3, ms: number() },
     ];
     const choice = { checked: 0, complete: true };
-    const found = { hits, shards, times, models, control: usualControl, choice };
+    const found = { hits, shards, times, models, control: usualControl, choice, corrections: [] };
     const showing = {
       metadata: chance.below(2) === 0,
       explain: chance.below(2) === 0,
@@ -167,7 +167,15 @@ t.test('a search that ended at its limits says so, and what was asked of it', as
   const { operators } = parseOperators('"salted herring" -smoked');
   const control = { weights: { lexical: 2, vector: 0 }, minScore: 0.25, maxPerDocument: 3, operators };
   const times = { embed: 0, search: 0, rerank: 0, read: 0 };
-  const found = { hits: [], shards: [], times, models, control, choice: { checked: 4_096, complete: false } };
+  const found = {
+    hits: [],
+    shards: [],
+    times,
+    models,
+    control,
+    choice: { checked: 4_096, complete: false },
+    corrections: [],
+  };
   const reply = documentsReply(found, {
     metadata: false,
     explain: true,

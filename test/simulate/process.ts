@@ -147,6 +147,7 @@ export async function openProcess(options: ProcessOptions) {
     indexOf: (collectionId, generation) => indexes.get(collectionId, generation),
     similarities: dotWithCodes,
     doesWithout: true,
+    knowsWord: null,
     models: {
       embed: async ({ text, model }) => embed([text], modelNamed(model?.id).dimensions).vectors,
       rerank: async (_model, _query, texts) => new Float32Array(texts.length),

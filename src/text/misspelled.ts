@@ -1,0 +1,164 @@
+import { limits } from '../base/limits.ts';
+import { foldDiacritics } from './fold.ts';
+import { type Language, termOf } from './languages.ts';
+import { termKey } from './lexicon.ts';
+import type { AnalysedQuery, QueryTerm } from './query.ts';
+
+/** A word of a query that no document has, and what to look for in its place. */
+export interface MisspelledWord {
+  /** Of the query's terms. */
+  readonly group: number;
+  /** As it was typed. */
+  readonly surface: string;
+  /** What the word is and would be indexed under: terms that differ from one of these by a letter may be meant. */
+  readonly forms: readonly string[];
+  /** What the word becomes when a letter of its ending is changed: an ending that is misspelled is not taken off. */
+  readonly terms: readonly string[];
+  /** The letters of its script. */
+  readonly letters: string;
+  readonly editsMax: 1 | 2;
+}
+
+/** A term of the collection that a word may stand for. */
+export interface FoundSpelling {
+  readonly term: string;
+  readonly edits: number;
+  /** That hold it. */
+  readonly rows: number;
+}
+
+/** How a word of the query was understood. */
+export interface Correction {
+  readonly typed: string;
+  /** What was looked for instead. */
+  readonly terms: readonly string[];
+  /** What models read in its place. */
+  readonly read: string;
+}
+
+/** Shorter words are like too many others; and two letters differ only in long ones. */
+const lettersMin = 4;
+const lettersForTwoEdits = 8;
+/** Endings that stemmers take off are hardly longer. */
+const endingUnits = 5;
+/** What a term counts that differs by one letter, by two. */
+const editWeights = [1, 0.8, 0.5] as const;
+/** Of terms that differ equally, those in the most rows, and none that is in a tenth as many as the first. */
+const termsMax = 3;
+const rowsShareMin = 0.1;
+
+const alphabets: readonly (readonly [RegExp, string])[] = (
+  [
+    [/^\p{Script=Latin}+$/u, 'abcdefghijklmnopqrstuvwxyz'],
+    [/^\p{Script=Cyrillic}+$/u, 'абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ'],
+    [/^\p{Script=Greek}+$/u, 'αβγδεζηθικλμνξοπρσςτυφχψω'],
+    [/^\p{Script=Arabic}+$/u, 'ءآأؤإئابتثجحخدذرزسشصضطظعغفقكلمنهوىيةپچژگ'],
+    [/^\p{Script=Hebrew}+$/u, 'אבגדהוזחטיךכלםמןנסעףפץצקרשת'],
+    [/^\p{Script=Armenian}+$/u, 'աբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆև'],
+    [/^\p{Script=Georgian}+$/u, 'აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ'],
+    [/^\p{Script=Devanagari}+$/u, 'अआइईउऊऋएऐओऔकखगघङचछजझञटठडढणतथदधनपफबभमयरलळवशषसहािीुूृेैोौंःँ़्'],
+  ] as const
+).map(([script, letters]) => [script, [...new Set(foldDiacritics(letters))].join('')]);
+
+/**
+ * Words of the query whose terms no row has, as `rows` says term by term, and that may be misspelled: plain words of
+ * letters, long enough, of which `isRight` does not say that they are right. At most `misspelledWordsMax`.
+ */
+export function misspelledWords(
+  query: AnalysedQuery,
+  rows: Float64Array,
+  isRight: (word: string) => boolean,
+): MisspelledWord[] {
+  const known = new Set(query.terms.filter((_, i) => rows[i]! > 0).map(({ group }) => group));
+  const found: MisspelledWord[] = [];
+  for (const [group, surface] of query.words.entries()) {
+    const plain = query.plain[group];
+    if (plain === null || plain === undefined || known.has(group)) continue;
+    if (plain.length < lettersMin || plain.length > limits.misspelledUnitsMax || isRight(plain)) continue;
+    const letters = alphabets.find(([script]) => script.test(plain))?.[1];
+    if (letters === undefined) continue;
+    const forms = query.terms.filter((term) => term.group === group).map(({ text }) => text);
+    const editsMax = plain.length >= lettersForTwoEdits ? 2 : 1;
+    found.push({ group, surface, forms, terms: [], letters, editsMax });
+    if (found.length >= limits.misspelledWordsMax) break;
+  }
+  return found;
+}
+
+/** Beginnings of a word that may be the stem of what it stands for, when its ending is misspelled. */
+export function beginnings(word: MisspelledWord): string[] {
+  const folded = foldDiacritics(word.forms[0]!);
+  const lengths = Array.from({ length: endingUnits }, (_, i) => folded.length - 1 - i);
+  return lengths.filter((length) => length >= lettersMin - 1).map((length) => folded.slice(0, length));
+}
+
+/** The word with the terms of its ending changed by a letter, in the languages of the collection. */
+export function withEndings(word: MisspelledWord, languages: readonly Language[]): MisspelledWord {
+  const text = word.forms[0]!;
+  const terms = new Set<string>();
+  for (const changed of endingsChanged(text, word.letters)) {
+    for (const language of languages) terms.add(termOf(changed, true, language));
+  }
+  return { ...word, terms: [...terms] };
+}
+
+function endingsChanged(text: string, letters: string): Set<string> {
+  const changed = new Set<string>();
+  for (let at = Math.max(2, text.length - endingUnits); at <= text.length; at += 1) {
+    const [before, behind] = [text.slice(0, at), text.slice(at)];
+    for (const letter of letters) {
+      changed.add(before + letter + behind);
+      if (behind !== '') changed.add(before + letter + behind.slice(1));
+    }
+    if (behind !== '') changed.add(before + behind.slice(1));
+    if (behind.length > 1) changed.add(before + behind[1]! + behind[0]! + behind.slice(2));
+  }
+  return changed;
+}
+
+/** The query with the terms that its misspelled words stand for; `found` has those of each word, most rows first. */
+export function corrected(
+  query: AnalysedQuery,
+  words: readonly MisspelledWord[],
+  found: readonly (readonly FoundSpelling[])[],
+): { query: AnalysedQuery; corrections: Correction[] } {
+  const terms: QueryTerm[] = [...query.terms];
+  const corrections: Correction[] = [];
+  for (const [i, word] of words.entries()) {
+    const most = found[i]![0]?.rows ?? 0;
+    const kept = found[i]!.filter(({ rows }) => rows >= most * rowsShareMin).slice(0, termsMax);
+    const first = kept[0];
+    if (first === undefined) continue;
+    const { weight } = query.terms.find(({ group }) => group === word.group)!;
+    for (const { term: text, edits } of kept)
+      terms.push({ text, hash: termKey(text), weight: weight * editWeights[edits]!, group: word.group });
+    const read = spelledLike(word, first.term);
+    corrections.push({ typed: word.surface, terms: kept.map(({ term }) => term), read });
+  }
+  // Alternatives of one word stand together.
+  terms.sort((left, right) => left.group - right.group);
+  return { query: { ...query, terms }, corrections };
+}
+
+/** The term with the ending that the word lost when it became the most like it of its forms. */
+function spelledLike({ forms }: MisspelledWord, term: string): string {
+  const text = forms[0]!;
+  const stem = forms.find((form) => form !== text && text.startsWith(form) && near(form, term));
+  return stem === undefined ? term : term + text.slice(stem.length);
+}
+
+/** Whether two forms differ in length by no more than an edit. */
+function near(form: string, term: string): boolean {
+  return Math.abs(form.length - term.length) <= 1 && form.slice(0, 1) === term.slice(0, 1);
+}
+
+/** A text with words replaced by what they stand for. */
+export function withCorrections(text: string, corrections: readonly Correction[]): string {
+  return corrections.reduce((now, { typed, read }) => {
+    const quoted = typed.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return now.replace(
+      new RegExp(`(?<![\\p{L}\\p{N}\\p{M}])${quoted}(?![\\p{L}\\p{N}\\p{M}])`, 'gu'),
+      () => read,
+    );
+  }, text);
+}

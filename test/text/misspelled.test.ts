@@ -1,0 +1,79 @@
+import t from 'tap';
+import {
+  beginnings,
+  corrected,
+  type FoundSpelling,
+  misspelledWords,
+  withCorrections,
+  withEndings,
+} from '../../src/text/misspelled.ts';
+import { analyseQuery } from '../../src/text/query.ts';
+
+const wrong = (_word: string) => false;
+const none = (query: ReturnType<typeof analyseQuery>) => new Float64Array(query.terms.length);
+const unknownIn = (text: string, isRight = wrong) => {
+  const query = analyseQuery(text, ['en']);
+  return misspelledWords(query, none(query), isRight).map(({ surface }) => surface);
+};
+
+t.test('only plain, long words of letters can be misspelled', async (t) => {
+  for (const [query, expected] of [
+    ['herrng', ['herrng']],
+    ['Herrng soup', ['Herrng', 'soup']],
+    ['her', []],
+    ['px4500 b2b 12345', []],
+    ['foo-barr get_userr getUserNmae john.doee@example.com', []],
+    ['самолт', ['самолт']],
+    ['鯡鯡鯡鯡鯡', []],
+    ['ปลาทูน่าแช่แข็ง', []],
+    ['mixедword', []],
+    [`${'x'.repeat(25)}`, []],
+    ['aaaab aaaac aaaad aaaae aaaaf aaaag aaaah aaaai aaaaj', 8],
+  ] as const) {
+    const found = unknownIn(query);
+    if (typeof expected === 'number') t.equal(found.length, expected, `at most ${expected}`);
+    else t.same(found, expected, query);
+  }
+  t.same(
+    unknownIn('herrng soup', (word) => word === 'soup'),
+    ['herrng'],
+    'not what is known to be right',
+  );
+});
+
+t.test('a word of which one term is known is left alone', async (t) => {
+  const query = analyseQuery('herrings trouts', ['en']);
+  const rows = Float64Array.from(query.terms, ({ text }) => (text === 'trout' ? 1 : 0));
+  t.same(
+    misspelledWords(query, rows, wrong).map(({ surface, editsMax }) => [surface, editsMax]),
+    [['herrings', 2]],
+  );
+});
+
+t.test('a misspelled ending is looked for without it', async (t) => {
+  const query = analyseQuery('developmetn', ['en']);
+  const [word] = misspelledWords(query, none(query), wrong);
+  t.ok(beginnings(word!).includes('develop'));
+  t.notOk(word!.forms.includes('develop'));
+  t.ok(withEndings(word!, ['en']).terms.includes('develop'));
+});
+
+t.test('what is found stands beside the word for less, and models read the word it makes', async (t) => {
+  const query = analyseQuery('How do Airplnaes fly?', ['en']);
+  const words = misspelledWords(query, none(query), (word) => word === 'fly');
+  const found: FoundSpelling[] = [
+    { term: 'airplan', edits: 1, rows: 40 },
+    { term: 'airplane', edits: 1, rows: 20 },
+    { term: 'airplna', edits: 1, rows: 3 },
+  ];
+  const { query: understood, corrections } = corrected(query, words, [found]);
+  t.same(corrections, [{ typed: 'Airplnaes', terms: ['airplan', 'airplane'], read: 'airplanes' }]);
+  const group = words[0]!.group;
+  t.same(
+    understood.terms.filter((term) => term.group === group).map(({ weight }) => weight),
+    [...query.terms.filter((term) => term.group === group).map(() => 1), 0.8, 0.8],
+  );
+  t.equal(withCorrections('How do Airplnaes fly?', corrections), 'How do airplanes fly?');
+  t.equal(withCorrections('xAirplnaes', corrections), 'xAirplnaes', 'whole words only');
+  t.same(corrected(query, words, [[]]), { query, corrections: [] });
+});
