@@ -39,7 +39,7 @@ import { embedChunks } from './models/chunk-vectors.ts';
 import { breakerStates } from './models/circuit-breaker.ts';
 import { dotWithCodes } from './models/codes.ts';
 import { toDimensions } from './models/dimensions.ts';
-import { openKnownWords } from './models/known-words.ts';
+import { readKnownWords } from './models/known-words.ts';
 import type { Embedder } from './models/model.ts';
 import { openCatalogue } from './models/open-catalogue.ts';
 import { vectorsOfPages } from './models/page-vectors.ts';
@@ -321,18 +321,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     renewed: (mark) => catalogue.renewed(mark),
     checkRoom: () => admission.checkRoom(),
   });
-  const knowsWord = settings.typoTolerance === 'on' ? await openKnownWords() : null;
-  return {
-    models,
-    queryEmbedder,
-    catalogue,
-    knowsWord,
-    parseLimits,
-    ingest,
-    writer,
-    admission,
-    modelChanges,
-  };
+  return { models, queryEmbedder, catalogue, parseLimits, ingest, writer, admission, modelChanges };
 }
 type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;
 
@@ -348,14 +337,14 @@ function documentFact({ preciseChunks, ...event }: DocumentEvent) {
 }
 
 function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): Search {
-  const { models, queryEmbedder, catalogue, knowsWord } = pipeline;
+  const { models, queryEmbedder, catalogue } = pipeline;
   return new Search({
     ...storage,
     clock,
     similarities: dotWithCodes,
     indexOf: (collectionId, generation) => storage.indexes.get(collectionId, generation),
     doesWithout: settings.withoutModel === 'degrade',
-    knowsWord,
+    knowsWord: settings.typoTolerance === 'on' ? readKnownWords() : null,
     models: {
       embed: (query) => queryEmbedder.embed({ ...query, model: catalogue.ofCollection(query.model).id }),
       rerank: async (model, query, texts) =>

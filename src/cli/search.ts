@@ -162,6 +162,10 @@ function explanationLines(explain: NonNullable<QueryReply['explain']>): string[]
   return [
     `Milliseconds: ${times.join(', ')}, read ${read.toFixed(1)}`,
     ...shards,
+    ...explain.spelling.map(
+      ({ typed, read_as }) => `  ${printable(typed)} was read as ${printable(read_as)}`,
+    ),
+    ...(explain.looked_at > 0 ? [`  ${explain.looked_at} passages were looked at twice`] : []),
     controlLine(explain.control),
   ];
 }

@@ -152,6 +152,14 @@ export const ResultExplanation = Component('ResultExplanation', 'How a result wa
   vector: Type.Object({ similarity: Nullable(Type.Number(), { description: 'Cosine of query and text.' }) }),
   fused: Type.Number({ description: 'Score after joining the two.' }),
   rerank: Nullable(Type.Number(), { description: 'Score of the reranker, null without one.' }),
+  look: Nullable(
+    Type.Object({
+      lead: Type.Number({ description: 'Share of the query among the first words of the text.' }),
+      order: Type.Number({ description: 'How much of it stands in the order of the query, 0 to 1.' }),
+      nearness: Type.Number({ description: 'The largest share of it within 20 words.' }),
+    }),
+    { description: 'What a second look found (`latency_mode: high`), null without one.' },
+  ),
 });
 export type ResultExplanation = Static<typeof ResultExplanation>;
 
@@ -194,6 +202,7 @@ export const QueryExplanation = Component('QueryExplanation', 'How a query ran.'
     }),
     { description: 'Words that were looked for in another spelling.' },
   ),
+  looked_at: Type.Integer({ description: 'Passages that `latency_mode: high` looked at a second time.' }),
   control: Type.Object(
     {
       weights: Weights,

@@ -3,6 +3,7 @@ import type { CollectionIndex, FilterNode, IndexHits } from '../engine/collectio
 import type { AnalysedQuery } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
 import { fuse, usualWeights, type Weights } from './fuse.ts';
+import type { Look } from './second-look.ts';
 
 /** A coarse chunk that may answer the query, with what each side of the search thinks of it. */
 export interface Candidate {
@@ -13,8 +14,15 @@ export interface Candidate {
   readonly lexical: number;
   /** Cosine between query and chunk. */
   readonly similarity: number;
-  /** Both fused, 0..1; what the list is sorted by. */
+  /** Both fused, 0..1, with what a second look added; what the list is sorted by. */
   readonly fused: number;
+  /** Of a search that looks twice. */
+  readonly look?: Look;
+}
+
+/** Best first; equal ones keep one fixed order. */
+export function byFused(a: Candidate, b: Candidate): number {
+  return b.fused - a.fused || a.version - b.version || a.row - b.row;
 }
 
 export interface CandidateRequest {
@@ -55,7 +63,7 @@ export class CandidateList {
     const least = count >= this.length ? Number.NEGATIVE_INFINITY : nthLargest(fused, count);
     const candidates: Candidate[] = [];
     for (let i = 0; i < this.length; i += 1) if (fused[i]! >= least) candidates.push(this.#candidate(i));
-    candidates.sort((a, b) => b.fused - a.fused || a.version - b.version || a.row - b.row);
+    candidates.sort(byFused);
     return candidates.length > count ? candidates.slice(0, count) : candidates;
   }
 

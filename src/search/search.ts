@@ -10,13 +10,14 @@ import type { Correction } from '../text/misspelled.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { analyseQuery, matchedWords } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
-import { type Candidate, type CandidateList, findCandidates } from './candidates.ts';
+import { byFused, type Candidate, type CandidateList, findCandidates } from './candidates.ts';
 import { type Child, scoreChildren, surroundings } from './children.ts';
 import { blend, type Weights } from './fuse.ts';
 import { pageOf } from './page-of.ts';
 import { pagesOf, pagesThatPass } from './passage-pages.ts';
 import { type Passage, passageText, readPassages } from './passages.ts';
 import type { SearchControl, SearchRequest, SearchTimes } from './query-request.ts';
+import { type Look, lookCloser, lookDepth, withLook } from './second-look.ts';
 import { type Choice, choosePassages, cut, Quota } from './selection.ts';
 import { correctSpelling, type Understood } from './spelling.ts';
 
@@ -60,6 +61,8 @@ export interface HitOrigin {
   readonly similarity: number | null;
   readonly fused: number;
   readonly rerank: number | null;
+  /** Null without a second look. */
+  readonly look: Look | null;
   /** Words of the query, as typed, that the text holds; only with `explain`. */
   readonly words: readonly string[];
 }
@@ -107,6 +110,8 @@ interface ChoiceWork {
   readonly checked: number;
   /** False when the search ended at its limits, so that there may be more to find. */
   readonly complete: boolean;
+  /** Passages that were looked at twice. */
+  readonly looked: number;
 }
 
 interface ModelWork {
@@ -137,7 +142,7 @@ interface Run {
   readonly weights: Weights;
   readonly times: SearchTimes;
   readonly models: { readonly embedded: boolean; reranked: number; readonly missing: MissingModel[] };
-  readonly choice: { checked: number; complete: boolean };
+  readonly choice: { checked: number; complete: boolean; looked: number };
 }
 
 /** A passage or precise chunk in the final order. */
@@ -257,7 +262,7 @@ export class Search {
       });
     }
     const candidates = await this.#candidates(run, depthFor(pool));
-    return { passages: this.#read(run, candidates.best(pool)), shards: candidates.shards };
+    return { passages: await this.#bestPassages(run, candidates, pool), shards: candidates.shards };
   }
 
   /** The precise chunks of the best passages, in no order. */
@@ -283,10 +288,11 @@ export class Search {
     }
     const candidates = await this.#candidates(run, depth);
     const { shards } = candidates;
-    const children = scoreChildren(this.#read(run, candidates.best(wanted)), run, this.#options);
+    const passages = await this.#bestPassages(run, candidates, wanted);
+    const children = scoreChildren(passages, run, this.#options);
     if (children.length >= request.k || candidates.length <= wanted) return { children, shards };
     // Short texts have few precise chunks, but each has one.
-    const more = this.#read(run, candidates.best(request.k));
+    const more = await this.#bestPassages(run, candidates, request.k);
     return { children: scoreChildren(more, run, this.#options), shards };
   }
 
@@ -336,7 +342,7 @@ export class Search {
     });
     run.choice.checked = checked;
     run.choice.complete = complete;
-    return { passages, shards: candidates.shards };
+    return { passages: await this.#lookedAt(run, passages), shards: candidates.shards };
   }
 
   /** Passages of at least `k` pages where there are so many: a page of many passages must not hide all others. */
@@ -354,7 +360,7 @@ export class Search {
     for (let depth = depthFor(k * 2); ; depth *= 4) {
       const candidates = await this.#candidates(run, depth);
       const { shards } = candidates;
-      const passages = this.#read(run, candidates.best(depth));
+      const passages = await this.#bestPassages(run, candidates, depth);
       const pages = new Set<string>();
       for (const { version, chunk } of passages)
         for (let page = chunk.pageStart; page < chunk.pageEnd; page += 1)
@@ -372,12 +378,12 @@ export class Search {
     const index = indexOf(collectionId, generationOf(request.collection));
     const numbers = await askIndex(request.caller, () => index.list(request.filter, request.k));
     times.search = clock.monotonic() - started;
-    const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, words: [] };
+    const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, look: null, words: [] };
     const hits = reader
       .records(collectionId, [...numbers])
       .flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
     const models = { embedded: false, reranked: 0, missing: [] };
-    const choice = { checked: 0, complete: true };
+    const choice = { checked: 0, complete: true, looked: 0 };
     return { hits, shards: [], times, models, control: request.control, choice, corrections: [] };
   }
 
@@ -415,7 +421,7 @@ export class Search {
       weights,
       times,
       models: work,
-      choice: { checked: 0, complete: true },
+      choice: { checked: 0, complete: true, looked: 0 },
     };
   }
 
@@ -470,6 +476,41 @@ export class Search {
     return found;
   }
 
+  /** The best `count` passages; of a search that looks twice, those that are the best then. */
+  async #bestPassages(run: Run, candidates: CandidateList, count: number): Promise<Passage[]> {
+    const looked = looksTwice(run) ? Math.max(count, lookDepth) : count;
+    const passages = await this.#lookedAt(run, this.#read(run, candidates.best(looked)));
+    return passages.slice(0, count);
+  }
+
+  /** Passages in the order of a second look at the first of them, where the query asks for one. */
+  async #lookedAt(run: Run, passages: readonly Passage[]): Promise<Passage[]> {
+    if (!looksTwice(run) || passages.length === 0) return [...passages];
+    const { request, analysed, times } = run;
+    const started = this.#options.clock.monotonic();
+    const first = passages.slice(0, lookDepth);
+    const index = this.#indexOf(run);
+    const rows = index.rowsOfTerms(analysed.terms.map(({ hash }) => hash));
+    const rowsOf = analysed.words.map(() => 0);
+    for (const [i, { group }] of analysed.terms.entries()) rowsOf[group] = rowsOf[group]! + rows[i]!;
+    const looks = await lookCloser(
+      first,
+      analysed,
+      { rows: index.statistics().rows, rowsOf },
+      request.caller,
+    );
+    run.choice.looked = Math.max(run.choice.looked, first.length);
+    times.search += this.#options.clock.monotonic() - started;
+    return passages
+      .map((passage, i) => {
+        const { candidate } = passage;
+        const look = looks[i] ?? null;
+        const fused = withLook(candidate.fused, look);
+        return { ...passage, candidate: { ...candidate, fused, ...(look === null ? {} : { look }) } };
+      })
+      .sort((a, b) => byFused(a.candidate, b.candidate));
+  }
+
   #indexOf({ request, generation }: Run): CollectionIndex {
     return this.#options.indexOf(request.collection.collectionId, generation);
   }
@@ -512,7 +553,7 @@ export class Search {
 
   /** Candidates in their final order; their text is read only when a reranker needs it. */
   async #rankCandidates(run: Run, found: CandidateList): Promise<Ranked<Candidate>[]> {
-    if (run.request.reranker === null) {
+    if (run.request.reranker === null && !looksTwice(run)) {
       return bestOfVersions(found, run.request.k).map((item) => ({
         item,
         score: item.fused,
@@ -521,7 +562,7 @@ export class Search {
       }));
     }
     const candidates = found.best();
-    const passages = this.#read(run, candidates.slice(0, rerankDepth));
+    const passages = await this.#bestPassages(run, found, rerankDepth);
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const floor = ranked.at(-1)?.score ?? 1;
     const rest = candidates
@@ -567,7 +608,9 @@ export class Search {
       pageStart = pageOf(starts, span.startCodePoint);
       pageEnd = pageOf(starts, span.endCodePoint - 1) + 1;
     }
-    const origin = this.#origin(run, entry, entry.item, { text, language: chunk.language });
+    const { look } = passage.candidate;
+    const child = { ...entry.item, ...(look === undefined ? {} : { look }) };
+    const origin = this.#origin(run, entry, child, { text, language: chunk.language });
     const { startCodePoint: start, endCodePoint: end } = span;
     return { version, score: entry.score, origin, text, textJson: null, start, end, pageStart, pageEnd };
   }
@@ -575,13 +618,20 @@ export class Search {
   #origin(
     { request, analysed, vector }: Run,
     { fused, rerank }: Ranked<unknown>,
-    { lexical, similarity }: { lexical: number; similarity: number },
+    { lexical, similarity, look }: Pick<Candidate, 'lexical' | 'similarity' | 'look'>,
     found: { readonly text: string; readonly language: string | null },
   ): HitOrigin {
     const words = request.explain
       ? matchedWords(analysed, found.text, found.language as Language | null)
       : [];
-    return { lexical, similarity: vector === null ? null : similarity, fused, rerank, words };
+    return {
+      lexical,
+      similarity: vector === null ? null : similarity,
+      fused,
+      rerank,
+      words,
+      look: look ?? null,
+    };
   }
 
   /** Whether looking deeper could find further documents. */
@@ -599,6 +649,11 @@ interface FoundPassages {
 interface RankedDocuments {
   readonly ranked: Ranked<Candidate>[];
   readonly shards: IndexHits['shards'];
+}
+
+/** Whether the order and the places of words are looked at, for which passages have to be read. */
+function looksTwice({ request, analysed }: Run): boolean {
+  return request.wide && analysed.terms.length > 0;
 }
 
 /** Whether results have to be chosen by more than their order. */

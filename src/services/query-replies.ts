@@ -79,7 +79,14 @@ function ending(found: Found<DocumentHit>, { explain }: Showing): string {
   const missing = [...models.missing];
   const spelling = corrections.map(({ typed, terms, read }) => ({ typed, terms: [...terms], read_as: read }));
   const control = controlOf(found);
-  const explanation: QueryExplanation = { shards, ms: { ...times }, missing, spelling, control };
+  const explanation: QueryExplanation = {
+    shards,
+    ms: { ...times },
+    missing,
+    spelling,
+    looked_at: choice.looked,
+    control,
+  };
   const warnings = missing.map(({ part, model, reason }) => warning[part](JSON.stringify(model), reason));
   if (!choice.complete) warnings.push(incomplete(choice.checked));
   const warned = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
@@ -126,6 +133,7 @@ function explained({ origin }: DocumentHit, { explain }: Showing): string {
     vector: { similarity: origin.similarity },
     fused: origin.fused,
     rerank: origin.rerank,
+    look: origin.look,
   };
   return `,"explain":${JSON.stringify(explanation)}`;
 }

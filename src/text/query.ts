@@ -111,6 +111,40 @@ export function matchedWords(query: AnalysedQuery, text: string, language: Langu
   return [...new Set(inOrder.map((group) => query.words[group]!))];
 }
 
+/** Where a text holds words of a query: entry i is one of them, in the order of the text. */
+export interface Places {
+  /** Of the query's terms. */
+  readonly groups: number[];
+  /** Words and grams of the text, counted from 0. */
+  readonly positions: number[];
+}
+
+/** Where a chunk holds which words of the query. `language` is the row's from `analyseChunks`. */
+export function matchedPlaces(query: AnalysedQuery, text: string, language: Language | null): Places {
+  const known = groupsByKey(query);
+  const inLanguage = language === null ? -1 : languages.indexOf(language);
+  const places: Places = { groups: [], positions: [] };
+  let position = 0;
+  const match = (entry: LexiconEntry): void => {
+    const halves = entryHashes(entry, inLanguage);
+    const first = places.groups.length;
+    for (let index = 0; index < halves.length; index += 2) {
+      const found = known.get(matchKey(halves[index]!, halves[index + 1]!));
+      for (const group of found ?? []) {
+        if (places.groups.includes(group, first)) continue;
+        places.groups.push(group);
+        places.positions.push(position);
+      }
+    }
+    position += 1;
+  };
+  scanWords(text, {
+    word: (surface) => match(lexicon.word(surface)),
+    gram: (gram) => match(lexicon.gram(gram)),
+  });
+  return places;
+}
+
 /** Made once for each query: hundreds of short texts are matched against the same one. */
 const knownGroups = new WeakMap<AnalysedQuery, ReadonlyMap<number, readonly number[]>>();
 

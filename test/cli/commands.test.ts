@@ -76,6 +76,8 @@ t.test('search --json prints the reply as it is, and --explain shows scores and 
   const explain = {
     shards: [{ shard: 0, strategy: 'graph', candidates: 64, ms: 0.42 }],
     ms: { embed: 0.5, search: 1.25, rerank: 0, read: 2 },
+    spelling: [{ typed: 'refnud', terms: ['refund'], read_as: 'refunds' }],
+    looked_at: 100,
     control: {
       ...{ weights: { lexical: 1, vector: 0.6 }, min_score: null, max_per_document: 2 },
       ...{ syntax: 'operators', phrases: ['salted herring'], excluded: ['\u001b[31mred'] },
@@ -95,6 +97,7 @@ t.test('search --json prints the reply as it is, and --explain shows scores and 
     shown,
     /Weights: lexical 1, vector 0\.6; at most 2 of a document; with "salted herring"; without .*red"; 32 passages/,
   );
+  t.match(shown, /refnud was read as refunds\n {2}100 passages were looked at twice/);
   t.notOk(shown.includes('\u001b'));
 });
 

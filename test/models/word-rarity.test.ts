@@ -1,4 +1,5 @@
 import t from 'tap';
+import { readKnownWords } from '../../src/models/known-words.ts';
 import { encodeRarities, stemHash, WordRarity } from '../../src/models/word-rarity.ts';
 
 t.test('rarities come back within their step, unlisted words count as rare', async (t) => {
@@ -29,4 +30,10 @@ t.test('a cut table is refused', async (t) => {
 t.test('the hash is FNV-1a, which never changes', async (t) => {
   t.equal(stemHash(''), 0x811c9dc5);
   t.not(stemHash('ab'), stemHash('ba'));
+});
+
+t.test('words of the training text are known in every form, slips of the pen are not', async (t) => {
+  const knows = readKnownWords();
+  for (const word of ['stations', 'asthmatics', 'herring', 'Compression']) t.ok(knows(word), word);
+  for (const word of ['herrng', 'hydrslazine', 'comprsesion', 'самолет']) t.notOk(knows(word), word);
 });

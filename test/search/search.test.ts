@@ -203,6 +203,40 @@ t.test('a misspelled word finds what it stands for, and what is known stays as i
   t.same(read, ['where do trout live', 'where do trout live'], 'the models read the word that was meant');
 });
 
+t.test(
+  'a search that looks twice prefers words in their order, at every granularity, and says so',
+  async (t) => {
+    const first = await rooms(t);
+    const filler = 'the sea is wide and the boats are small and old. '.repeat(5);
+    await add(first, {
+      'apart.txt': [`${filler} red sails and a herring ${filler} harbour pier`],
+      'together.txt': [`${filler} the red herring harbour pier ${filler}`],
+      'other.txt': [`${filler}`],
+    });
+    const control = { ...usualControl, weights: { lexical: 1, vector: 0 } };
+    const query = 'red herring harbour pier';
+    for (const kind of ['documents', 'snippets', 'preciseSnippets', 'pages'] as const) {
+      const once = await first.search[kind](request(first, { query, control, explain: true }));
+      const twice = await first.search[kind](request(first, { query, control, wide: true, explain: true }));
+      t.equal(once.choice.looked, 0, kind);
+      t.ok(
+        once.hits.every(({ origin }) => origin.look === null),
+        `${kind}: nothing was looked at`,
+      );
+      t.ok(twice.choice.looked >= 2, `${kind}: some were`);
+      t.equal(twice.hits[0]!.version.path, 'together.txt', `${kind}: the words in their order come first`);
+      t.ok(twice.hits[0]!.origin.look!.order > 0);
+      const scores = twice.hits.map(({ score }) => score);
+      t.same(
+        scores,
+        scores.toSorted((a, b) => b - a),
+        `${kind}: best first`,
+      );
+      t.ok(scores.every((score) => score >= 0 && score <= 1));
+    }
+  },
+);
+
 t.test('what a reranker finds better moves up, and it reads each text once', async (t) => {
   const first = await rooms(t);
   const notes = Array.from({ length: 20 }, (_, i) => [`${i}.txt`, [`note ${i} about a herring`]] as const);

@@ -41,6 +41,7 @@ function hit(documents: number) {
     similarity: number(),
     fused: number(),
     rerank: chance.below(2) === 0 ? null : number(),
+    look: chance.below(2) === 0 ? null : { lead: number(), order: number(), nearness: number() },
     words: Array.from({ length: chance.below(3) }, text),
   };
   const content = text();
@@ -71,6 +72,7 @@ const explanationOf = ({ origin }: AnyHit) => ({
   vector: { similarity: origin.similarity },
   fused: origin.fused,
   rerank: origin.rerank,
+  look: origin.look,
 });
 
 /** The replies as objects: what the rendered ones must be the JSON of. */
@@ -139,8 +141,9 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     const shards = [
       { shard: 1, strategy: 'graph', effort: 24, calibrated: true, candidates: 3, ms: number() },
     ];
-    const choice = { checked: 0, complete: true };
-    const found = { hits, shards, times, models, control: usualControl, choice, corrections: [] };
+    const choice = { checked: 0, complete: true, looked: 7 };
+    const corrections = [{ typed: 'herrng', terms: ['her'], read: '"herring"' }];
+    const found = { hits, shards, times, models, control: usualControl, choice, corrections };
     const showing = {
       metadata: chance.below(2) === 0,
       explain: chance.below(2) === 0,
@@ -148,6 +151,8 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     };
     const expected = plain(hits, showing, {
       ...{ shards: found.shards, ms: times, missing: [] },
+      spelling: [{ typed: 'herrng', terms: ['her'], read_as: '"herring"' }],
+      looked_at: 7,
       control: usual,
     });
     const made = {
@@ -173,7 +178,7 @@ t.test('a search that ended at its limits says so, and what was asked of it', as
     times,
     models,
     control,
-    choice: { checked: 4_096, complete: false },
+    choice: { checked: 4_096, complete: false, looked: 0 },
     corrections: [],
   };
   const reply = documentsReply(found, {
