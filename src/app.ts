@@ -4,6 +4,7 @@ import type { Operation } from './access/authorise.ts';
 import { ModelAdmission } from './access/model-admission.ts';
 import { systemTimer } from './access/timer.ts';
 import { firstStart } from './accounts/first-start.ts';
+import { gitHubProvider, openIdProvider, type ProviderSettings } from './accounts/identity-providers.ts';
 import { Invitations } from './accounts/invitations.ts';
 import { KeyRing } from './accounts/key-ring.ts';
 import { MagicLinks } from './accounts/magic-links.ts';
@@ -13,6 +14,7 @@ import { OrganisationDirectory } from './accounts/organisation-directory.ts';
 import { OrganisationOperations } from './accounts/organisation-operations.ts';
 import { OrganisationRemoval } from './accounts/organisation-removal.ts';
 import { People } from './accounts/people.ts';
+import { ProviderOperations } from './accounts/provider-operations.ts';
 import { Sessions } from './accounts/sessions.ts';
 import { SignInOperations } from './accounts/sign-in-operations.ts';
 import { tiersOf } from './accounts/tiers.ts';
@@ -664,7 +666,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
   installation.organizationId = first.organizationId;
   const loaded = load(storage, pipeline, progress, logger).then(async () => {
-    housekeeping.start(accountChores(rooms));
+    housekeeping.start(accountChores(rooms, accounts));
     await removal.start();
   });
   return {
@@ -762,6 +764,15 @@ function buildAccounts(
 ): AccountServices {
   const linkBase = () => installation.url;
   return {
+    providers: new ProviderOperations({
+      ...rooms,
+      store: data.store,
+      clock,
+      chance,
+      linkBase,
+      home,
+      providers: identityProviders(settings),
+    }),
     users: new UserOperations(rooms),
     organisations: new OrganisationOperations({
       ...rooms,
@@ -784,9 +795,21 @@ function buildAccounts(
   };
 }
 
-function accountChores({ sessions, links }: AccountRooms): Chore[] {
+/** Null for those that are not configured. */
+function identityProviders(settings: Settings) {
+  const configured = (name: 'google' | 'github', baseUrl: string): ProviderSettings | null => {
+    const [clientId, clientSecret] = [settings[`${name}ClientId`], settings[`${name}ClientSecret`]];
+    return clientId === null || clientSecret === null ? null : { clientId, clientSecret, baseUrl };
+  };
+  const google = configured('google', settings.oidcIssuer);
+  const github = configured('github', settings.githubBaseUrl);
+  return { google: google && openIdProvider(google), github: github && gitHubProvider(github) };
+}
+
+function accountChores({ sessions, links }: AccountRooms, { providers }: AccountServices): Chore[] {
   const everyMs = limits.accountSweepMs;
   return [
+    { name: 'sign-ins that nobody finished', everyMs, work: () => providers.sweep() },
     { name: 'ended sessions', everyMs, work: () => sessions.sweep() },
     { name: 'dead sign-in links', everyMs, work: () => links.sweep() },
   ];

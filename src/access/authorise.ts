@@ -52,6 +52,8 @@ export const operationNeeds = {
   'send-magic-link': 'nothing',
   'verify-magic-link': 'nothing',
   'confirm-magic-link': 'nothing',
+  'begin-provider-login': 'nothing',
+  'finish-provider-login': 'nothing',
   'login-link': 'nothing',
   logout: 'nothing',
   'get-user': 'person',

@@ -47,18 +47,20 @@ export class People {
   }
 
   /**
-   * Signs in whoever proved to own `email`, as a new user where there is none. `alongside` gives what must be written
-   * with it, and anything that the caller wants to have back; a refusal of it refuses the sign-in.
+   * Signs in a user, or whoever proved to own an address, as a new user where there is none. `alongside` gives what
+   * must be written with it, and anything that the caller wants to have back; a refusal of it refuses the sign-in.
    */
   arrive<With>(
-    email: string,
+    who: { readonly email: string } | { readonly userId: string },
     by: Omit<Actor, 'actor'>,
     alongside: (user: User) => { readonly operations: readonly Operation[]; readonly with: With },
   ): Promise<{ readonly user: User; readonly with: With }> {
     return this.#changes.run(async () => {
       const { store, clock, chance, audit } = this.#options;
       const now = clock.now();
-      const known = this.#records.byEmail(email);
+      const known = 'email' in who ? this.#records.byEmail(who.email) : this.#records.get(who.userId);
+      const email = known?.email ?? ('email' in who ? who.email : null);
+      assert(email !== null, 'a user who is named by their id exists');
       const user: User = known
         ? { ...known, lastLoginAt: now }
         : {
@@ -70,7 +72,7 @@ export class People {
             createdAt: now,
             lastLoginAt: now,
           };
-      const fact = { ...by, actor: user.userId, organizationId: null, target: email };
+      const fact = { ...by, actor: user.userId, organizationId: null, target: user.email };
       const beside = alongside(user);
       await store.write([
         ...beside.operations,

@@ -22,7 +22,8 @@ import type { People } from './people.ts';
 import { localPath } from './redirect.ts';
 import { newToken, tokenDigest } from './secret-token.ts';
 import type { Sessions } from './sessions.ts';
-import { timestamp, userInfo } from './user-operations.ts';
+import { signedIn } from './signed-in.ts';
+import { timestamp } from './user-operations.ts';
 import type { Cookie, Outcome, Visitor } from './visitor.ts';
 
 export interface SignInOperationsOptions {
@@ -206,7 +207,7 @@ export class SignInOperations {
   ): Promise<Outcome<wire.SignInResponse>> {
     const { people, sessions, links } = this.#options;
     const { address } = visitor;
-    const arrived = people.arrive(link.email ?? operatorEmail, { address }, (user) => {
+    const arrived = people.arrive({ email: link.email ?? operatorEmail }, { address }, (user) => {
       const opened = sessions.open(user.userId, visitor);
       const operations = [...links.consume(link), ...opened.operations, ...this.#operatorsPlace(link, user)];
       return { operations, with: opened };
@@ -214,14 +215,7 @@ export class SignInOperations {
     const { user, with: opened } = await arrived.catch((error: unknown) => {
       throw error instanceof ExpectationFailed ? deadLink() : error;
     });
-    const { token, session } = opened;
-    if (to === 'browser') {
-      const cookie: Cookie = { name: 'session', value: token, seconds: limits.sessionMsMax / 1_000 };
-      return { kind: 'redirect', to: link.redirect, cookie };
-    }
-    const expires_at = timestamp(session.expiresAt);
-    const body = { access_token: token, token_type: 'bearer', expires_at, user: userInfo(user) } as const;
-    return { kind: 'json', body };
+    return signedIn({ user, ...opened, redirect: link.redirect, to });
   }
 
   /** The operator owns the first organisation. */

@@ -15,7 +15,7 @@ export interface Visitor {
 }
 
 /** Cookies of the account side. Over https their names begin with `__Host-`, so that no other site can set them. */
-export type CookieName = 'session' | 'admin' | 'sign-in' | 'confirmation';
+export type CookieName = 'session' | 'admin' | 'sign-in' | 'confirmation' | 'flow';
 
 export interface Cookie {
   readonly name: CookieName;

@@ -15,6 +15,7 @@ export const errorStatus = {
   expectation_failed: 417,
   invalid: 422,
   rate_limited: 429,
+  bad_gateway: 502,
   queue_full: 429,
   reserve_reached: 429,
   unavailable: 503,

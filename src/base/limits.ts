@@ -84,6 +84,8 @@ export const limits = {
   sessionTouchMs: 60_000,
   magicLinkMsMax: 10 * 60_000,
   loginLinkMsMax: 15 * 60_000,
+  signInFlowMsMax: 10 * 60_000,
+  identityProviderMsMax: 10_000,
   invitationMsMax: 7 * 86_400_000,
   ownedOrganisationsMax: 10,
   keysOfMembersMax: 100,

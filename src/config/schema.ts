@@ -25,6 +25,9 @@ const keyPattern = '^[\\x21-\\x7e]{16,256}$';
 const keyAllowed = '16 to 256 printable ASCII characters without spaces';
 const serviceUrl = '^https?://[^\\s?#@]+$';
 const serviceAllowed = 'an http:// or https:// address without user, query or fragment';
+const issuerUrl =
+  '^(https://[^\\s?#@]+[^\\s?#@/]|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:\\d+)?(/[^\\s?#@]*[^\\s?#@/])?)$';
+const issuerAllowed = 'an https:// address without a slash at the end; http:// on this machine only';
 const passwordHash =
   '^\\$argon2id\\$v=19\\$m=\\d{4,7},t=\\d{1,2},p=\\d{1,2}\\$[A-Za-z0-9+/]+\\$[A-Za-z0-9+/]+$';
 const uuidText = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
@@ -102,6 +105,36 @@ export const settingsSchema = Type.Object({
     default: 'quarry@localhost',
     meaning: 'Address that mail comes from',
     allowed: 'a plain address',
+  }),
+  googleClientId: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Client id of this server at the issuer of OpenID Connect, for /api/auth/google',
+    defaultMeaning: 'none: no sign-in there',
+  }),
+  googleClientSecret: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Secret of googleClientId',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  oidcIssuer: Type.String({
+    pattern: issuerUrl,
+    default: 'https://accounts.google.com',
+    meaning: 'The issuer of OpenID Connect behind /api/auth/google',
+    allowed: issuerAllowed,
+  }),
+  githubClientId: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Client id of this server at GitHub, for /api/auth/github',
+    defaultMeaning: 'none: no sign-in there',
+  }),
+  githubClientSecret: optional(Type.String({ minLength: 1 }), {
+    meaning: 'Secret of githubClientId',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  githubBaseUrl: Type.String({
+    pattern: issuerUrl,
+    default: 'https://github.com',
+    meaning: 'GitHub, or a GitHub Enterprise server',
+    allowed: issuerAllowed,
   }),
   drainSeconds: seconds(0, 3_600, 30, {
     meaning: 'On SIGTERM, how long requests that are under way may still take',

@@ -169,6 +169,17 @@ function contradictions(settings: Settings): string[] {
       'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the address under which people reach the server, for the links in mails.',
     );
   }
+  for (const provider of ['google', 'github'] as const) {
+    const [id, secret] = [`${provider}ClientId`, `${provider}ClientSecret`] as const;
+    if ((settings[id] === null) !== (settings[secret] === null)) {
+      problems.push(`${variableName(id)} and ${variableName(secret)} belong together; set both or neither.`);
+    }
+    if (settings[id] !== null && settings.baseUrl === null) {
+      problems.push(
+        `${variableName(id)} is set without QUARRY_BASE_URL; set it to the address that the provider sends people back to.`,
+      );
+    }
+  }
   for (const kind of ['embedding', 'rerank'] as const) {
     if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
       problems.push(

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { OrganisationOperations } from '../accounts/organisation-operations.ts';
+import type { ProviderOperations } from '../accounts/provider-operations.ts';
 import type { SignInOperations } from '../accounts/sign-in-operations.ts';
 import type { PersonCall, UserOperations } from '../accounts/user-operations.ts';
 import type { Outcome, Visitor } from '../accounts/visitor.ts';
@@ -12,6 +13,7 @@ import type { RouteWords } from './route-words.ts';
 /** The use cases of the account side. */
 export interface AccountServices {
   readonly signIn: SignInOperations;
+  readonly providers: ProviderOperations;
   readonly users: UserOperations;
   readonly organisations: OrganisationOperations;
 }
@@ -25,7 +27,7 @@ export interface AccountCall {
 /** An operation under `/api`. It may set a cookie, show a page or lead elsewhere, which no operation of retrieval does. */
 export interface AccountRoute extends RouteWords {
   readonly kind: 'account';
-  /** `json`: the body; `form`: the body of a form on a page; `query`: the query string. */
+  /** `json`: the body; `form`: the body of a form on a page; `query`: the query string. Parts of the path join all. */
   readonly from: 'json' | 'form' | 'query';
   readonly request: TSchema;
   readonly reply: TSchema;
@@ -98,6 +100,8 @@ function serves<Q extends TSchema, R extends TSchema>({ serve, ...words }: ForPe
   });
 }
 
+const getQuery = { method: 'GET', from: 'query' } as const;
+
 const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
 const memberExample = { ...organizationExample, user_id: '0d0f6a0e-61e3-4b0e-8d4c-0c1c7b0d8a44' } as const;
 const keyExample = { ...organizationExample, api_key_id: '7c0d7a35-2f4e-4b57-8a3e-0f6f3f3f5a21' } as const;
@@ -130,7 +134,7 @@ const signInRoutes: readonly AccountRoute[] = [
       refusals: { 400: 'The link is invalid or has expired.' },
       serve: (signIn, visitor, request) => signIn.verifyMagicLink(visitor, request),
     },
-    { method: 'GET', from: 'query' },
+    getQuery,
   ),
   visits(
     {
@@ -145,6 +149,45 @@ const signInRoutes: readonly AccountRoute[] = [
       serve: (signIn, visitor, request) => signIn.confirmMagicLink(visitor, request),
     },
     { method: 'POST', from: 'form' },
+  ),
+  accountRoute(
+    {
+      operation: 'begin-provider-login',
+      path: '/api/auth/:provider/login',
+      summary: 'Sign in at an identity provider',
+      description:
+        'Sends the browser to Google (or another issuer of OpenID Connect) or GitHub (302); a program that sends `Accept: application/json` gets the address. The sign-in goes on in the same browser only, within 10 minutes.',
+      request: wire.BeginProviderLoginRequest,
+      reply: wire.BeginProviderLoginResponse,
+      example: { provider: 'google' },
+      refusals: {
+        404: 'There is no such provider.',
+        502: 'The provider does not answer.',
+        503: 'It is not set up.',
+      },
+    },
+    getQuery,
+    ({ providers }, { visitor }, request) => providers.begin(visitor, request),
+  ),
+  accountRoute(
+    {
+      operation: 'finish-provider-login',
+      path: '/api/auth/:provider/auth',
+      summary: 'Come back from an identity provider',
+      description:
+        'Where the provider sends the browser back to. Signs in and leads on (302), or answers a session token with `Accept: application/json`.',
+      request: wire.FinishProviderLoginRequest,
+      reply: wire.SignInResponse,
+      example: { provider: 'google', state: '', code: '' },
+      refusals: {
+        400: 'The sign-in was refused, is over, or was begun elsewhere.',
+        403: 'The provider has not verified the address.',
+        404: 'There is no such provider.',
+        502: 'The provider does not answer.',
+      },
+    },
+    getQuery,
+    ({ providers }, { visitor }, request) => providers.finish(visitor, request),
   ),
   visits({
     operation: 'login-link',

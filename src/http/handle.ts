@@ -249,7 +249,7 @@ export class Door {
       case 'json':
         return this.#serveJson(visit, match.route);
       case 'account':
-        return this.#serveAccount(visit, match.route);
+        return this.#serveAccount(visit, match.route, match);
       case 'put':
       case 'multipart':
         return this.#serveUpload(visit, match.route, match);
@@ -310,13 +310,16 @@ export class Door {
     }
   }
 
-  async #serveAccount(visit: Visit, route: AccountRoute): Promise<Reply> {
+  async #serveAccount(visit: Visit, route: AccountRoute, { params }: Match): Promise<Reply> {
     const { settings, accounts } = this.#options;
     const { exchange, principal } = visit;
     visit.deadline.start(settings.requestMsMax);
     const body = new WholeBody(this.#budget);
     try {
-      const request = await this.#readAccountRequest(exchange, route, body);
+      const request = this.#validatorOf(route)({
+        ...(await this.#readAccountRequest(exchange, route, body)),
+        ...params,
+      });
       const outcome = await route.serve(
         accounts,
         { principal, visitor: visitorOf(exchange, settings) },
@@ -330,12 +333,14 @@ export class Door {
     }
   }
 
-  async #readAccountRequest(exchange: Exchange, route: AccountRoute, body: WholeBody): Promise<unknown> {
-    const validate = this.#validatorOf(route);
-    if (route.from === 'query') return validate(Object.fromEntries(parseQuery(exchange)));
+  /** What of a request is not in its path; whatever is no object becomes one that its schema refuses or ignores. */
+  async #readAccountRequest(exchange: Exchange, route: AccountRoute, body: WholeBody): Promise<object> {
+    if (route.from === 'query') return Object.fromEntries(parseQuery(exchange));
     const bytes = await body.read(new BoundedBody(exchange, this.#bodyBounds(), this.#options.clock));
-    if (route.from === 'json') return validate(parseJson(bytes));
-    return validate(Object.fromEntries(new URLSearchParams(bytes.toString('utf8'))));
+    if (route.from === 'form') return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
+    const given = parseJson(bytes);
+    if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given;
+    throw invalidField(['body'], 'must be an object', 'type_error');
   }
 
   #validatorOf(route: JsonRoute | AccountRoute): Validate<unknown> {

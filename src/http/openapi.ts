@@ -169,7 +169,7 @@ function parametersOf(route: Route): Json[] {
         schema: { type: 'string' },
       }));
     case 'account':
-      return route.from === 'query' ? queryParameters(route) : [];
+      return fieldParameters(route);
     case 'put':
       return [
         { name: 'collection', in: 'path', required: true, schema: { type: 'string' } },
@@ -203,11 +203,13 @@ function parametersOf(route: Route): Json[] {
   }
 }
 
-function queryParameters({ request }: AccountRoute): Json[] {
+/** Fields that stand in the path, or in the query string. */
+function fieldParameters({ request, from, path }: AccountRoute): Json[] {
+  if (from !== 'query') return [];
   const { properties, required = [] } = request as { properties: Json; required?: string[] };
   return Object.entries(properties).map(([name, schema]) => ({
     name,
-    in: 'query',
+    in: path.includes(`:${name}`) ? 'path' : 'query',
     required: required.includes(name),
     schema,
   }));

@@ -79,6 +79,34 @@ export const LoginLinkResponse = Component('LoginLinkResponse', 'A link that wor
 });
 export type LoginLinkResponse = Static<typeof LoginLinkResponse>;
 
+const provider = Type.String({ description: '`google` or `github`.', examples: ['google'] });
+const given = (description: string) => Type.Optional(Type.String({ description }));
+
+export const BeginProviderLoginRequest = Component('BeginProviderLoginRequest', 'Where to sign in.', {
+  provider,
+  redirect_url: given('Where the browser goes then: a path of this server.'),
+});
+export type BeginProviderLoginRequest = Static<typeof BeginProviderLoginRequest>;
+
+export const BeginProviderLoginResponse = Component('BeginProviderLoginResponse', 'Where to go.', {
+  url: Type.String({ description: 'Of the provider.' }),
+});
+export type BeginProviderLoginResponse = Static<typeof BeginProviderLoginResponse>;
+
+export const FinishProviderLoginRequest = Component(
+  'FinishProviderLoginRequest',
+  'What the provider sends back.',
+  {
+    provider,
+    state: Type.String({ description: 'Names the sign-in.' }),
+    code: given('For the server, once.'),
+    iss: given('Who sends it back.'),
+    error: given('Why not.'),
+    error_description: given('Why not, for people.'),
+  },
+);
+export type FinishProviderLoginRequest = Static<typeof FinishProviderLoginRequest>;
+
 // people
 
 export const UserInfo = Component('UserInfo', 'A person.', {

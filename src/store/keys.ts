@@ -30,6 +30,8 @@ import { assert } from '../base/assert.ts';
  * | 0x1b | invitationEmail  | text address, uuid organizationId                 | nothing                                |
  * | 0x1c | signInLinks      | hash of the token                                 | sign-in link                           |
  * | 0x1d | signInLinkOf     | text whose                                        | hash of the token                      |
+ * | 0x1e | identities       | text issuer, text subject                         | userId                                 |
+ * | 0x1f | signInFlows      | hash of the state                                 | sign-in at a provider under way        |
  * | 0x20 | collections      | uuid organizationId, text name                    | collection                             |
  * | 0x21 | collectionId     | uuid collectionId                                 | organizationId, name                   |
  * | 0x22 | tombstones       | uuid collectionId                                 | deletion in progress                   |
@@ -63,6 +65,8 @@ export const tables = {
   invitationEmail: 0x1b,
   signInLinks: 0x1c,
   signInLinkOf: 0x1d,
+  identities: 0x1e,
+  signInFlows: 0x1f,
   collections: 0x20,
   collectionId: 0x21,
   tombstones: 0x22,

@@ -73,6 +73,8 @@ const expected: Readonly<Record<Operation, readonly [number, number, number, num
   'send-magic-link': [200, 200, 200, 200, 200],
   'verify-magic-link': [200, 200, 200, 200, 200],
   'confirm-magic-link': [200, 200, 200, 200, 200],
+  'begin-provider-login': [200, 200, 200, 200, 200],
+  'finish-provider-login': [200, 200, 200, 200, 200],
   'login-link': [200, 200, 200, 200, 200],
   logout: [200, 200, 200, 200, 200],
   'account-openapi': [200, 200, 200, 200, 200],

@@ -30,7 +30,7 @@ async function build() {
   const clock = new FakeTime({ wall: Date.UTC(2026, 10, 21, 8) });
   const rooms = accountRooms(store, { clock });
   const signIn = async (email: string) => {
-    const { user, with: opened } = await rooms.people.arrive(email, byTest, ({ userId }) => {
+    const { user, with: opened } = await rooms.people.arrive({ email }, byTest, ({ userId }) => {
       const session = rooms.sessions.open(userId, visitor);
       return { operations: session.operations, with: session };
     });

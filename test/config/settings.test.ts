@@ -85,7 +85,9 @@ t.test('every setting says what it means and what is allowed, and secrets are ma
   }
   t.equal(variableName('uploadBytesMax'), 'QUARRY_UPLOAD_BYTES_MAX');
   t.equal(flagName('uploadBytesMax'), '--upload-bytes-max');
-  for (const name of ['apiKey', 'adminKey'] as const) t.equal(settingSchema(name).secret, true);
+  for (const name of settingNames.filter((each) => /(key|secret|hash)$/i.test(each)))
+    t.equal(settingSchema(name).secret, true, name);
+  t.equal(settingSchema('mailUrl').secret, true, 'it may hold a password');
 });
 
 /** One wrong value per kind of setting, and the sentence that refuses it. */

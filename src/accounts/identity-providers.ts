@@ -1,0 +1,225 @@
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  ClientError,
+  ClientSecretPost,
+  Configuration,
+  calculatePKCECodeChallenge,
+  discovery,
+  enableNonRepudiationChecks,
+  fetchProtectedResource,
+  ResponseBodyError,
+} from 'openid-client';
+import { AppError } from '../base/app-error.ts';
+import { limits } from '../base/limits.ts';
+
+/** What an identity provider says of somebody who signed in there. */
+export interface Identity {
+  readonly issuer: string;
+  /** Theirs for ever, within the issuer. */
+  readonly subject: string;
+  readonly email: string;
+  /** Whether the provider made sure that the address is theirs. */
+  readonly emailVerified: boolean;
+}
+
+/** What proves that whoever comes back is whoever was sent away. */
+export interface Checks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** Sends people away to sign in, and reads what they bring back. */
+export interface IdentityProvider {
+  /** Errors: 502 when the provider does not answer. */
+  addressFor(redirectUri: string, checks: Checks): Promise<string>;
+  /**
+   * `returned`: the whole address under which somebody came back. Errors: 400 for anything that was not issued for these
+   * checks, or that the person or the provider refused; 502 when the provider does not answer.
+   */
+  identify(returned: URL, checks: Checks): Promise<Identity>;
+}
+
+export const providerNames = ['google', 'github'] as const;
+export type ProviderName = (typeof providerNames)[number];
+
+export interface ProviderSettings {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Of OpenID Connect, or of a GitHub (Enterprise) server, without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+const seconds = limits.identityProviderMsMax / 1_000;
+
+/** Any issuer of OpenID Connect; Google is one. Its description is read at the first sign-in and kept. */
+export function openIdProvider(settings: ProviderSettings): IdentityProvider {
+  let found: Promise<Configuration> | null = null;
+  const configuration = (): Promise<Configuration> => {
+    found ??= discovered(settings).catch((error: unknown) => {
+      found = null;
+      throw error;
+    });
+    return found;
+  };
+  return {
+    addressFor: (redirectUri, checks) =>
+      answered(async () =>
+        authorizationUrl(await configuration(), redirectUri, checks, {
+          scope: 'openid email',
+          nonce: checks.nonce,
+        }),
+      ),
+    identify: (returned, checks) =>
+      answered(async () => {
+        const issuer = await configuration();
+        const tokens = await authorizationCodeGrant(issuer, returned, {
+          expectedState: checks.state,
+          expectedNonce: checks.nonce,
+          pkceCodeVerifier: checks.verifier,
+          idTokenExpected: true,
+        });
+        const claims = tokens.claims();
+        if (claims === undefined || typeof claims.email !== 'string') throw noAddress();
+        return {
+          issuer: claims.iss,
+          subject: claims.sub,
+          email: claims.email,
+          emailVerified: claims.email_verified === true,
+        };
+      }),
+  };
+}
+
+/** GitHub speaks OAuth, not OpenID Connect: who it is, and their addresses, are asked of its API. */
+export function gitHubProvider(settings: ProviderSettings): IdentityProvider {
+  const { baseUrl } = settings;
+  const api = baseUrl === 'https://github.com' ? 'https://api.github.com' : `${baseUrl}/api/v3`;
+  const configuration = configured(
+    {
+      issuer: baseUrl,
+      authorization_endpoint: `${baseUrl}/login/oauth/authorize`,
+      token_endpoint: `${baseUrl}/login/oauth/access_token`,
+    },
+    settings,
+  );
+  const ask = async <Reply>(path: string, accessToken: string): Promise<Reply> => {
+    const headers = new Headers({ accept: 'application/vnd.github+json', 'user-agent': 'Quarry' });
+    const url = new URL(`${api}${path}`);
+    const response = await fetchProtectedResource(configuration, accessToken, url, 'GET', null, headers);
+    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+    return (await response.json()) as Reply;
+  };
+  return {
+    addressFor: (redirectUri, checks) =>
+      answered(() => authorizationUrl(configuration, redirectUri, checks, { scope: 'read:user user:email' })),
+    identify: (returned, checks) =>
+      answered(async () => {
+        const tokens = await authorizationCodeGrant(configuration, returned, {
+          expectedState: checks.state,
+          pkceCodeVerifier: checks.verifier,
+          idTokenExpected: false,
+        });
+        const user = await ask<{ id: number }>('/user', tokens.access_token);
+        const addresses = await ask<GitHubAddress[]>('/user/emails', tokens.access_token);
+        const primary = addresses.find((address) => address.primary);
+        if (primary === undefined) throw noAddress();
+        return {
+          issuer: baseUrl,
+          subject: String(user.id),
+          email: primary.email,
+          emailVerified: primary.verified,
+        };
+      }),
+  };
+}
+
+interface GitHubAddress {
+  readonly email: string;
+  readonly primary: boolean;
+  readonly verified: boolean;
+}
+
+async function discovered({ baseUrl, clientId, clientSecret }: ProviderSettings): Promise<Configuration> {
+  // Also where the connection is secure: a token that somebody else signed is never believed.
+  const execute = [enableNonRepudiationChecks, ...(isLoopback(baseUrl) ? [allowInsecureRequests] : [])];
+  return await discovery(new URL(baseUrl), clientId, undefined, ClientSecretPost(clientSecret), {
+    timeout: seconds,
+    execute,
+  });
+}
+
+function configured(
+  server: ConstructorParameters<typeof Configuration>[0],
+  { baseUrl, clientId, clientSecret }: ProviderSettings,
+): Configuration {
+  const configuration = new Configuration(server, clientId, undefined, ClientSecretPost(clientSecret));
+  configuration.timeout = seconds;
+  if (isLoopback(baseUrl)) allowInsecureRequests(configuration);
+  return configuration;
+}
+
+/** Plain http is for providers on this machine, in tests. */
+function isLoopback(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return (
+    protocol === 'http:' && (hostname === '127.0.0.1' || hostname === 'localhost' || hostname === '[::1]')
+  );
+}
+
+async function authorizationUrl(
+  configuration: Configuration,
+  redirectUri: string,
+  { state, verifier }: Checks,
+  more: Readonly<Record<string, string>>,
+): Promise<string> {
+  return buildAuthorizationUrl(configuration, {
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: await calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    ...more,
+  }).href;
+}
+
+/** What goes wrong at a provider, told apart: what was brought back is no good, or the provider itself is. */
+async function answered<Result>(ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask();
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    if (isRefusal(cause)) {
+      throw new AppError('bad_request', 'The sign-in failed or was refused: start it again.', {
+        cause,
+        privateDetails: { reason: cause.message },
+      });
+    }
+    throw new AppError(
+      'bad_gateway',
+      'The identity provider does not answer as it should; try again shortly.',
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The codes of replies that were not made for the checks of this sign-in. */
+const mismatches: ReadonlySet<string> = new Set([
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_KEY_SELECTION_FAILED',
+]);
+
+function isRefusal(error: unknown): error is Error {
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) return true;
+  return error instanceof ClientError && mismatches.has(String(error.code));
+}
+
+function noAddress(): AppError {
+  return new AppError('forbidden', 'The identity provider tells no e-mail address of yours.');
+}

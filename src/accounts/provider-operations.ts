@@ -1,0 +1,203 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { AuditLog } from '../audit/audit-log.ts';
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type * as wire from '../schemas/accounts.ts';
+import { Identities, type SignInFlow } from '../store/identities.ts';
+import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
+import { Attempts, addressKey } from './attempts.ts';
+import { normalisedEmail } from './email-address.ts';
+import type { Checks, Identity, IdentityProvider, ProviderName } from './identity-providers.ts';
+import type { Mail } from './mail.ts';
+import type { People } from './people.ts';
+import { localPath } from './redirect.ts';
+import { newToken, tokenDigest } from './secret-token.ts';
+import type { Sessions } from './sessions.ts';
+import { signedIn } from './signed-in.ts';
+import type { Cookie, Outcome, Visitor } from './visitor.ts';
+
+export interface ProviderOperationsOptions {
+  readonly store: Store;
+  readonly people: People;
+  readonly sessions: Sessions;
+  readonly audit: AuditLog;
+  readonly mail: Mail;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Null for a provider that is not configured. */
+  readonly providers: Readonly<Record<ProviderName, IdentityProvider | null>>;
+  /** `https://host` under which the providers know this server: never what a request says. */
+  readonly linkBase: () => string;
+  /** Where a browser goes that names no place. */
+  readonly home: string;
+}
+
+const sweptMax = 1_000;
+
+/** Sign-in at an identity provider: away with `begin`, back with `finish`. */
+export class ProviderOperations {
+  readonly #options: ProviderOperationsOptions;
+  readonly #records: Identities;
+  readonly #beginnings: Attempts;
+
+  constructor(options: ProviderOperationsOptions) {
+    this.#options = options;
+    this.#records = new Identities(options.store);
+    this.#beginnings = new Attempts('sign-ins', [{ ms: 60_000, max: 30 }], options.clock);
+  }
+
+  /** Errors: 404 no such provider, 400 a redirection elsewhere, 429 too many, 502, 503 not configured. */
+  async begin(
+    visitor: Visitor,
+    request: wire.BeginProviderLoginRequest,
+  ): Promise<Outcome<wire.BeginProviderLoginResponse>> {
+    const provider = this.#provider(request.provider);
+    const { store, chance, clock } = this.#options;
+    const redirect =
+      request.redirect_url === undefined ? this.#options.home : localPath(request.redirect_url);
+    this.#beginnings.take(addressKey(visitor.address));
+    const checks: Checks = {
+      state: newToken('', chance),
+      nonce: newToken('', chance),
+      verifier: newToken('', chance),
+    };
+    // Two tabs of one browser share what it holds, so that neither spoils the other's sign-in.
+    const browser = visitor.cookie('flow') ?? newToken('', chance);
+    const url = await provider.addressFor(this.#returnUri(request.provider), checks);
+    const { nonce, verifier } = checks;
+    const flow: SignInFlow = {
+      hash: tokenDigest(checks.state),
+      browserHash: tokenDigest(browser),
+      provider: request.provider,
+      verifier,
+      nonce,
+      redirect,
+      expiresAt: clock.now() + limits.signInFlowMsMax,
+    };
+    await store.write(this.#records.begin(flow));
+    const cookie: Cookie = { name: 'flow', value: browser, seconds: limits.signInFlowMsMax / 1_000 };
+    return visitor.wantsJson
+      ? { kind: 'json', body: { url }, cookie }
+      : { kind: 'redirect', to: url, cookie };
+  }
+
+  /**
+   * Errors: 400 for whatever was not begun in this browser, or is over; 403 for an address that the provider did not make
+   * sure of; 502 when the provider does not answer.
+   */
+  async finish(
+    visitor: Visitor,
+    request: wire.FinishProviderLoginRequest,
+  ): Promise<Outcome<wire.SignInResponse>> {
+    const provider = this.#provider(request.provider);
+    const { state } = request;
+    const flow = this.#flow(visitor, request);
+    const returned = new URL(this.#returnUri(request.provider));
+    for (const name of ['code', 'state', 'iss', 'error', 'error_description'] as const) {
+      const value = request[name];
+      if (value !== undefined) returned.searchParams.set(name, value);
+    }
+    // Whoever comes back has one try, whatever becomes of it.
+    await this.#options.store.write(this.#records.end(flow)).catch((error: unknown) => {
+      throw error instanceof ExpectationFailed ? notBegun() : error;
+    });
+    const { nonce, verifier } = flow;
+    const identity = await provider.identify(returned, { state, nonce, verifier });
+    return this.#arrive(visitor, identity, flow.redirect);
+  }
+
+  /** Forgets those that never came back; for housekeeping. */
+  async sweep(): Promise<void> {
+    const { store, clock } = this.#options;
+    await store.write(await this.#records.expired(clock.now() - limits.signInFlowMsMax, sweptMax));
+  }
+
+  async #arrive(
+    visitor: Visitor,
+    identity: Identity,
+    redirect: string,
+  ): Promise<Outcome<wire.SignInResponse>> {
+    const { people, sessions, audit } = this.#options;
+    const { issuer, subject } = identity;
+    const knownId = this.#records.userOf(identity);
+    if (knownId === undefined && !identity.emailVerified) throw unverified(issuer);
+    const email = knownId === undefined ? normalisedEmail(identity.email) : '';
+    const isLinking = knownId === undefined && people.byEmail(email) !== undefined;
+    const { address } = visitor;
+    const { user, with: opened } = await people.arrive(
+      knownId === undefined ? { email } : { userId: knownId },
+      { address },
+      ({ userId }) => {
+        const opening = sessions.open(userId, visitor);
+        const fact = { organizationId: null, actor: userId, address, target: `${issuer} ${subject}` };
+        const operations: Operation[] = [
+          ...this.#records.link(identity, userId),
+          ...opening.operations,
+          ...(isLinking ? [audit.entry({ ...fact, action: 'identity.linked' })] : []),
+        ];
+        return { operations, with: opening };
+      },
+    );
+    if (isLinking) this.#tell(user.email, issuer);
+    return signedIn({ user, ...opened, redirect, to: visitor.wantsJson ? 'program' : 'browser' });
+  }
+
+  /** The owner of an address learns that another way in leads to their account now. */
+  #tell(email: string, issuer: string): void {
+    const { mail } = this.#options;
+    if (!mail.isOn) return;
+    mail.post({
+      to: email,
+      subject: 'Another way to sign in to Quarry',
+      text: `You can sign in to Quarry with your account at ${issuer} now. If that was not you, end all sessions and tell the operator of the server.`,
+    });
+  }
+
+  #flow({ cookie }: Visitor, { state, provider }: wire.FinishProviderLoginRequest): SignInFlow {
+    const flow = this.#records.flow(tokenDigest(state));
+    const browser = cookie('flow');
+    const isOpen =
+      flow !== undefined && flow.provider === provider && flow.expiresAt > this.#options.clock.now();
+    if (!isOpen || browser === undefined) throw notBegun();
+    const [held, given] = [flow.browserHash, tokenDigest(browser)].map((hash) => Buffer.from(hash, 'hex'));
+    if (!timingSafeEqual(held!, given!)) throw notBegun();
+    return flow;
+  }
+
+  #provider(name: string): IdentityProvider {
+    const { providers } = this.#options;
+    if (!Object.hasOwn(providers, name)) {
+      throw new AppError(
+        'not_found',
+        `There is no identity provider "${name.slice(0, 64)}"; there are google and github.`,
+      );
+    }
+    const provider = providers[name as ProviderName];
+    if (provider !== null) return provider;
+    throw new AppError(
+      'unavailable',
+      `Sign-in with ${name} is not set up: its operator has to set QUARRY_${name.toUpperCase()}_CLIENT_ID and QUARRY_${name.toUpperCase()}_CLIENT_SECRET.`,
+      { shouldRetry: false },
+    );
+  }
+
+  #returnUri(provider: string): string {
+    return `${this.#options.linkBase()}/api/auth/${provider}/auth`;
+  }
+}
+
+function notBegun(): AppError {
+  return new AppError(
+    'bad_request',
+    'This sign-in was not begun in this browser, or is over: start it again.',
+  );
+}
+
+function unverified(issuer: string): AppError {
+  return new AppError(
+    'forbidden',
+    `${issuer} has not verified your e-mail address: verify it there, or sign in by mail.`,
+  );
+}

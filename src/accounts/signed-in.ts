@@ -1,0 +1,31 @@
+import { limits } from '../base/limits.ts';
+import type * as wire from '../schemas/accounts.ts';
+import type { Session } from '../store/sessions.ts';
+import type { User } from '../store/users.ts';
+import { timestamp, userInfo } from './user-operations.ts';
+import type { Outcome } from './visitor.ts';
+
+/** What whoever signed in gets: a browser a cookie, and the way on; a program the token. */
+export function signedIn({
+  user,
+  token,
+  session,
+  redirect,
+  to,
+}: {
+  readonly user: User;
+  readonly token: string;
+  readonly session: Session;
+  readonly redirect: string;
+  readonly to: 'browser' | 'program';
+}): Outcome<wire.SignInResponse> {
+  if (to === 'browser') {
+    const seconds = limits.sessionMsMax / 1_000;
+    return { kind: 'redirect', to: redirect, cookie: { name: 'session', value: token, seconds } };
+  }
+  const expires_at = timestamp(session.expiresAt);
+  return {
+    kind: 'json',
+    body: { access_token: token, token_type: 'bearer', expires_at, user: userInfo(user) },
+  };
+}

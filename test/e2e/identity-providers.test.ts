@@ -1,0 +1,220 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+import t, { type Test } from 'tap';
+import { freePort } from './free-port.ts';
+import { TestServer } from './server.ts';
+
+/** A browser, as far as signing in needs one: it keeps cookies by host and follows no redirection by itself. */
+class Browser {
+  readonly #cookies = new Map<string, Map<string, string>>();
+
+  async visit(address: string, form?: Record<string, string>, headers: Record<string, string> = {}) {
+    const { host } = new URL(address);
+    const kept = this.#cookies.get(host) ?? new Map<string, string>();
+    this.#cookies.set(host, kept);
+    const response = await fetch(address, {
+      redirect: 'manual',
+      headers: { cookie: [...kept].map((pair) => pair.join('=')).join('; '), ...headers },
+      ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
+    });
+    for (const cookie of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (cookie.split(';')[0] ?? '').split('=', 2);
+      kept.set(name, value);
+    }
+    const location = response.headers.get('location');
+    return {
+      status: response.status,
+      location: location === null ? null : new URL(location, address).href,
+      text: await response.text(),
+    };
+  }
+
+  /** Follows redirections and fills in the forms of the provider until `isThere`. */
+  async goOn(address: string, login: string, isThere: (address: string) => boolean): Promise<string> {
+    let at = address;
+    for (let steps = 0; steps < 20 && !isThere(at); steps += 1) {
+      let page = await this.visit(at);
+      const action = /<form[^>]* action="([^"]+)"/.exec(page.text)?.[1];
+      if (page.location === null && action !== undefined) {
+        const prompt = /name="prompt" value="(\w+)"/.exec(page.text)?.[1] ?? '';
+        page = await this.visit(new URL(action, at).href, { prompt, login, password: 'x' });
+      }
+      if (page.location === null)
+        throw new Error(`${at} leads nowhere: ${page.status} ${page.text.slice(0, 300)}`);
+      at = page.location;
+    }
+    return at;
+  }
+}
+
+async function listen(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Logins are addresses; those that begin with "new" are not verified. */
+async function openIdIssuer(t: Test, redirectUri: string): Promise<string> {
+  let callback: RequestListener = () => undefined;
+  const issuer = await listen(t, (request, response) => callback(request, response));
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: 'quarry',
+        client_secret: 'a-secret-between-the-two',
+        redirect_uris: [redirectUri],
+        application_type: 'native',
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    conformIdTokenClaims: false,
+    findAccount: (_context: unknown, id: string) => ({
+      accountId: id,
+      claims: () => ({ sub: id, email: id.split('|')[0], email_verified: !id.startsWith('new') }),
+    }),
+  });
+  callback = provider.callback();
+  return issuer;
+}
+
+t.test(
+  'people sign in with an issuer of OpenID Connect, once for each beginning, in the browser that began',
+  async (t) => {
+    const port = await freePort();
+    const base = `http://127.0.0.1:${port}`;
+    const back = `${base}/api/auth/google/auth`;
+    const issuer = await openIdIssuer(t, back);
+    const server = await TestServer.start(t, {
+      PORT: String(port),
+      BASE_URL: base,
+      GOOGLE_CLIENT_ID: 'quarry',
+      GOOGLE_CLIENT_SECRET: 'a-secret-between-the-two',
+      OIDC_ISSUER: issuer,
+    });
+    const begin = `${base}/api/auth/google/login`;
+    const json = { accept: 'application/json' };
+    const isBack = (address: string) => address.startsWith(back);
+    const signIn = async (login: string, browser = new Browser()) => {
+      const away = (await browser.visit(`${begin}?redirect_url=/docs%3Fx`)).location!;
+      const returned = await browser.goOn(away, login, isBack);
+      return { browser, away, returned };
+    };
+
+    const ada = await signIn('ada@example.com');
+    t.match(ada.away, new RegExp(`^${issuer}/auth\\?.*code_challenge_method=S256`));
+    t.match(
+      (await new Browser().visit(ada.returned)).status,
+      400,
+      'another browser brings back her code in vain',
+    );
+    t.match((await ada.browser.visit(ada.returned.replace(/state=[^&]{8}/, 'state=xxxxxxxx'))).status, 400);
+    const done = await ada.browser.visit(ada.returned);
+    t.match([done.status, done.location], [302, `${base}/docs?x`]);
+    const own = { 'content-type': 'application/json', origin: base };
+    t.match((await ada.browser.visit(`${base}/api/users/get-user`, {}, own)).text, /ada@example\.com/);
+    t.equal((await ada.browser.visit(ada.returned)).status, 400, 'a code works once');
+
+    const again = await signIn('ada@example.com', ada.browser);
+    const program = await again.browser.visit(again.returned, undefined, json);
+    t.equal(program.status, 200);
+    const { user, access_token } = JSON.parse(program.text) as { user: { id: string }; access_token: string };
+    t.match(access_token, /^zes_/);
+
+    const other = await signIn('ada@example.com|another account');
+    const linked = JSON.parse((await other.browser.visit(other.returned, undefined, json)).text);
+    t.equal(linked.user.id, user.id, 'a second account with the same verified address is the same person');
+
+    const fresh = await signIn('new@example.com');
+    t.match(await fresh.browser.visit(fresh.returned), { status: 403, text: /verified/ });
+
+    const tampered = await signIn('eve@example.com');
+    const wrongIssuer = tampered.returned.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example');
+    t.equal((await tampered.browser.visit(wrongIssuer)).status, 400, 'an answer of another issuer');
+    t.equal((await tampered.browser.visit(tampered.returned)).status, 400, 'whoever comes back has one try');
+    const refused = await signIn('eve@example.com');
+    const state = new URL(refused.returned).searchParams.get('state')!;
+    const denial = `${back}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer)}`;
+    t.equal((await refused.browser.visit(denial)).status, 400);
+    const wrongCode = await signIn('eve@example.com');
+    t.equal(
+      (await wrongCode.browser.visit(wrongCode.returned.replace(/code=[^&]{6}/, 'code=xxxxxx'))).status,
+      400,
+    );
+
+    for (const [path, status] of [
+      ['nobody/login', 404],
+      ['constructor/login', 404],
+      ['github/login', 503],
+      ['google/login?redirect_url=//evil.example', 400],
+      ['google/auth', 422],
+      ['google/auth?state=x', 400],
+    ] as const)
+      t.equal((await new Browser().visit(`${base}/api/auth/${path}`)).status, status, path);
+    for (const secret of [access_token, 'a-secret-between-the-two', 'code='])
+      t.notOk(server.log.includes(secret));
+  },
+);
+
+t.test('people sign in with GitHub, whose addresses its API tells', async (t) => {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  /** What the look-alike says next. */
+  let says = { verified: true, broken: false, refuses: false };
+  const gitHub: RequestListener = (request, response) => {
+    const url = new URL(request.url ?? '', 'http://x');
+    const reply = (body: unknown, status = 200) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    if (url.pathname === '/login/oauth/authorize') {
+      const to = new URL(url.searchParams.get('redirect_uri') ?? '');
+      to.searchParams.set('code', 'the-code');
+      to.searchParams.set('state', url.searchParams.get('state') ?? '');
+      return response.writeHead(302, { location: to.href }).end();
+    }
+    if (says.broken) return reply({ message: 'down' }, 500);
+    // GitHub answers a bad code with 200.
+    if (says.refuses) return reply({ error: 'bad_verification_code', error_description: 'no' });
+    if (url.pathname === '/login/oauth/access_token')
+      return reply({ access_token: 'gho_x', token_type: 'bearer', scope: 'read:user,user:email' });
+    if (request.headers.authorization !== 'Bearer gho_x') return reply({}, 401);
+    if (url.pathname === '/api/v3/user') return reply({ id: 4711, login: 'ada' });
+    return reply([
+      { email: 'second@example.com', primary: false, verified: true },
+      { email: 'Ada@Example.com', primary: true, verified: says.verified },
+    ]);
+  };
+  const gitHubUrl = await listen(t, (request, response) => void gitHub(request, response));
+  await TestServer.start(t, {
+    PORT: String(port),
+    BASE_URL: base,
+    GITHUB_CLIENT_ID: 'quarry',
+    GITHUB_CLIENT_SECRET: 'hush',
+    GITHUB_BASE_URL: gitHubUrl,
+  });
+  const json = { accept: 'application/json' };
+  const signIn = async () => {
+    const browser = new Browser();
+    const away = JSON.parse((await browser.visit(`${base}/api/auth/github/login`, undefined, json)).text).url;
+    const returned = (await browser.visit(away)).location!;
+    return browser.visit(returned, undefined, json);
+  };
+  says = { verified: false, broken: false, refuses: false };
+  t.equal((await signIn()).status, 403);
+  says = { verified: true, broken: true, refuses: false };
+  t.equal((await signIn()).status, 502);
+  says = { verified: true, broken: false, refuses: true };
+  t.equal((await signIn()).status, 400);
+  says = { verified: true, broken: false, refuses: false };
+  const first = await signIn();
+  t.match([first.status, JSON.parse(first.text)], [200, { user: { email: 'ada@example.com' } }]);
+  says = { verified: false, broken: false, refuses: false };
+  const later = await signIn();
+  t.equal(
+    JSON.parse(later.text).user.id,
+    JSON.parse(first.text).user.id,
+    'who is known is known by number, not by address',
+  );
+});
