@@ -62,9 +62,14 @@ function kindOfRoot(root: string): OfficeKind {
 
 /** A reader on a part that must exist. */
 export function openPart(archive: ZipArchive, name: string, limits: ParseLimits): XmlReader {
+  return new XmlReader(readPart(archive, name), name, limits.xmlDepthMax);
+}
+
+/** The bytes of a part that must exist. */
+export function readPart(archive: ZipArchive, name: string): Uint8Array {
   const bytes = archive.read(name);
   if (bytes === null) throw new ParseFailure('corrupt', `The file is damaged: its part ${name} is missing.`);
-  return new XmlReader(bytes, name, limits.xmlDepthMax);
+  return bytes;
 }
 
 /** Relationships of a part by id; `part` empty: those of the package itself. */

@@ -1,18 +1,20 @@
 import { builtInDateStyle, type DateStyle, dateStyleOf, numberText } from './cell-number.ts';
 import { chartLines, shapeLines } from './drawing.ts';
 import type { ParseLimits } from './limits.ts';
-import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
+import { columnOf, MergedCells } from './merged-cells.ts';
+import { coreProperties, officeContentTypes, openPart, readPart, relationshipsOf } from './office-package.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { cellText, rowPages, sheetPages } from './row-pages.ts';
 import { TextBudget } from './text-budget.ts';
-import type { XmlReader } from './xml-reader.ts';
+import { XmlReader } from './xml-reader.ts';
 import type { ZipArchive } from './zip.ts';
 
 /**
- * Workbooks, sheet by sheet: the values of a row separated by tabs, empty cells left out, rows grouped into unordered pages
- * that never span sheets. A sheet with a name of its own starts with it; what is drawn on it comes last. Formulas give
- * their last result, numbers with a date format an ISO date. Source: ECMA-376 part 1, section 18.
+ * Workbooks, sheet by sheet: the values of a row separated by tabs, empty cells left out, what is merged over rows in each
+ * of them; rows grouped into unordered pages that never span sheets. A sheet with a name of its own starts with it; what is
+ * drawn on it comes last. Formulas give their last result, numbers with a date format an ISO date. Source: ECMA-376 part 1,
+ * section 18.
  */
 export function* parseXlsx(
   archive: ZipArchive,
@@ -33,7 +35,9 @@ export function* parseXlsx(
       warnings.push(`The sheet ${sheet.name} is missing in the file.`);
       continue;
     }
-    const rows = sheetRows(openPart(archive, part, limits), { strings, dates, since1904 }, budget);
+    const bytes = readPart(archive, part);
+    const reader = new XmlReader(bytes, part, limits.xmlDepthMax);
+    const rows = sheetRows(reader, { strings, dates, since1904 }, MergedCells.of(bytes), budget);
     yield* sheetPages(sheet.name, rows);
     try {
       yield* rowPages(drawnLines(archive, part, limits, budget));
@@ -148,19 +152,42 @@ interface CellContext {
   readonly since1904: boolean;
 }
 
-function* sheetRows(reader: XmlReader, context: CellContext, budget: TextBudget): Generator<string, void> {
-  let row: string[] = [];
+function* sheetRows(
+  reader: XmlReader,
+  context: CellContext,
+  merged: MergedCells | null,
+  budget: TextBudget,
+): Generator<string, void> {
+  let values: string[] = [];
+  let columns: number[] = [];
+  let row = 0;
+  let column = 0;
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
     if (token === 'open' && reader.name === 'c') {
+      column = merged === null ? column + 1 : placeOf(reader.attribute('r'), column);
       const value = readCell(reader, context);
       if (value === '') continue;
       budget.take(value.length + 1);
-      row.push(value);
+      values.push(value);
+      if (merged !== null) columns.push(column);
+    } else if (token === 'open' && reader.name === 'row') {
+      row = Number(reader.attribute('r')) || row + 1;
+      column = 0;
     } else if (token === 'close' && reader.name === 'row') {
-      if (row.length > 0) yield row.join('\t');
-      row = [];
+      const shown = merged?.filled(row, values, columns) ?? values;
+      const text = shown.join('\t');
+      if (shown.length > values.length) budget.take(text.length);
+      if (text !== '') yield text;
+      values = [];
+      columns = [];
     }
   }
+}
+
+/** The column that a cell such as `AB12` names, else the one behind the last. */
+function placeOf(reference: string | null, last: number): number {
+  const letters = /^[A-Z]{1,3}/.exec(reference ?? '')?.[0];
+  return letters === undefined ? last + 1 : columnOf(letters);
 }
 
 /** After the `open` of a cell: what it shows, its `close` consumed. */

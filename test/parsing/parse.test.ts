@@ -188,6 +188,24 @@ t.test('a workbook becomes unordered pages of rows that never span sheets', asyn
   t.equal(document.pages.slice(1).join('\n').split('\n').length, 301);
 });
 
+t.test('a cell that is merged over rows of a workbook stands in each of them', async (t) => {
+  const cell = (place: string, text: string) => `<c r="${place}" t="inlineStr"><is><t>${text}</t></is></c>`;
+  const sheet = (ranges: string[]) =>
+    `<worksheet><sheetData><row r="1">${cell('A1', 'fruit')}${cell('B1', 'apple')}</row>` +
+    `<row r="2">${cell('B2', 'pear')}</row><row r="3"><c r="A3"/></row><row r="5">${cell('B5', 'plum')}${cell('C5', 'ripe')}</row>` +
+    `<row r="6">${cell('B6', 'stone')}</row></sheetData><mergeCells>${ranges.map((range) => `<mergeCell ref="${range}"/>`).join('')}</mergeCells></worksheet>`;
+  const rows = async (...ranges: string[]) => {
+    const parts = { 'xl/worksheets/sheet1.xml': sheet(ranges) };
+    return (await parsed(xlsx([{ name: 'Sheet1', rows: [] }], { parts }))).pages[0]?.split('\n');
+  };
+  t.same(await rows('A1:A5'), ['fruit\tapple', 'fruit\tpear', 'fruit\tplum\tripe', 'stone']);
+  t.same(
+    await rows('A1:C1', 'C5:D6'),
+    ['fruit\tapple', 'pear', 'plum\tripe', 'stone\tripe'],
+    'columns are not repeated',
+  );
+});
+
 t.test('text boxes and charts on a sheet are read after its rows', async (t) => {
   const drawing =
     '<xdr:wsDr xmlns:xdr="u" xmlns:a="a"><xdr:sp><xdr:txBody><a:p><a:r><a:t>A remark</a:t></a:r></a:p></xdr:txBody></xdr:sp></xdr:wsDr>';
