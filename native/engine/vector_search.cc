@@ -221,8 +221,9 @@ void ChooseNearest(const Moment& moment, const NearQuery& query, uint32_t wanted
   std::partial_sort(proposed->begin(), proposed->begin() + static_cast<std::ptrdiff_t>(compared), proposed->end(),
                     nearer);
   proposed->resize(compared);
+  constexpr size_t kAhead = 6;  // vectors on their way from memory
+  for (size_t i = 0; i < std::min(kAhead, compared); i++) shardOf((*proposed)[i]).PrefetchVector((*proposed)[i].row);
   for (const NearRow& near : *proposed) shardOf(near).PrefetchFacts(near.row);
-  constexpr size_t kAhead = 2;  // vectors on their way from memory
   size_t done = 0;
   const auto compareUntil = [&](size_t end) {
     for (; done < end; done++) {
