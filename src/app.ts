@@ -433,6 +433,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
     ...storage,
     waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
     firstModel: defaultEmbeddingModel,
+    parsingIn: (collectionId) => pipeline.ingest.parsingIn(collectionId),
     changeOf: (collection) => pipeline.modelChanges.progressOf(collection),
   });
   const { blobsFolder: folder } = storage;

@@ -3,13 +3,22 @@ import type { Clock } from '../base/clock.ts';
 import type { StatusResponse } from '../schemas/status.ts';
 import type { Api } from './api.ts';
 import { hasFailed, isFinal, type ListedDocument, listDocuments } from './document-list.ts';
-import { counted } from './layout.ts';
+import { clockWords, counted, printable } from './layout.ts';
 import type { Progress } from './progress.ts';
 
 const pollMsMin = 250;
 const pollMsMax = 5_000;
 /** A list of a large collection costs a second; while others keep the collection busy it is read this often. */
 const listEveryMs = 20_000;
+/** A document that takes longer is named. */
+const shownAfterMs = 1_000;
+
+const stageWords: Readonly<Record<string, string>> = {
+  waiting: 'waits for a parser',
+  reading: 'is read',
+  converting: 'LibreOffice',
+  recognising: 'OCR',
+};
 
 export interface FollowRequest {
   readonly collection: string;
@@ -48,10 +57,21 @@ export async function followUntilFinal(
     progress.update({
       done,
       total: request.paths.size,
-      words: `${done}/${counted(request.paths.size, 'document')}`,
+      words: `${done}/${counted(request.paths.size, 'document')}${parsingWords(status, request.paths)}`,
     });
     await sleep(pollMs, undefined, { signal: api.signal });
   }
+}
+
+/** What is being read just now, the longest first: `; scan.pdf: page 3 of 12, OCR, 0:41`. */
+function parsingWords({ parsing_documents = [] }: StatusResponse, paths: ReadonlySet<string>): string {
+  const [slowest] = parsing_documents
+    .filter(({ path, elapsed_ms }) => paths.has(path) && elapsed_ms >= shownAfterMs)
+    .sort((a, b) => b.elapsed_ms - a.elapsed_ms);
+  if (slowest === undefined) return '';
+  const { path, stage, num_pages_done, num_pages, elapsed_ms } = slowest;
+  const page = num_pages === null ? '' : `page ${Math.min(num_pages, num_pages_done + 1)} of ${num_pages}, `;
+  return `; ${printable(path)}: ${page}${stageWords[stage] ?? stage}, ${clockWords(elapsed_ms)}`;
 }
 
 /** The result when all are final, else null. */

@@ -55,7 +55,8 @@ export interface DocumentTools {
   tell(progress: ParseProgress): void;
 }
 
-export const parseStages = ['reading', 'converting', 'recognising'] as const;
+/** `waiting`: for a parser, or for its first word. */
+export const parseStages = ['waiting', 'reading', 'converting', 'recognising'] as const;
 export type ParseStage = (typeof parseStages)[number];
 
 export interface ParseProgress {

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
 import type { ChunkVectors, EmbeddedChunk } from '../models/model.ts';
+import type { ParseProgress } from '../parsing/document-tools.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
 import type { DocumentKind, ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
@@ -74,6 +75,7 @@ export class IngestSteps {
   async parse(
     record: DocumentRecord,
     signal: AbortSignal,
+    onProgress: (progress: ParseProgress) => void,
   ): Promise<ParsedText | { readonly failure: StepFailure }> {
     const { pools, blobs, blobsFolder, madeFolder, parseLimits, hasPageImages, clock } = this.#options;
     const started = clock.monotonic();
@@ -85,7 +87,7 @@ export class IngestSteps {
       path: record.path,
       limits: parseLimits,
     };
-    const outcome = await callParser<ParseOutcome>(pools.parse, task, { signal });
+    const outcome = await callParser<ParseOutcome>(pools.parse, task, { signal, onProgress });
     signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
     const { pages, kind, pageImages = true, ...facts } = outcome;

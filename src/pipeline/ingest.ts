@@ -2,6 +2,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { ParseProgress } from '../parsing/document-tools.ts';
 import type { DocumentRecord } from '../store/documents.ts';
 import { type Job, JobQueue } from '../store/jobs.ts';
 import type { Metadata } from '../store/metadata-codec.ts';
@@ -18,6 +19,13 @@ export interface IngestOptions {
   readonly logger: Logger;
   /** Documents that are parsed, and that are chunked, embedded and indexed, at the same time; and the latter's memory. */
   readonly parallel: { readonly parse: number; readonly index: number; readonly indexBytes: number };
+}
+
+/** A document that a parser reads just now, and how far it is. */
+export interface ParsingDocument extends ParseProgress {
+  readonly collectionId: string;
+  readonly path: string;
+  readonly elapsedMs: number;
 }
 
 /** Attempts at one step before the document fails for a reason of our own. */
@@ -47,6 +55,8 @@ export class Ingest {
   readonly #running = new Map<number, { readonly job: Job; readonly controller: AbortController }>();
   /** Versions that wait or are worked on, and are wanted. */
   readonly #unsettled: Set<number>;
+  /** Documents that a parser reads just now, by version. */
+  readonly #parsing = new Map<number, ParsingDocument & { readonly startedAt: number }>();
   readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
   readonly #ended = new Set<Promise<void>>();
   #closed = false;
@@ -92,6 +102,20 @@ export class Ingest {
   depths(): Record<'parse' | 'index', number> {
     const of = ({ queue }: Lane) => queue.waiting + queue.claimed;
     return { parse: of(this.#lanes.parse), index: of(this.#lanes.index) };
+  }
+
+  /** How far the parser is with a version; null when none reads it. */
+  parsing(version: number): ParsingDocument | null {
+    const found = this.#parsing.get(version);
+    if (found === undefined) return null;
+    return { ...found, elapsedMs: this.#options.clock.monotonic() - found.startedAt };
+  }
+
+  /** Every document of a collection that a parser reads just now. */
+  parsingIn(collectionId: string): ParsingDocument[] {
+    return [...this.#parsing].flatMap(([version, document]) =>
+      document.collectionId === collectionId ? (this.parsing(version) ?? []) : [],
+    );
   }
 
   start(): void {
@@ -231,7 +255,7 @@ export class Ingest {
     if (job.step === 'parse') {
       progress.requireRoom();
       await progress.begin(job, 'parsing');
-      const outcome = await steps.parse(record, signal);
+      const outcome = await this.#parse(job, record, signal);
       return 'failure' in outcome
         ? await this.#fail(job, 'parsing_failed', outcome.failure)
         : await progress.parsed(job, outcome);
@@ -246,6 +270,19 @@ export class Ingest {
     if (needsChunks) job = await progress.chunked(job, await steps.chunk(record, signal));
     await this.#index(job, { record, content: null, signal });
     return null;
+  }
+
+  async #parse(job: Job, record: DocumentRecord, signal: AbortSignal): ReturnType<IngestSteps['parse']> {
+    const { steps, clock } = this.#options;
+    const { collectionId, path } = job;
+    const known = { collectionId, path, elapsedMs: 0, startedAt: clock.monotonic() };
+    const show = (progress: ParseProgress) => this.#parsing.set(job.version, { ...known, ...progress });
+    show({ stage: 'waiting', page: 0, of: null });
+    try {
+      return await steps.parse(record, signal, show);
+    } finally {
+      this.#parsing.delete(job.version);
+    }
   }
 
   /** A small document is stored while its rows are staged, and shown as nothing in between. */

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
+import { ParsingProgress } from './status.ts';
 import {
   CollectionName,
   Component,
@@ -244,6 +245,7 @@ const documentSizes = {
         'What keeps it from being indexed just now; absent when nothing does. It goes on by itself.',
     }),
   ),
+  progress: Type.Optional(ParsingProgress),
 } as const;
 
 export const DocumentResponse = Component('DocumentResponse', 'A document.', {

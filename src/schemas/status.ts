@@ -21,6 +21,32 @@ const ModelChange = Type.Object({
   ),
 });
 
+export const ParsingProgress = Type.Object({
+  stage: Type.Union(
+    [
+      Type.Literal('waiting'),
+      Type.Literal('reading'),
+      Type.Literal('converting'),
+      Type.Literal('recognising'),
+    ],
+    {
+      description: 'Waiting for a parser, reading, converted by LibreOffice, or text read from images.',
+    },
+  ),
+  num_pages_done: Count('Pages that are done in this stage.'),
+  num_pages: Nullable(Type.Integer({ minimum: 0 }), {
+    description: 'Pages there are; null while not known.',
+  }),
+  elapsed_ms: Count('Milliseconds since it began.'),
+});
+export type ParsingProgress = Static<typeof ParsingProgress>;
+
+const ParsingDocument = Type.Object({
+  collection_name: Type.String({ description: 'Its collection.' }),
+  path: Type.String({ description: 'Its path.' }),
+  ...ParsingProgress.properties,
+});
+
 export const StatusResponse = Component('StatusResponse', 'How many documents stand where.', {
   num_documents: Count('All documents: the sum of the next four.'),
   num_parsing_documents: Count('Waiting for or in parsing.'),
@@ -30,6 +56,11 @@ export const StatusResponse = Component('StatusResponse', 'How many documents st
   waiting_for: Type.Optional(
     Type.Array(Type.String(), {
       description: 'What keeps documents from being indexed just now; absent when nothing does.',
+    }),
+  ),
+  parsing_documents: Type.Optional(
+    Type.Array(ParsingDocument, {
+      description: 'Documents that are read just now, and how far; absent when none are.',
     }),
   ),
   embedding_model: Type.Optional(

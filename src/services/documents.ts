@@ -53,6 +53,8 @@ import { decodeFile } from './file-bytes.ts';
 import { needsText, vectorsOfDocument } from './given-vectors.ts';
 
 /** Decides whether one more document may come in now. */
+import { progressOf } from './status.ts';
+
 export interface Admission {
   /** Throws `AppError` queue_full or reserve_reached, with the limit that it was. */
   check(): void;
@@ -388,7 +390,13 @@ export class DocumentServices {
       sha256: record.rawHash,
       error: record.error?.message ?? null,
       ...this.#obstacle(record),
+      ...this.#progress(record),
     };
+  }
+
+  #progress({ status, version }: DocumentRecord): Pick<DocumentMetadataResponse, 'progress'> {
+    const parsing = status === 'parsing' ? this.#options.ingest.parsing(version) : null;
+    return parsing === null ? {} : { progress: progressOf(parsing) };
   }
 
   /** What reading the document brought to light beside its text; nothing before it was read. */

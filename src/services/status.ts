@@ -1,5 +1,6 @@
+import type { ParsingDocument } from '../pipeline/ingest.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
-import type { StatusRequest, StatusResponse } from '../schemas/status.ts';
+import type { ParsingProgress, StatusRequest, StatusResponse } from '../schemas/status.ts';
 import type { Collection, Collections } from '../store/collections.ts';
 import type { CollectionCounts, Counts } from '../store/counts.ts';
 import type { Call } from './call.ts';
@@ -12,6 +13,8 @@ export interface StatusServicesOptions {
   readonly waitsFor: (collectionId: string) => string | null;
   /** The model of collections that do not remember theirs. */
   readonly firstModel: string;
+  /** Documents of a collection that are read just now. */
+  readonly parsingIn: (collectionId: string) => readonly ParsingDocument[];
   /** How far the change of a collection's model is; null when there is none. */
   readonly changeOf: (collection: Collection) => {
     readonly model: string;
@@ -39,11 +42,19 @@ export class StatusServices {
     const found = asked.map(({ collectionId }) => ({ collectionId, ...counts.get(collectionId) }));
     const waiting = found.filter(({ documents }) => documents.not_indexed + documents.indexing > 0);
     const reasons = new Set(waiting.flatMap(({ collectionId }) => waitsFor(collectionId) ?? []));
+    const parsing = asked.flatMap((collection) =>
+      this.#options.parsingIn(collection.collectionId).map((document) => ({
+        collection_name: collection.name,
+        path: document.path,
+        ...progressOf(document),
+      })),
+    );
     const changes = asked.flatMap((collection) => this.#changeOf(collection));
     return {
       ...summarise(found),
       ...(reasons.size === 0 ? {} : { waiting_for: [...reasons] }),
       ...(name === null ? {} : { embedding_model: asked[0]?.model?.id ?? this.#options.firstModel }),
+      ...(parsing.length === 0 ? {} : { parsing_documents: parsing }),
       ...(changes.length === 0 ? {} : { model_changes: changes }),
     };
   }
@@ -62,6 +73,11 @@ export class StatusServices {
       },
     ];
   }
+}
+
+/** Progress as replies show it. */
+export function progressOf({ stage, page, of, elapsedMs }: ParsingDocument): ParsingProgress {
+  return { stage, num_pages_done: page, num_pages: of, elapsed_ms: Math.round(elapsedMs) };
 }
 
 function summarise(counts: readonly CollectionCounts[]): StatusResponse {

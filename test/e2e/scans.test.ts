@@ -37,6 +37,37 @@ await t.test('a scanned PDF and a photographed page are searchable with the embe
   t.match(ready.components, { ocr: { ready: true, detail: /embedded/ }, 'tool soffice': { ready: true } });
 });
 
+/** What Quarry adds to the published replies. */
+interface Progress {
+  readonly stage: string;
+  readonly num_pages_done: number;
+  readonly num_pages: number | null;
+}
+type Document = { readonly index_status: string; readonly progress?: Progress };
+type Counts = { readonly num_documents: number; readonly parsing_documents?: readonly Progress[] };
+
+await t.test('while a scan is read, its document says how far it is', async (t) => {
+  const server = await TestServer.start(t, { OCR_ENGINE: 'embedded' });
+  const api = new Api(server);
+  const collection_name = 'slow';
+  await api.call('collections/add-collection', { collection_name });
+  const base64_data = Buffer.from(scans).toString('base64');
+  const content = { type: 'auto', base64_data };
+  await api.call('documents/add-document', { collection_name, path: 'scan.pdf', content });
+  const seen = new Set<string>();
+  let status = '';
+  while (status !== 'indexed') {
+    const document: Document = await api.info(collection_name, 'scan.pdf');
+    const counts: Counts = await api.call('status/get-status', { collection_name });
+    for (const one of [document.progress, ...(counts.parsing_documents ?? [])])
+      if (one?.stage === 'recognising') seen.add(`${one.num_pages_done} of ${one.num_pages}`);
+    status = document.index_status;
+    t.notMatch(status, /failed/);
+  }
+  t.ok(seen.has('0 of 2') || seen.has('1 of 2'), [...seen].join());
+  t.notOk('progress' in (await api.info(collection_name, 'scan.pdf')), 'and nothing when it is done');
+});
+
 await t.test(
   'with OCR switched off a scan is indexed without text, and a wrong language stops the start',
   async (t) => {

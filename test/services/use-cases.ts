@@ -90,6 +90,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     ...first,
     waitsFor: () => obstacle.reason,
     firstModel: 'letters',
+    parsingIn: () => [],
     changeOf: () => null,
   });
   return {
