@@ -41,7 +41,7 @@ import { embedChunks } from './models/chunk-vectors.ts';
 import { breakerStates } from './models/circuit-breaker.ts';
 import { dotWithCodes } from './models/codes.ts';
 import { toDimensions } from './models/dimensions.ts';
-import { readKnownWords } from './models/known-words.ts';
+import { KnownWords } from './models/known-words.ts';
 import type { Embedder } from './models/model.ts';
 import { openCatalogue } from './models/open-catalogue.ts';
 import { vectorsOfPages } from './models/page-vectors.ts';
@@ -340,18 +340,19 @@ function documentFact({ preciseChunks, ...event }: DocumentEvent) {
 
 function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): Search {
   const { models, queryEmbedder, catalogue } = pipeline;
+  const words = KnownWords.read();
   return new Search({
     ...storage,
     clock,
     similarities: dotWithCodes,
     indexOf: (collectionId, generation) => storage.indexes.get(collectionId, generation),
     doesWithout: settings.withoutModel === 'degrade',
-    knowsWord: settings.typoTolerance === 'on' ? readKnownWords() : null,
+    knowsWord: settings.typoTolerance === 'on' ? (word) => words.knows(word) : null,
     models: {
       embed: (query) => queryEmbedder.embed({ ...query, model: catalogue.ofCollection(query.model).id }),
       rerank: async (model, query, texts) =>
         (await models.rerank(model, query, texts, { priority: 'query' })).scores,
-      rerankWeight: (model) => catalogue.rerankWeight(model),
+      rerankWeight: (model, query) => catalogue.rerankWeight(model, words.familiarity(query)),
     },
   });
 }

@@ -16,6 +16,7 @@ import { ndcg, recall } from '../../src/eval/measures.ts';
 import { builtInRerankWeight } from '../../src/models/catalogue.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import { FeatureReranker } from '../../src/models/feature-reranker.ts';
+import { KnownWords } from '../../src/models/known-words.ts';
 import type { Embedder, InputType, Reranker } from '../../src/models/model.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { blend, fuse } from '../../src/search/fuse.ts';
@@ -36,6 +37,7 @@ interface Quality {
   recall: number;
 }
 
+const knownWords = KnownWords.read();
 const stemmer = stemmers.newStemmer('porter');
 /** Terms of the words that were seen. */
 const known = new Map<string, string>();
@@ -75,7 +77,9 @@ async function rerank(
     rows.map((row) => set.documents[row]!.text),
   );
   const first = Float32Array.from(rows, (row) => fused[row]!);
-  return best(blend(scores, first, builtInRerankWeight), rerankDepth).map((index) => rows[index]!);
+  return best(blend(scores, first, builtInRerankWeight * knownWords.familiarity(query)), rerankDepth).map(
+    (index) => rows[index]!,
+  );
 }
 
 interface Models {

@@ -85,9 +85,12 @@ export class ModelCatalogue {
     return this.#find(this.#options.rerankers, 'reranker', name);
   }
 
-  /** What its scores count beside those of the first stage, which count 1. */
-  rerankWeight(name: string): number {
-    return this.reranker(name).runs === 'built-in' ? builtInRerankWeight : ownRerankWeight;
+  /**
+   * What its scores count beside those of the first stage, which count 1; `familiarity` is how well the built-in models
+   * know the words of the query, 0 to 1.
+   */
+  rerankWeight(name: string, familiarity: number): number {
+    return this.reranker(name).runs === 'built-in' ? builtInRerankWeight * familiarity : ownRerankWeight;
   }
 
   /**

@@ -33,8 +33,8 @@ export interface QueryModels {
   }): Float32Array | Promise<Float32Array>;
   /** Scores in 0..1, one per text. */
   rerank(model: string, query: string, texts: readonly string[]): Promise<Float32Array>;
-  /** What its scores count beside those of the first stage, which count 1. */
-  rerankWeight(model: string): number;
+  /** What its scores for a query count beside those of the first stage, which count 1. */
+  rerankWeight(model: string, query: string): number;
 }
 
 export interface SearchOptions {
@@ -540,7 +540,7 @@ export class Search {
     const scores = await this.#orWithout(work.missing, 'rerank', () => models.rerank(reranker, text, texts));
     times.rerank += clock.monotonic() - started;
     if (scores === null) return items.map(plain);
-    const blended = blend(scores, Float32Array.from(pool, fusedOf), models.rerankWeight(reranker));
+    const blended = blend(scores, Float32Array.from(pool, fusedOf), models.rerankWeight(reranker, text));
     work.reranked += pool.length;
     const ranked: Ranked<T>[] = pool
       .map((item, i) => ({ item, score: blended[i]!, fused: fusedOf(item), rerank: scores[i]! }))

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readKnownWords } from '../../src/models/known-words.ts';
+import { KnownWords } from '../../src/models/known-words.ts';
 import { encodeRarities, stemHash, WordRarity } from '../../src/models/word-rarity.ts';
 
 t.test('rarities come back within their step, unlisted words count as rare', async (t) => {
@@ -33,7 +33,21 @@ t.test('the hash is FNV-1a, which never changes', async (t) => {
 });
 
 t.test('words of the training text are known in every form, slips of the pen are not', async (t) => {
-  const knows = readKnownWords();
-  for (const word of ['stations', 'asthmatics', 'herring', 'Compression']) t.ok(knows(word), word);
-  for (const word of ['herrng', 'hydrslazine', 'comprsesion', 'самолет']) t.notOk(knows(word), word);
+  const words = KnownWords.read();
+  for (const word of ['stations', 'asthmatics', 'herring', 'Compression']) t.ok(words.knows(word), word);
+  for (const word of ['herrng', 'hydrslazine', 'comprsesion', 'самолет']) t.notOk(words.knows(word), word);
+});
+
+t.test('questions in languages that the models do not know are told from those that they do', async (t) => {
+  const words = KnownWords.read();
+  for (const text of ['How long do refunds take?', 'herring', 'what is 42', '', '1984'])
+    t.equal(words.familiarity(text), 1, text);
+  for (const text of [
+    'Какова высота Эйфелевой башни?',
+    'ما هو ارتفاع برج إيفل؟',
+    'एफिल टॉवर कितना ऊँचा है?',
+    'หอไอเฟลสูงเท่าไร',
+    'Wieviele Fahrgäste befördert die Straßenbahn jährlich?',
+  ])
+    t.ok(words.familiarity(text) < 0.2, text);
 });
