@@ -641,6 +641,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const rooms = buildAccountRooms(settings, data, logger);
   opened.add(() => rooms.mail.close());
   opened.add(() => rooms.sessions.close());
+  opened.add(() => rooms.keys.writeUses());
   const { organisations, keys } = rooms;
   const gate = new ModelAdmission({
     limitsOf: (id) => organisations.limitsOf(id),
@@ -808,9 +809,10 @@ function identityProviders(settings: Settings) {
   return { google: google && openIdProvider(google), github: github && gitHubProvider(github) };
 }
 
-function accountChores({ sessions, links }: AccountRooms, { providers }: AccountServices): Chore[] {
+function accountChores({ sessions, links, keys }: AccountRooms, { providers }: AccountServices): Chore[] {
   const everyMs = limits.accountSweepMs;
   return [
+    { name: 'uses of API keys', everyMs: limits.keyUseMs, work: () => keys.writeUses() },
     { name: 'sign-ins that nobody finished', everyMs, work: () => providers.sweep() },
     { name: 'ended sessions', everyMs, work: () => sessions.sweep() },
     { name: 'dead sign-in links', everyMs, work: () => links.sweep() },

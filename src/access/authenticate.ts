@@ -89,7 +89,10 @@ export class Authenticator {
     if (token.startsWith(sessionPrefix)) return this.#signedIn(token, credentials, need);
     const digest = hash('sha256', token, 'hex');
     const principal = this.#recall(digest) ?? this.#lookUp(token, digest);
-    if (principal === null) throw unauthorised('The API key is not valid: it is unknown or was deleted.');
+    if (principal === null) {
+      throw unauthorised('The API key is not valid: it is unknown, was deleted or has expired.');
+    }
+    if (principal.kind === 'organisation') this.#keys.noteUse(principal);
     return principal;
   }
 
@@ -137,7 +140,7 @@ export class Authenticator {
     const isOperators = operatorDigest !== null && timingSafeEqual(bytes, digestBytes(operatorDigest));
     if (!isOperators && !isIssuedKey(token)) return null;
     const key = this.#keys.findByDigest(digest);
-    if (key === undefined) return null;
+    if (key === undefined || this.#keys.hasExpired(key)) return null;
     const organisation = this.#organisations.find(key.organizationId);
     if (organisation === undefined) return null;
     const { keyId, organizationId, permission } = key;

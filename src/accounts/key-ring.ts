@@ -23,6 +23,8 @@ export interface NewKey {
   readonly name: string;
   readonly permission: KeyPermission;
   readonly createdBy: string | null;
+  /** Milliseconds since the epoch; absent for a key that does not end by itself. */
+  readonly expiresAt?: number;
 }
 
 export interface KeyPlace {
@@ -48,6 +50,8 @@ export class KeyRing {
   readonly #records: ApiKeys;
   readonly #keysPerOrganisationMax: number;
   readonly #changes = new OneAtATime();
+  /** Since they were written last, by key. */
+  readonly #uses = new Map<string, { readonly place: KeyPlace; readonly at: number }>();
   #revision = 0;
   #operatorDigest: string | null = null;
   /** The key that QUARRY_API_KEY sets in this run of the program. */
@@ -77,6 +81,31 @@ export class KeyRing {
     return this.#records.byHash(digest);
   }
 
+  /** Whether a key has ended by itself. */
+  hasExpired({ expiresAt }: ApiKey): boolean {
+    return expiresAt !== undefined && expiresAt <= this.#clock.now();
+  }
+
+  /** Notes that a key is used, in memory; `writeUses` makes it last. */
+  noteUse(place: KeyPlace): void {
+    this.#uses.set(place.keyId, { place, at: this.#clock.now() });
+  }
+
+  /** Milliseconds since the epoch; null for a key that was never used. */
+  lastUse(place: KeyPlace): number | null {
+    return this.#uses.get(place.keyId)?.at ?? this.#records.lastUse(place);
+  }
+
+  /** For housekeeping, and for the end: uses that a crash loses are those since the last time. */
+  async writeUses(): Promise<void> {
+    const noted = [...this.#uses.values()];
+    this.#uses.clear();
+    const alive = noted.filter(
+      ({ place }) => this.#records.get(place.organizationId, place.keyId) !== undefined,
+    );
+    await this.#store.write(alive.map(({ place, at }) => this.#records.putUse(place, at)));
+  }
+
   /** The keys of an organisation, oldest first. */
   async list(organizationId: string): Promise<ApiKey[]> {
     const keys = await this.#records.list(organizationId);
@@ -88,6 +117,9 @@ export class KeyRing {
     return this.#changes.run(async () => {
       checkName('name', wanted.name, 1);
       if (wanted.createdBy !== null) checkName('created_by', wanted.createdBy, 0);
+      if (wanted.expiresAt !== undefined && wanted.expiresAt <= this.#clock.now()) {
+        throw new AppError('bad_request', 'expires_at must be a time to come.');
+      }
       await this.#refuseTooMany(wanted.organizationId);
       const secret = issueKey(this.#chance);
       const key = this.#record({ ...wanted, keyId: this.#chance.uuid() }, secret);

@@ -103,7 +103,7 @@ export class OrganisationOperations {
         ];
       }),
       invitations: (await invitations.ofOrganisation(organizationId)).map(invitationInfo),
-      api_keys: (await keys.list(organizationId)).map(keyInfo),
+      api_keys: (await keys.list(organizationId)).map((key) => keyInfo(key, keys.lastUse(key))),
     };
   }
 
@@ -237,14 +237,15 @@ export class OrganisationOperations {
     const { organisation } = this.#enter(call, request, managers);
     checkText('name', request.name);
     const { organizationId } = organisation;
-    const { name, permission } = request;
+    const { name, permission, expires_at } = request;
     const createdBy = call.principal.userId;
+    const end = typeof expires_at === 'string' ? { expiresAt: Date.parse(expires_at) } : {};
     const { secret, key } = await this.#options.keys.issue(
-      { organizationId, name, permission, createdBy },
+      { organizationId, name, permission, createdBy, ...end },
       actorOf(call),
     );
-    const created_at = timestamp(key.createdAt);
-    return { api_key: secret, id: key.keyId, name, permission, created_at };
+    const times = { created_at: timestamp(key.createdAt), expires_at: optionalTime(key.expiresAt) };
+    return { api_key: secret, id: key.keyId, name, permission, ...times };
   }
 
   async updateKey(
@@ -364,9 +365,21 @@ function invitationInfo({
   };
 }
 
-function keyInfo({ keyId, name, permission, createdAt, createdBy, masked }: ApiKey): wire.OrganizationAPIKey {
-  const created_at = timestamp(createdAt);
-  return { id: keyId, name, permission, created_at, created_by: createdBy, api_key: masked };
+function optionalTime(milliseconds: number | null | undefined): string | null {
+  return milliseconds === null || milliseconds === undefined ? null : timestamp(milliseconds);
+}
+
+function keyInfo(key: ApiKey, lastUse: number | null): wire.OrganizationAPIKey {
+  return {
+    id: key.keyId,
+    name: key.name,
+    permission: key.permission,
+    created_at: timestamp(key.createdAt),
+    created_by: key.createdBy,
+    expires_at: optionalTime(key.expiresAt),
+    last_used_at: optionalTime(lastUse),
+    api_key: key.masked,
+  };
 }
 
 function auditEntry({

@@ -72,6 +72,7 @@ export const limits = {
   apiKeysPerOrganisationMax: 1_000,
   keyCacheEntriesMax: 10_000,
   keyCacheMs: 1_000,
+  keyUseMs: 60_000,
 
   // accounts
   personTextMax: 255,

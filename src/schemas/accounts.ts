@@ -238,6 +238,8 @@ export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key wi
   permission: DBAPIKeyPermission,
   created_at: Timestamp('When it was issued.'),
   created_by: Nullable(Type.String()),
+  expires_at: Nullable(Timestamp('When it ends by itself.')),
+  last_used_at: Nullable(Timestamp('To the minute; null for a key that was never used.')),
   api_key: Type.String({ description: 'The key, masked.' }),
 });
 export type OrganizationAPIKey = Static<typeof OrganizationAPIKey>;
@@ -348,6 +350,11 @@ export const AddOrganizationAPIKeyRequest = Component(
     organization_id: organizationId,
     name: Type.String({ description: 'A name for people, 1 to 255 characters.', examples: ['Website'] }),
     permission: DBAPIKeyPermission,
+    expires_at: Type.Optional(
+      Nullable(Type.String({ format: 'date-time' }), {
+        description: 'When it ends by itself; never when absent.',
+      }),
+    ),
   },
 );
 export type AddOrganizationAPIKeyRequest = Static<typeof AddOrganizationAPIKeyRequest>;
@@ -361,6 +368,7 @@ export const AddOrganizationAPIKeyResponse = Component(
     name: Type.String(),
     permission: DBAPIKeyPermission,
     created_at: Timestamp('When it was issued.'),
+    expires_at: Nullable(Timestamp('When it ends by itself.')),
   },
 );
 export type AddOrganizationAPIKeyResponse = Static<typeof AddOrganizationAPIKeyResponse>;

@@ -14,7 +14,10 @@ export interface ApiKey {
   readonly permission: KeyPermission;
   /** Who made it: a user's id, or null for the installation and the administrator. */
   readonly createdBy: string | null;
+  /** Milliseconds since the epoch, as all times. */
   readonly createdAt: number;
+  /** When it ends by itself; absent for one that does not. */
+  readonly expiresAt?: number;
 }
 
 const keys = new Table<readonly [organizationId: string, keyId: string], ApiKey>(tables.apiKeys, [
@@ -25,6 +28,12 @@ const keyHashes = new Table<readonly [hash: string], readonly [organizationId: s
   tables.apiKeyHash,
   [hash],
 );
+
+/** When a key was used last; apart from the key, so that noting it never undoes a change. */
+const uses = new Table<readonly [organizationId: string, keyId: string], number>(tables.apiKeyUse, [
+  uuid,
+  uuid,
+]);
 
 /** API keys by the hash of their secret and by organisation. */
 export class ApiKeys {
@@ -68,7 +77,20 @@ export class ApiKeys {
     ];
   }
 
-  delete(key: ApiKey): Operation[] {
-    return [keys.delete([key.organizationId, key.keyId]), keyHashes.delete([key.hash])];
+  delete({ organizationId, keyId, hash: secretHash }: ApiKey): Operation[] {
+    return [
+      keys.delete([organizationId, keyId]),
+      keyHashes.delete([secretHash]),
+      uses.delete([organizationId, keyId]),
+    ];
+  }
+
+  /** Milliseconds since the epoch, to the minute; null for one that was never used. */
+  lastUse({ organizationId, keyId }: Pick<ApiKey, 'organizationId' | 'keyId'>): number | null {
+    return uses.get(this.#store, [organizationId, keyId]) ?? null;
+  }
+
+  putUse({ organizationId, keyId }: Pick<ApiKey, 'organizationId' | 'keyId'>, at: number): Operation {
+    return uses.put([organizationId, keyId], at);
   }
 }

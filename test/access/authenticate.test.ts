@@ -170,6 +170,27 @@ t.test('a remembered key costs no look-up for a second, and one look-up after it
   t.ok(store.reads > 0);
 });
 
+t.test('a key ends by itself within a second of its time, and tells when it was used last', async (t) => {
+  const { clock, keys, organizationId, statusOf, key, store } = await build();
+  t.equal(keys.lastUse(key), null);
+  const wanted = { organizationId, name: 'short', permission: 'all', createdBy: null } as const;
+  const short = await keys.issue({ ...wanted, expiresAt: clock.now() + 5_000 }, byTest);
+  await t.rejects(keys.issue({ ...wanted, expiresAt: clock.now() }, byTest), { code: 'bad_request' });
+  await clock.advance(4_999);
+  t.equal(statusOf(`Bearer ${short.secret}`), 200);
+  const used = clock.now();
+  await clock.advance(1_001);
+  t.equal(statusOf(`Bearer ${short.secret}`), 401);
+  t.equal(keys.lastUse(short.key), used);
+  await keys.writeUses();
+  t.equal(accountRooms(store, { clock }).keys.lastUse(short.key), used, 'also after a restart');
+  await keys.revoke(short.key, byTest);
+  t.equal(keys.lastUse(short.key), null);
+  keys.noteUse(short.key);
+  await keys.writeUses();
+  t.equal(keys.lastUse(short.key), null, 'a use that comes late leaves nothing behind');
+});
+
 t.test('what is remembered is bounded, and holds no wrong keys', async (t) => {
   const { authenticator, organizationId, keys, statusOf } = await build({ cacheEntriesMax: 5 });
   const secrets: string[] = [];

@@ -222,7 +222,15 @@ t.test(
       { email: ann.email, permission: 'OWNER' },
       { email: bob.email, permission: 'ADMIN' },
     ]);
-    t.match(info.body.api_keys, [{ name: 'Website', created_by: bobId, api_key: /^ze_\w{4}…\w{4}$/ }]);
+    t.match(info.body.api_keys, [
+      {
+        name: 'Website',
+        created_by: bobId,
+        api_key: /^ze_\w{4}…\w{4}$/,
+        expires_at: null,
+        last_used_at: /^20/,
+      },
+    ]);
     const api_key_id = info.body.api_keys[0].id;
     t.match(await bob.call('organizations/api-keys/update-api-key', { organization_id, api_key_id }), {
       status: 400,
