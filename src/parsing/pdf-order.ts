@@ -1,4 +1,4 @@
-import type { Piece } from './pdf-pieces.ts';
+import { outOfOrder, type Piece } from './pdf-pieces.ts';
 
 /** Pieces side by side, from left to right. */
 export interface PieceRow {
@@ -145,6 +145,7 @@ function bandsOf(pieces: readonly Piece[], gutter: number): Piece[][] {
 
 /** The two sides of a band in reading order when they are columns of text; null when they are rows, or one side is empty. */
 function columnsOf(band: readonly Piece[], gutter: number): [Piece[], Piece[]] | null {
+  if (band.some(({ order }) => order === outOfOrder)) return null; // labels and what was filled in beside them
   const left = band.filter((piece) => (piece.left + piece.right) / 2 < gutter);
   const right = band.filter((piece) => (piece.left + piece.right) / 2 >= gutter);
   if (

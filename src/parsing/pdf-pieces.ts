@@ -19,7 +19,7 @@ export interface Piece {
   /** Mean height of its characters: a large bullet or a raised figure does not make it a headline. */
   readonly height: number;
   readonly run: Run;
-  /** Place among the pieces of the page as they were drawn. */
+  /** Place among the pieces of the page as they were drawn, or `outOfOrder`. */
   readonly order: number;
   /** Its first and its last character, to ask for their fonts. */
   readonly glyph: number;
@@ -27,6 +27,8 @@ export interface Piece {
   readonly rightToLeft: boolean;
 }
 
+/** The `order` of what was not drawn with the page: fields of a form. */
+export const outOfOrder = -1;
 /** Gap that ends a piece, in heights of its type: two spaces of typewriter type do not, the space between columns does. */
 const gapMax = 1.25;
 /** Characters outside the page's box by less than this many points belong to it. */
@@ -36,7 +38,39 @@ const decoder = new TextDecoder('utf-16le');
 
 /** The text of a page cut into pieces, in the order in which it was drawn. */
 export function piecesOf(glyphs: PageGlyphs): Piece[] {
-  return new PieceCutter(glyphs).cut();
+  const pieces = new PieceCutter(glyphs).cut();
+  if (glyphs.fields.length === 0) return pieces;
+  const heights = pieces.map(({ height }) => height).sort((a, b) => a - b);
+  const usual = heights[heights.length >> 1] ?? fieldHeight;
+  return [...pieces, ...glyphs.fields.flatMap(({ text, box }) => fieldPieces(text, box, usual))];
+}
+
+/** Height of type in forms that show no other. */
+const fieldHeight = 11;
+
+/** The lines of what was filled into a field, from its upper edge down; its own type is not known. */
+function fieldPieces(text: string, { left, right, top, bottom }: Box, usual: number): Piece[] {
+  const lines = text.split(/\r\n?|\n/).filter((line) => line.trim() !== '');
+  const pitch = Math.max(3, Math.min(usual, (top - bottom) / Math.max(1, lines.length)));
+  const rest = {
+    height: usual,
+    left,
+    right,
+    run: 'level',
+    glyph: 0,
+    lastGlyph: 0,
+    rightToLeft: false,
+  } as const;
+  const first = lines.length === 1 ? (top + bottom + pitch) / 2 : top;
+  return lines.map((line, i) => {
+    return {
+      ...rest,
+      order: outOfOrder,
+      text: line,
+      top: first - i * pitch,
+      bottom: first - (i + 1) * pitch,
+    };
+  });
 }
 
 class PieceCutter {

@@ -14,7 +14,7 @@ import type { DocumentFacts } from './parse-task.ts';
 import { PageAssembly, type PageSource } from './pdf-assembly.ts';
 import { OutlineHeadings } from './pdf-headings.ts';
 import { linesOf } from './pdf-lines.ts';
-import { piecesOf } from './pdf-pieces.ts';
+import { type Piece, piecesOf } from './pdf-pieces.ts';
 import { type PageGlyphs, PdfiumDocument } from './pdfium.ts';
 import { PdfjsDocument } from './pdfjs.ts';
 import { type Raster, toGreyPng } from './raster.ts';
@@ -177,7 +177,7 @@ async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: stri
   const first = await PdfiumDocument.open(bytes);
   if (first === 'encrypted') throw encrypted();
   const sound = first !== 'corrupt' && hasPages(first) && !isHollow(first, bytes);
-  if (sound) return pdfiumSource(first, limits);
+  if (sound) return pdfiumSource(first, bytes, limits);
   const repaired = await openRepaired(bytes, limits);
   if (typeof repaired !== 'string') {
     if (first !== 'corrupt') first.close();
@@ -185,7 +185,7 @@ async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: stri
     return repaired;
   }
   const usable = first !== 'corrupt' && first.pageCount > 0 && !isHollow(first, bytes);
-  if (usable) return pdfiumSource(first, limits);
+  if (usable) return pdfiumSource(first, bytes, limits);
   if (first !== 'corrupt') first.close();
   if (repaired === 'encrypted') throw encrypted();
   throw new ParseFailure(
@@ -209,7 +209,7 @@ async function openRepaired(
   }
   const third = await openWithNewTrailer(bytes);
   if (third === null) return second === 'encrypted' ? 'encrypted' : 'corrupt';
-  if (!isHollow(third, bytes)) return pdfiumSource(third, limits);
+  if (!isHollow(third, bytes)) return pdfiumSource(third, bytes, limits);
   third.close();
   return 'corrupt';
 }
@@ -227,7 +227,7 @@ function isHollow(document: PdfiumDocument, bytes: Uint8Array): boolean {
 
 async function isWithoutText(document: PdfjsDocument): Promise<boolean> {
   for (let index = 0; index < Math.min(document.pageCount, pagesLookedAt); index++) {
-    if (/\S/.test((await document.pageText(index)) ?? '')) return false;
+    if (((await document.pagePieces(index)) ?? []).length > 0) return false;
   }
   return true;
 }
@@ -263,16 +263,58 @@ function hasPages(document: PdfiumDocument): boolean {
   return document.pageCount > 0 && document.canLoad(0);
 }
 
-function pdfiumSource(document: PdfiumDocument, limits: ParseLimits): PdfSource {
+function pdfiumSource(document: PdfiumDocument, bytes: Uint8Array, limits: ParseLimits): PdfSource {
+  const other = new SecondOpinion(bytes, limits);
   return {
     pageCount: document.pageCount,
     outline: new OutlineHeadings(document.outline()),
-    pageContent: async (index) => document.glyphs(index, limits.pageUnitsMax, contentOf),
+    pageContent: async (index) => {
+      const own = document.glyphs(index, limits.pageUnitsMax, (glyphs) => {
+        return { content: contentOf(glyphs), unreadTexts: glyphs.unreadTexts };
+      });
+      if (own === null || own.unreadTexts < unreadTextsMin) return own?.content ?? null;
+      const content = await other.pageContent(index);
+      return content !== null && content.characters.visible > own.content.characters.visible
+        ? content
+        : own.content;
+    },
     title: async () => usefulTitle(document.metadata('Title')),
     imageShare: (index) => document.imageShare(index),
     picture: (index) => document.render(index, ocrScale),
-    close: async () => document.close(),
+    close: async () => {
+      document.close();
+      await other.close();
+    },
   };
+}
+
+/** Texts on a page that PDFium has no characters for, from which the other engine is asked; vertical fonts lead to it. */
+const unreadTextsMin = 4;
+
+/** The file as pdf.js reads it, opened when it is first asked. */
+class SecondOpinion {
+  readonly #bytes: Uint8Array;
+  readonly #limits: ParseLimits;
+  #source: Promise<PdfSource | null> | null = null;
+
+  constructor(bytes: Uint8Array, limits: ParseLimits) {
+    this.#bytes = bytes;
+    this.#limits = limits;
+  }
+
+  async pageContent(index: number): Promise<PageContent | null> {
+    this.#source ??= this.#open();
+    return (await (await this.#source)?.pageContent(index)) ?? null;
+  }
+
+  async close(): Promise<void> {
+    await (await this.#source)?.close();
+  }
+
+  async #open(): Promise<PdfSource | null> {
+    const document = await PdfjsDocument.open(this.#bytes);
+    return typeof document === 'string' ? null : pdfjsSource(document, this.#limits);
+  }
 }
 
 function contentOf(glyphs: PageGlyphs): PageContent {
@@ -304,11 +346,12 @@ function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
     pageCount: document.pageCount,
     outline: new OutlineHeadings([]),
     pageContent: async (index) => {
-      const text = await document.pageText(index);
-      const cut = (text?.length ?? 0) > limits.pageUnitsMax;
-      if (text === null) return null;
-      const kept = text.slice(0, limits.pageUnitsMax);
-      return { source: { text: cleanPageText(kept) }, characters: countCharacters(kept), cut };
+      const pieces = await document.pagePieces(index);
+      if (pieces === null) return null;
+      const kept = keptPieces(pieces, limits.pageUnitsMax);
+      const characters = countCharacters(kept.map(({ text }) => text).join(' '));
+      const lines = linesOf(kept, () => false);
+      return { source: { lines }, characters, cut: kept.length < pieces.length };
     },
     title: async () => usefulTitle(await document.title()),
     // Only PDFium draws, and it could not open this file.
@@ -316,6 +359,16 @@ function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
     picture: null,
     close: () => document.close(),
   };
+}
+
+/** The first pieces that hold at most `unitsMax` together. */
+function keptPieces(pieces: readonly Piece[], unitsMax: number): readonly Piece[] {
+  let units = 0;
+  const beyond = pieces.findIndex(({ text }) => {
+    units += text.length;
+    return units > unitsMax;
+  });
+  return beyond < 0 ? pieces : pieces.slice(0, beyond);
 }
 
 function pageOf(content: PageContent | null, index: number, losses: Losses): PageSource {

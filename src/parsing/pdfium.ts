@@ -34,6 +34,13 @@ interface PdfiumExports {
   FPDFText_CountChars(text: number): number;
   FPDFText_GetUnicode(text: number, index: number): number;
   FPDFText_IsGenerated(text: number, index: number): number;
+  FPDFPage_GetAnnotCount(page: number): number;
+  FPDFPage_GetAnnot(page: number, index: number): number;
+  FPDFPage_CloseAnnot(annotation: number): void;
+  FPDFAnnot_GetSubtype(annotation: number): number;
+  FPDFAnnot_GetFlags(annotation: number): number;
+  FPDFAnnot_GetRect(annotation: number, rectangle: number): number;
+  FPDFAnnot_GetStringValue(annotation: number, key: number, buffer: number, length: number): number;
   FPDFText_IsHyphen(text: number, index: number): number;
   FPDFText_GetFontSize(text: number, index: number): number;
   FPDFText_GetMatrix(text: number, index: number, matrix: number): number;
@@ -118,6 +125,12 @@ const typeAbove = 0.78;
 /** Entries of an outline that are read, and how deep. */
 const outlineEntriesMax = 5_000;
 const outlineLevelsMax = 6;
+/** FPDF_ANNOT_FREETEXT and FPDF_ANNOT_WIDGET, and the flag of hidden ones. */
+const freeText = 3;
+const widget = 20;
+const hiddenFlag = 2;
+const annotationsMax = 2_000;
+const fieldUnitsMax = 20_000;
 /** Weight from which a font counts as bold. */
 const boldWeightMin = 600;
 
@@ -177,11 +190,20 @@ export interface PageGlyphs {
   readonly box: Box | null;
   /** True when the page holds more characters than were asked for. */
   readonly cut: boolean;
+  /** Texts that are drawn on the page, counted only where PDFium knows fewer characters than that. */
+  readonly unreadTexts: number;
+  /** What was filled into the fields of a form, and notes written on the page. */
+  readonly fields: readonly FilledField[];
   /** Angle of a character in radians, clockwise. */
   angle(index: number): number;
   /** The box of a turned character: as long as its ink along the text, as high as its type across it. */
   turnedBox(index: number, run: 'up' | 'down' | 'over' | 'other'): Box;
   isBold(index: number): boolean;
+}
+
+export interface FilledField {
+  readonly text: string;
+  readonly box: Box;
 }
 
 /** An entry of the outline. */
@@ -454,10 +476,70 @@ export class PdfiumDocument {
     return {
       ...room,
       ...{ count, cut: count < total, box: this.pageBox(page) },
+      unreadTexts: this.unreadTexts(page, count),
+      fields: this.fields(page),
       angle: (i) => Math.max(0, api.FPDFText_GetCharAngle(text, i)),
       turnedBox: (i, run) => this.turnedBox(text, i, run),
       isBold: (i) => this.isBold(text, i),
     };
+  }
+
+  private unreadTexts(page: number, characters: number): number {
+    const api = this.pdfium.wasmExports;
+    const objects = Math.min(api.FPDFPage_CountObjects(page), objectsMax);
+    if (objects <= characters) return 0;
+    let texts = 0;
+    for (let i = 0; i < objects; i++) {
+      if (api.FPDFPageObj_GetType(api.FPDFPage_GetObject(page, i)) === textObject) texts += 1;
+    }
+    return texts > characters ? texts : 0;
+  }
+
+  private fields(page: number): FilledField[] {
+    const api = this.pdfium.wasmExports;
+    const fields: FilledField[] = [];
+    const count = Math.min(api.FPDFPage_GetAnnotCount(page), annotationsMax);
+    for (let i = 0; i < count; i++) {
+      const annotation = api.FPDFPage_GetAnnot(page, i);
+      if (annotation === 0) continue;
+      const field = this.fieldOf(annotation);
+      if (field !== null) fields.push(field);
+      api.FPDFPage_CloseAnnot(annotation);
+    }
+    return fields;
+  }
+
+  /** Null for other annotations, hidden and empty ones, and buttons. */
+  private fieldOf(annotation: number): FilledField | null {
+    const { scratch, pdfium } = this;
+    const api = pdfium.wasmExports;
+    const subtype = api.FPDFAnnot_GetSubtype(annotation);
+    if (
+      (subtype !== widget && subtype !== freeText) ||
+      (api.FPDFAnnot_GetFlags(annotation) & hiddenFlag) !== 0
+    )
+      return null;
+    if (this.annotationText(annotation, 'FT') === 'Btn') return null;
+    const text = this.annotationText(annotation, subtype === widget ? 'V' : 'Contents');
+    if (text.trim() === '' || api.FPDFAnnot_GetRect(annotation, scratch) === 0) return null;
+    const [left = 0, top = 0, right = 0, bottom = 0] = new Float32Array(pdfium.HEAPU8.buffer, scratch, 4);
+    return { text, box: { left, right, bottom, top } };
+  }
+
+  private annotationText(annotation: number, key: string): string {
+    const api = this.pdfium.wasmExports;
+    const name = this.latin1(key);
+    const length = api.FPDFAnnot_GetStringValue(annotation, name, 0, 0);
+    if (length <= 2 || length > 2 * fieldUnitsMax) {
+      api.free(name);
+      return '';
+    }
+    const buffer = api.malloc(length);
+    api.FPDFAnnot_GetStringValue(annotation, name, buffer, length);
+    const text = new TextDecoder('utf-16le').decode(this.pdfium.HEAPU8.slice(buffer, buffer + length - 2));
+    api.free(buffer);
+    api.free(name);
+    return text;
   }
 
   private roomFor(count: number): GlyphRoom {

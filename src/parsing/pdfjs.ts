@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { Piece } from './pdf-pieces.ts';
 
 /**
  * The only file that touches pdf.js: the second engine, for files whose structure PDFium cannot repair. It is loaded when
@@ -42,17 +43,18 @@ export class PdfjsDocument {
     return this.document.numPages;
   }
 
-  /** Text of a page in content order, or null when the page cannot be read. */
-  async pageText(index: number): Promise<string | null> {
+  /** The text of a page in pieces as they were drawn, or null when the page cannot be read. */
+  async pagePieces(index: number): Promise<Piece[] | null> {
     try {
       const page = await this.document.getPage(index + 1);
-      const content = await page.getTextContent();
-      let text = '';
-      for (const item of content.items) {
-        if ('str' in item) text += item.hasEOL ? `${item.str}\n` : item.str;
+      const { items, styles } = await page.getTextContent();
+      const pieces: Piece[] = [];
+      for (const item of items) {
+        if (!('str' in item) || item.str.trim() === '') continue;
+        pieces.push(pieceOf(item, styles[item.fontName]?.vertical === true, pieces.length));
       }
       page.cleanup();
-      return text;
+      return withStacks(pieces);
     } catch (error) {
       if (error instanceof Error && !(error instanceof RangeError)) return null; // a broken page costs that page only
       throw error;
@@ -69,6 +71,56 @@ export class PdfjsDocument {
     await this.document.loadingTask.destroy();
   }
 }
+
+interface TextItem {
+  readonly str: string;
+  readonly dir: string;
+  readonly transform: readonly number[];
+  readonly width: number;
+  readonly height: number;
+}
+
+/** How far type reaches above its base line, in its size. */
+const typeAbove = 0.78;
+
+function pieceOf({ str, dir, transform, width, height }: TextItem, vertical: boolean, order: number): Piece {
+  const [a = 1, b = 0, c = 0, d = 1, x = 0, y = 0] = transform;
+  const size = Math.max(1, Math.hypot(c, d));
+  const rest = { text: str, height: size, order, glyph: 0, lastGlyph: 0, rightToLeft: dir === 'rtl' };
+  if (vertical) {
+    const length = height > 0 ? height : size * str.length;
+    return { ...rest, run: 'stacked', left: -y, right: length - y, bottom: x - size / 2, top: x + size / 2 };
+  }
+  const top = y + typeAbove * size;
+  const run = Math.abs(b) < 0.1 * Math.abs(a) ? 'level' : 'slanted';
+  return { ...rest, run, left: x, right: x + width, bottom: top - size, top };
+}
+
+/** Characters that were drawn one below the other, each by itself, become pieces of a line that runs downwards. */
+function withStacks(pieces: readonly Piece[]): Piece[] {
+  const isBelow = (one: Piece | undefined, other: Piece | undefined) =>
+    one !== undefined &&
+    other !== undefined &&
+    isWideCharacter.test(one.text) &&
+    isWideCharacter.test(other.text) &&
+    Math.abs(one.left - other.left) < 0.3 * one.height &&
+    Math.abs(one.bottom - other.top) < 0.5 * one.height;
+  return pieces.map((piece, i) =>
+    piece.run === 'level' && (isBelow(piece, pieces[i + 1]) || isBelow(pieces[i - 1], piece))
+      ? {
+          ...piece,
+          run: 'stacked',
+          left: -piece.top,
+          right: -piece.bottom,
+          bottom: piece.left,
+          top: piece.right,
+        }
+      : piece,
+  );
+}
+
+const isWideCharacter =
+  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303f\ufe30-\ufe4f\uff00-\uff60]$/u;
 
 type OpenDocument = Awaited<
   ReturnType<typeof import('pdfjs-dist/legacy/build/pdf.mjs')['getDocument']>['promise']

@@ -56,6 +56,21 @@ function mapped(pairs: Readonly<Record<string, string>>, more = '/Encoding/Ident
 
 const shown = (hex: string) => `BT /F9 12 Tf 72 700 Td <${hex}> Tj ET`;
 
+/** Each character at a place of its own, one below the other. */
+const stacked = (x: number, codes: readonly string[]) =>
+  codes.map((code, i) => `1 0 0 1 ${x} ${700 - i * 12} Tm <${code}> Tj`).join(' ');
+
+/** A page with fields of a form; the first bracket closes the resources that the fixture opened. */
+function withFields(texts: readonly string[]): Uint8Array {
+  return pdfWithPlacedText([texts.map((_, i) => ({ text: `Question ${i + 1}:`, x: 60, y: 700 - i * 30 }))], {
+    resources: `>>/Annots[${texts.map((_, i) => `${1_000 + i} 0 R`).join(' ')}]/Nothing<<`,
+    objects: texts.map(
+      (text, i) =>
+        `<</Type/Annot/Subtype/Widget/FT/Tx/F 4/T(f${i})/V(${text})/Rect[200 ${694 - i * 30} 500 ${714 - i * 30}]>>`,
+    ),
+  });
+}
+
 /** A page tree as deep and as wide as it takes. */
 function pageTree(pages: number): Uint8Array {
   const kids = Array.from({ length: pages }, () => '3 0 R').join(' ');
@@ -196,6 +211,19 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
     'Hebrew, drawn from right to left',
     withFont(mapped({ '0001': 'ש', '0002': 'ל', '0003': 'ו', '0004': 'ם' }), shown('0004000300020001')),
     { pages: ['שלום'] },
+  ],
+  [
+    'Japanese from top to bottom, drawn character by character',
+    withFont(
+      mapped({ '0001': '日', '0002': '本', '0003': '語', '0004': 'あ', '0005': 'い' }),
+      `BT /F9 12 Tf ${stacked(280, ['0004', '0005'])} ${stacked(300, ['0001', '0002', '0003'])} ET`,
+    ),
+    { pages: ['日本語\nあい'] },
+  ],
+  [
+    'a form that was filled in',
+    withFields(['a granite quarry', 'the river']),
+    { pages: [/Question 1: .*a granite quarry\s+Question 2: .*the river/] },
   ],
   [
     'Chinese with a font that is not in the file',

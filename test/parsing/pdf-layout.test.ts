@@ -263,7 +263,7 @@ t.test('lines that run downwards are read from right to left', async (t) => {
   const numbers = (of: (glyph: { left: number; top: number }) => number) => Float32Array.from(glyphs, of);
   const box = { left: 0, right: 600, bottom: 0, top: 800 };
   const pieces = piecesOf({
-    ...{ count: glyphs.length, cut: false, box },
+    ...{ count: glyphs.length, cut: false, box, unreadTexts: 0, fields: [] },
     codes: Uint32Array.from(glyphs, ({ code }) => code),
     generated: new Uint8Array(glyphs.length),
     left: numbers(({ left }) => left),
