@@ -313,6 +313,8 @@ export class Door {
   async #serveAccount(visit: Visit, route: AccountRoute, { params }: Match): Promise<Reply> {
     const { settings, accounts } = this.#options;
     const { exchange, principal } = visit;
+    // A look must not use a sign-in link up.
+    if (exchange.method === 'HEAD') throw notForHead();
     visit.deadline.start(settings.requestMsMax);
     const body = new WholeBody(this.#budget);
     try {
@@ -490,6 +492,12 @@ export class Door {
     guards?.count?.({ principal: visit.principal, operation, status, milliseconds, replyBytes });
     logger.debug({ requestId: visit.requestId, operation, status, milliseconds, replyBytes }, 'request');
   }
+}
+
+function notForHead(): AppError {
+  return new AppError('method_not_allowed', 'This address takes GET, not HEAD.', {
+    headers: { allow: 'GET' },
+  });
 }
 
 function stopping(): AppError {
