@@ -7,9 +7,11 @@ import {
   beginnings,
   type Correction,
   corrected,
+  type FoundSpelling,
   misspelledWords,
   withCorrections,
   withEndings,
+  withTwoEdits,
 } from '../text/misspelled.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { spelledWords } from '../text/spelled-words.ts';
@@ -32,6 +34,16 @@ export interface Understood {
   readonly corrections: readonly Correction[];
 }
 
+/** What is found for each of the words. */
+async function findEach(
+  index: CollectionIndex,
+  words: Parameters<CollectionIndex['spellings']>[0],
+  deadlineMs: number,
+): Promise<FoundSpelling[][]> {
+  const spellings = await index.spellings(words, deadlineMs);
+  return words.map((_, number) => spellings.filter(({ word }) => word === number));
+}
+
 /**
  * The query with terms of the collection in the place of words that no document has and that differ from them by one
  * letter, or by two in long words. A query of known words is as it was, for the time of a look-up.
@@ -50,8 +62,13 @@ export async function correctSpelling(index: CollectionIndex, asked: Asked): Pro
     const begins = index.rowsOfTerms(stems).some((count) => count > 0);
     return begins ? withEndings(word, languages) : word;
   });
-  const spellings = await index.spellings(words, deadlineMs);
-  const found = words.map((_, number) => spellings.filter(({ word }) => word === number));
+  const once = words.map((word) => ({ ...word, editsMax: 1 }));
+  const found = await findEach(index, once, deadlineMs);
+  const left = words.filter((_, i) => found[i]!.length === 0);
+  const twice = withTwoEdits(left);
+  const more = twice.length === 0 ? [] : await findEach(index, twice, deadlineMs);
+  for (const [i, { group }] of twice.entries())
+    found[words.findIndex((word) => word.group === group)] = more[i]!;
   const { query, corrections } = corrected(analysed, words, found);
   return { analysed: query, text: withCorrections(text, corrections), corrections };
 }

@@ -47,13 +47,18 @@ const editWeights = [1, 0.8, 0.5] as const;
 const termsMax = 3;
 const rowsShareMin = 0.1;
 
+/** Two edits spell out so many words that only a few of a query's get them, and only with the commonest letters. */
+const wordsOfTwoEdits = 2;
+const lettersOfTwoEdits = 10;
+
+/** The letters of a script, the commonest first where that is known. */
 const alphabets: readonly (readonly [RegExp, string])[] = (
   [
-    [/^\p{Script=Latin}+$/u, 'abcdefghijklmnopqrstuvwxyz'],
-    [/^\p{Script=Cyrillic}+$/u, 'абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ'],
-    [/^\p{Script=Greek}+$/u, 'αβγδεζηθικλμνξοπρσςτυφχψω'],
+    [/^\p{Script=Latin}+$/u, 'eaionrtslucdmphgbfvkwyzxjq'],
+    [/^\p{Script=Cyrillic}+$/u, 'оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъіїєґ'],
+    [/^\p{Script=Greek}+$/u, 'αοιετσνηυρπκμλςωθγδβχξφζψ'],
     [/^\p{Script=Arabic}+$/u, 'ءآأؤإئابتثجحخدذرزسشصضطظعغفقكلمنهوىيةپچژگ'],
-    [/^\p{Script=Hebrew}+$/u, 'אבגדהוזחטיךכלםמןנסעףפץצקרשת'],
+    [/^\p{Script=Hebrew}+$/u, 'יוהלאםתרבמשנכדחפקטעגצסןזךףץ'],
     [/^\p{Script=Armenian}+$/u, 'աբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆև'],
     [/^\p{Script=Georgian}+$/u, 'აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ'],
     [/^\p{Script=Devanagari}+$/u, 'अआइईउऊऋएऐओऔकखगघङचछजझञटठडढणतथदधनपफबभमयरलळवशषसहािीुूृेैोौंःँ़्'],
@@ -114,6 +119,17 @@ function endingsChanged(text: string, letters: string): Set<string> {
     if (behind.length > 1) changed.add(before + behind[1]! + behind[0]! + behind.slice(2));
   }
   return changed;
+}
+
+/** The words with two edits, of those that are long enough: to ask again for what was not found with one. */
+export function withTwoEdits(words: readonly MisspelledWord[]): MisspelledWord[] {
+  return words
+    .filter(({ editsMax }) => editsMax === 2)
+    .slice(0, wordsOfTwoEdits)
+    .map((word) => {
+      const stem = word.forms.toSorted((a, b) => a.length - b.length)[0]!;
+      return { ...word, forms: [stem], terms: [], letters: word.letters.slice(0, lettersOfTwoEdits) };
+    });
 }
 
 /** The query with the terms that its misspelled words stand for; `found` has those of each word, most rows first. */
