@@ -1,0 +1,166 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { systemChance } from '../../src/base/ids.ts';
+import { optionalTools } from '../../src/parsing/optional-tools.ts';
+import { isFailure } from '../../src/parsing/parse-task.ts';
+import { ParserHost } from '../../src/parsing/parser-host.ts';
+import { chooseRecogniser } from '../../src/parsing/recogniser.ts';
+import { ToolDesk } from '../../src/parsing/tool-desk.ts';
+import { ToolRunner } from '../../src/parsing/tool-runner.ts';
+import { pdfWithPages, scannedPdf, utf8 } from './fixtures.ts';
+import { pictureOf } from './pictures.ts';
+
+/** Documents whose programs hang, die, find no room or are not there: each costs at most itself. */
+
+t.setTimeout(120_000);
+const entry = fileURLToPath(new URL('../../workers/parser-process.js', import.meta.url));
+const rtf = utf8('{\\rtf1\\ansi Words of a letter.\\par}');
+/** Where LibreOffice is told to put its result. */
+const outputFolder = 'while [ "$1" != --outdir ]; do shift; done; mkdir -p "$2"';
+
+/** A parser with programs that are what a test says: shell scripts in the place of the real ones. */
+function setup(t: Test, scripts: { soffice?: string; tesseract?: string }) {
+  const base = t.testdir({ files: {}, tools: {}, made: {}, programs: {} });
+  const [made, folder, files] = [join(base, 'made'), join(base, 'tools'), join(base, 'files')];
+  const program = (name: string, script: string | undefined) => {
+    if (script === undefined) return null;
+    const file = join(base, 'programs', name);
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+    return file;
+  };
+  const tools = {
+    ...optionalTools([]),
+    soffice: program('soffice', scripts.soffice),
+    tesseract: program('tesseract', scripts.tesseract),
+  };
+  const freshName = () => systemChance.uuid();
+  const runner = new ToolRunner({ tools, unshare: null, folder, freshName });
+  const engine = scripts.tesseract === undefined ? 'off' : 'tesseract';
+  const languages = { languages: 'eng', installed: ['eng'] };
+  const recogniser = chooseRecogniser({ engine, ...languages, runner, embeddedEntry: '' });
+  const converted = {
+    folder: made,
+    find: async (name: string) => (existsSync(join(made, name)) ? join(made, name) : null),
+    keep: async (name: string, file: string) => {
+      await rename(file, join(made, name));
+      return join(made, name);
+    },
+  };
+  const desk = new ToolDesk({ runner, recogniser, converted, office: true, runningMax: 2, freshName });
+  const host = () => {
+    const one = new ParserHost({ entry, prlimit: null, onProcess: () => {}, tools: desk });
+    t.teardown(() => one.close());
+    return one;
+  };
+  t.teardown(() => desk.close());
+  const stored = (bytes: Uint8Array, name = 'a'.repeat(64)) => {
+    writeFileSync(join(files, name), bytes);
+    return { kind: 'parse', file: join(files, name), madeFolder: made } as const;
+  };
+  return { host, stored, folder, made, base };
+}
+
+async function taken(work: Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work;
+  return performance.now() - started;
+}
+
+t.test('a program that hangs is ended at its own limit, and the document does without it', async (t) => {
+  const { host, stored, folder } = setup(t, { soffice: 'sleep 600' });
+  const limits = { convertMsMax: 400, idleMsMax: 20_000 };
+  const outcome = await host().parse({ ...stored(rtf), limits });
+  t.match(outcome, { pages: ['Words of a letter.'], warnings: [/took more than 0.4 s/], pageImages: false });
+  t.same(readdirSync(folder), [], 'nothing is left');
+});
+
+t.test('a program runs no longer than its document, which ends in time', async (t) => {
+  const pids = t.testdirName;
+  const { host, stored } = setup(t, { soffice: `echo $$ > ${pids}/pid; sleep 600` });
+  const parser = host();
+  await parser.parse(stored(pdfWithPages(['warm'])));
+  const limits = { totalMsMax: 1_500, idleMsMax: 300 };
+  // Twice, since a lost document is tried once more in a fresh process, which takes its time to start.
+  const late = parser.parse({ ...stored(rtf, 'b'.repeat(64)), limits });
+  t.match(await late, { failure: { code: 'timeout', message: /1\.5 s in total/ } });
+  const pid = Number(readFileSync(join(pids, 'pid'), 'utf8'));
+  for (let tries = 0; tries < 100 && existsSync(`/proc/${pid}/cwd`); tries++) await sleep(20);
+  t.throws(() => process.kill(pid, 0), 'the program is gone');
+  t.match(await parser.parse(stored(pdfWithPages(['next']))), { pages: ['next'] });
+});
+
+t.test('cancelling a document ends its program at once', async (t) => {
+  const { host, stored, folder } = setup(t, { soffice: 'sleep 600' });
+  const parser = host();
+  const running = parser.parse(stored(rtf));
+  while (readdirSync(folder).length === 0) await sleep(20);
+  t.ok((await taken(Promise.all([parser.cancel(), running]))) < 5_000);
+  t.match(await running, { failure: { code: 'timeout', message: /cancelled/ } });
+  while (readdirSync(folder).length > 0) await sleep(20);
+});
+
+t.test(
+  'success without a result, death and refusal of LibreOffice leave the text that we read',
+  async (t) => {
+    const cases: [string, RegExp][] = [
+      ['exit 0', /damaged or protected/],
+      ['exit 77', /damaged or protected/],
+      ['kill -9 $$', /died/],
+    ];
+    for (const [i, [soffice, words]] of cases.entries()) {
+      const { host, stored } = setup(t, { soffice });
+      const outcome = await host().parse(stored(rtf, String(i).repeat(64)));
+      t.match(outcome, { pages: ['Words of a letter.'], warnings: [words] }, soffice);
+    }
+  },
+);
+
+t.test('two documents with equal bytes at once are converted once, and later ones not at all', async (t) => {
+  const runs = t.testdirName;
+  const pdf = join(runs, 'result.pdf');
+  const { host, stored } = setup(t, {
+    soffice: `echo run >> ${runs}/runs; sleep 0.5; ${outputFolder}; cp ${pdf} "$2/document.pdf"`,
+  });
+  writeFileSync(pdf, pdfWithPages(['Words of a', 'letter.']));
+  const task = stored(rtf);
+  const outcomes = await Promise.all([host().parse(task), host().parse(task)]);
+  for (const outcome of outcomes) t.equal(isFailure(outcome) ? 0 : outcome.pages.length, 2);
+  const image = await host().render({ ...task, kind: 'render', page: 1 });
+  t.ok(image instanceof Uint8Array && image[0] === 0xff);
+  t.equal(readFileSync(join(runs, 'runs'), 'utf8'), 'run\n');
+});
+
+t.test('what is made of a file that is not kept is gone with the document', async (t) => {
+  const pdf = join(t.testdirName, 'result.pdf');
+  const { host, stored, made } = setup(t, { soffice: `${outputFolder}; cp ${pdf} "$2/document.pdf"` });
+  writeFileSync(pdf, pdfWithPages(['Words of a letter.']));
+  t.match(await host().parse(stored(rtf, systemChance.uuid())), { pages: ['Words of a letter.'] });
+  for (let tries = 0; tries < 100 && readdirSync(made).length > 0; tries++) await sleep(20);
+  t.same(readdirSync(made), []);
+});
+
+t.test(
+  'an OCR program that dies costs its page, and one that finds no room for its files the document',
+  async (t) => {
+    const scan = scannedPdf([await pictureOf('words', 40)]);
+    const dying = setup(t, { tesseract: 'kill -9 $$' });
+    const outcome = await dying.host().parse(dying.stored(scan));
+    t.match(outcome, { pages: [''] });
+    t.ok(!isFailure(outcome) && outcome.warnings.some((warning) => /not read: 1\. tesseract/.test(warning)));
+    const full = setup(t, { tesseract: 'exit 0' });
+    const parser = full.host();
+    await parser.parse(full.stored(pdfWithPages(['warm'])));
+    // A folder that cannot be written to stands for a disk that is full.
+    rmSync(full.folder, { recursive: true });
+    writeFileSync(full.folder, '');
+    t.match(await parser.parse(full.stored(scan)), { failure: { code: 'crash', message: /cannot be run/ } });
+    rmSync(full.folder);
+    mkdirSync(full.folder);
+    t.match(await parser.parse(full.stored(scan)), { pages: [''] });
+  },
+);
