@@ -388,7 +388,7 @@ function pageOf(content: PageContent | null, index: number, losses: Losses): Pag
 /** The first lines in the largest type of a page, when it is clearly larger than the usual. */
 function largestText(content: PageContent | null): string | null {
   if (content === null || !('lines' in content.source)) return null;
-  const { lines } = content.source;
+  const lines = content.source.lines.filter(({ cells, parted }) => !cells && !parted);
   const heights = lines.map(({ height }) => height).sort((a, b) => a - b);
   const largest = heights.at(-1) ?? 0;
   if (lines.length < 3 || largest < 1.25 * heights[heights.length >> 1]!) return null;
