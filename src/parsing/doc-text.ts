@@ -1,5 +1,6 @@
 import type { DocFormats } from './doc-formats.ts';
 import { type DocPiece, pieceText } from './doc-pieces.ts';
+import { collapsed, PageLines } from './page-lines.ts';
 import type { TextBudget } from './text-budget.ts';
 
 const mark = {
@@ -17,23 +18,23 @@ const drawn: Readonly<Record<string, string>> = { '\x1e': '-', '\t': '\t', '\x0e
 
 /** Builds lines and pages from the characters of a Word 97-2003 file, whose marks end paragraphs, cells and fields. */
 export class DocText {
-  /** The first paragraph in the Title style, else the first heading. */
-  title: string | null = null;
-
   private readonly formats: DocFormats;
   private readonly budget: TextBudget;
   private readonly finished: string[] = [];
-  private lines: string[] = [];
+  private readonly page = new PageLines();
   private paragraph: string[] = [];
   private cells: string[] = [];
   private cell: string[] = [];
-  private titled = false;
   /** Open fields; true while their instruction, which is no text, is passed. */
   private readonly fields: boolean[] = [];
 
   constructor(formats: DocFormats, budget: TextBudget) {
     this.formats = formats;
     this.budget = budget;
+  }
+
+  get title(): string | null {
+    return this.page.title;
   }
 
   add(stream: Uint8Array, pieces: readonly DocPiece[]): void {
@@ -107,17 +108,7 @@ export class DocText {
       this.endRow();
     }
     if (text.trim() === '') return;
-    if (format === null || format.level === null) this.lines.push(text);
-    else this.keepHeading(collapsed(text), format.level);
-  }
-
-  private keepHeading(text: string, level: number): void {
-    if (level === 0 && !this.titled) {
-      this.title = text;
-      this.titled = true;
-    }
-    this.title ??= text;
-    this.lines.push('', `${'#'.repeat(Math.min(6, Math.max(1, level)))} ${text}`, '');
+    this.page.add(text, format?.level ?? null);
   }
 
   /** A mark ends a cell or, as the format says, the row. Where formats are not read, an empty cell is taken for its end. */
@@ -132,26 +123,17 @@ export class DocText {
   }
 
   private endRow(): void {
-    const row = this.cells.join(' | ');
+    this.page.addRow(this.cells);
     this.cells = [];
-    if (/[^ |]/.test(row)) this.lines.push(row);
   }
 
   private breakPage(offset: number): void {
     this.endParagraph(offset);
-    if (this.lines.some((line) => line !== '')) this.endPage();
+    if (!this.page.isBlank) this.endPage();
   }
 
   private endPage(): void {
-    const text = this.lines
-      .join('\n')
-      .replace(/\n{3,}/g, '\n\n')
-      .trim();
-    this.lines = [];
+    const text = this.page.take();
     if (text !== '' || this.finished.length === 0) this.finished.push(text);
   }
-}
-
-function collapsed(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }

@@ -8,6 +8,7 @@ import {
   type Relationship,
   relationshipsOf,
 } from './office-package.ts';
+import { PageLines } from './page-lines.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { TextBudget } from './text-budget.ts';
 import type { XmlReader } from './xml-reader.ts';
@@ -128,16 +129,7 @@ interface Context {
   readonly numbering: DocxNumbering;
 }
 
-/** The state of one table; the pieces of a cell are its paragraphs. */
-interface Table {
-  cells: string[];
-  cell: string[];
-}
-
 class DocxWalker {
-  /** The first paragraph in the Title style, else the first heading. */
-  title: string | null = null;
-
   /** Whether any page had text. */
   hasText = false;
 
@@ -145,16 +137,17 @@ class DocxWalker {
   private readonly context: Context;
   private readonly budget: TextBudget;
   private readonly paragraphs: Paragraph[] = [];
-  private readonly tables: Table[] = [];
-  private lines: string[] = [];
-  private pageNotes: string[] = [];
+  private readonly page = new PageLines();
   private ready: string[] = [];
-  private titled = false;
 
   constructor(reader: XmlReader, context: Context, budget: TextBudget) {
     this.reader = reader;
     this.context = context;
     this.budget = budget;
+  }
+
+  get title(): string | null {
+    return this.page.title;
   }
 
   *pages(): Generator<string, void> {
@@ -173,7 +166,7 @@ class DocxWalker {
     const paragraph = this.paragraphs.at(-1);
     if (skipped.has(name)) this.reader.skip();
     else if (name === 'p') this.paragraphs.push({ pieces: [], level: null, list: null, listLevel: 0 });
-    else if (name === 'tbl') this.tables.push({ cells: [], cell: [] });
+    else if (name === 'tbl') this.page.openTable();
     else if (paragraph === undefined) return;
     else if (name === 't') this.addText(paragraph, this.reader.characters());
     else if (name === 'tab' || name === 'ptab') this.addTab(paragraph);
@@ -202,9 +195,9 @@ class DocxWalker {
 
   private closed(name: string): void {
     if (name === 'p') this.endParagraph();
-    else if (name === 'tc') this.endCell();
-    else if (name === 'tr') this.endRow();
-    else if (name === 'tbl') this.endTable();
+    else if (name === 'tc') this.page.endCell();
+    else if (name === 'tr') this.page.endRow();
+    else if (name === 'tbl') this.page.endTable();
   }
 
   private addText(paragraph: Paragraph, text: string): void {
@@ -226,7 +219,7 @@ class DocxWalker {
     const text = this.context.notes.get(key);
     if (text === undefined) return;
     this.budget.take(text.length);
-    this.pageNotes.push(text);
+    this.page.addNote(text);
   }
 
   private endParagraph(): void {
@@ -238,14 +231,7 @@ class DocxWalker {
     const text = (this.label(paragraph) + paragraph.pieces.join(''))
       .replace(/[ \t]+$/gm, '')
       .replace(/^\n+|\n+$/g, '');
-    const table = this.tables.at(-1);
-    if (table !== undefined) {
-      if (text.trim() !== '') table.cell.push(text.replace(/\s+/g, ' ').trim());
-      return;
-    }
-    if (text.trim() === '') return;
-    if (paragraph.level === null) this.lines.push(text);
-    else this.keepHeading(text.replace(/\s+/g, ' ').trim(), paragraph.level);
+    if (text.trim() !== '') this.page.add(text, paragraph.level);
   }
 
   /** The automatic number with a space behind it; counted once, even when a page break cuts the paragraph. */
@@ -258,43 +244,11 @@ class DocxWalker {
     return label === '-' ? `${'  '.repeat(listLevel)}- ` : `${label} `;
   }
 
-  private keepHeading(text: string, level: number): void {
-    if (level === 0 && !this.titled) {
-      this.title = text;
-      this.titled = true;
-    }
-    this.title ??= text;
-    this.lines.push('', `${'#'.repeat(Math.min(6, Math.max(1, level)))} ${text}`, '');
-  }
-
-  private endCell(): void {
-    const table = this.tables.at(-1);
-    if (table === undefined) return;
-    table.cells.push(table.cell.join(' '));
-    table.cell = [];
-  }
-
-  private endRow(): void {
-    const table = this.tables.at(-1);
-    if (table === undefined) return;
-    const row = table.cells.join(' | ');
-    table.cells = [];
-    if (!/[^ |]/.test(row)) return;
-    const outer = this.tables.at(-2);
-    if (outer === undefined) this.lines.push(row);
-    else outer.cell.push(row);
-  }
-
-  private endTable(): void {
-    this.tables.pop();
-    if (this.tables.length === 0) this.lines.push('');
-  }
-
   /** A page ends only after text: a manual break is followed by a rendered one, and both mean the same end. */
   private endPage(paragraph: Paragraph): void {
-    if (this.tables.length > 0 || this.paragraphs.length > 1) return;
+    if (this.page.inTable || this.paragraphs.length > 1) return;
     const started = paragraph.pieces.some((piece) => piece.trim() !== '');
-    if (!started && this.lines.every((line) => line === '')) return;
+    if (!started && this.page.isBlank) return;
     if (started) {
       this.keep(paragraph);
       paragraph.pieces.length = 0;
@@ -303,13 +257,7 @@ class DocxWalker {
   }
 
   private pageText(): string {
-    const notes = this.pageNotes.length > 0 ? ['', ...this.pageNotes] : [];
-    const text = [...this.lines, ...notes]
-      .join('\n')
-      .replace(/\n{3,}/g, '\n\n')
-      .trim();
-    this.lines = [];
-    this.pageNotes = [];
+    const text = this.page.take();
     this.hasText ||= text !== '';
     return text;
   }

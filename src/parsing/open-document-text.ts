@@ -2,6 +2,7 @@ import type { ParseLimits } from './limits.ts';
 import { openPart } from './office-package.ts';
 import { openDocumentContentTypes, openDocumentProperties } from './open-document.ts';
 import { levelOf, OpenDocumentStyles } from './open-document-styles.ts';
+import { PageLines } from './page-lines.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { TextBudget } from './text-budget.ts';
 import type { XmlReader } from './xml-reader.ts';
@@ -70,12 +71,6 @@ interface List {
   fresh: boolean;
 }
 
-/** The state of one table; the pieces of a cell are its paragraphs. */
-interface Table {
-  cells: string[];
-  cell: string[];
-}
-
 /** The state of one drawn shape. */
 interface Shape {
   /** Role in a presentation, for example `title`. */
@@ -85,30 +80,28 @@ interface Shape {
 }
 
 class OpenDocumentWalker {
-  /** The first paragraph in the Title style, else the first heading. */
-  title: string | null = null;
-
   private readonly reader: XmlReader;
   private readonly styles: OpenDocumentStyles;
   private readonly budget: TextBudget;
   private readonly slides: boolean;
   private readonly paragraphs: Paragraph[] = [];
-  private readonly tables: Table[] = [];
   private readonly shapes: Shape[] = [];
   private readonly lists: List[] = [];
   private readonly countsByStyle = new Map<string, (number | undefined)[]>();
   private readonly headingCounts: (number | undefined)[] = [];
   private noteDepth = 0;
-  private lines: string[] = [];
-  private pageNotes: string[] = [];
+  private readonly page = new PageLines();
   private ready: string[] = [];
-  private titled = false;
 
   constructor(reader: XmlReader, styles: OpenDocumentStyles, budget: TextBudget, kind: 'odt' | 'odp') {
     this.reader = reader;
     this.styles = styles;
     this.budget = budget;
     this.slides = kind === 'odp';
+  }
+
+  get title(): string | null {
+    return this.page.title;
   }
 
   *pages(): Generator<string, void> {
@@ -121,7 +114,7 @@ class OpenDocumentWalker {
         this.ready = [];
       }
     }
-    if (!this.slides) yield this.pageText();
+    if (!this.slides) yield this.page.take();
   }
 
   private opened(name: string): void {
@@ -134,21 +127,21 @@ class OpenDocumentWalker {
     else if (name === 'soft-page-break') this.endPage();
     else if (name === 'list') this.openList();
     else if (name === 'list-item') this.openItem();
-    else if (name === 'table') this.tables.push({ cells: [], cell: [] });
+    else if (name === 'table') this.page.openTable();
     else if (name === 'note-body') this.noteDepth += 1;
     else if (shapes.has(name)) this.openShape();
-    else if (name === 'notes') this.lines.push('');
+    else if (name === 'notes') this.page.space();
   }
 
   private closed(name: string): void {
     if (name === 'p' || name === 'h') this.endParagraph();
     else if (name === 'list') this.lists.pop();
-    else if (name === 'table-cell') this.endCell();
-    else if (name === 'table-row') this.endRow();
-    else if (name === 'table') this.endTable();
+    else if (name === 'table-cell') this.page.endCell();
+    else if (name === 'table-row') this.page.endRow();
+    else if (name === 'table') this.page.endTable();
     else if (name === 'note-body') this.noteDepth -= 1;
     else if (shapes.has(name)) this.shapes.pop();
-    else if (name === 'page' && this.slides) this.ready.push(this.pageText());
+    else if (name === 'page' && this.slides) this.ready.push(this.page.take());
   }
 
   /** `svg:title` names a shape, `text:title` is the document's title inside a paragraph. */
@@ -226,66 +219,20 @@ class OpenDocumentWalker {
       .replace(/^\s+/, '');
     if (text === '') return;
     const line = label === '' ? text : `${label} ${text}`;
-    const table = this.tables.at(-1);
-    if (this.noteDepth > 0) this.pageNotes.push(line.replace(/\s+/g, ' '));
-    else if (table !== undefined) table.cell.push(line.replace(/\s+/g, ' ').trim());
-    else if (level === null) this.lines.push(line);
-    else this.keepHeading(line.replace(/\s+/g, ' ').trim(), level);
-  }
-
-  private keepHeading(text: string, level: number): void {
-    if (level === 0 && !this.titled) {
-      this.title = text;
-      this.titled = true;
-    }
-    this.title ??= text;
-    this.lines.push('', `${'#'.repeat(Math.min(6, Math.max(1, level)))} ${text}`, '');
-  }
-
-  private endCell(): void {
-    const table = this.tables.at(-1);
-    if (table === undefined) return;
-    table.cells.push(table.cell.join(' '));
-    table.cell = [];
-  }
-
-  private endRow(): void {
-    const table = this.tables.at(-1);
-    if (table === undefined) return;
-    const row = table.cells.join(' | ');
-    table.cells = [];
-    if (!/[^ |]/.test(row)) return;
-    const outer = this.tables.at(-2);
-    if (outer === undefined) this.lines.push(row);
-    else outer.cell.push(row);
-  }
-
-  private endTable(): void {
-    this.tables.pop();
-    if (this.tables.length === 0) this.lines.push('');
+    if (this.noteDepth > 0) this.page.addNote(line.replace(/\s+/g, ' '));
+    else this.page.add(line, level);
   }
 
   /** Inside a paragraph the part before the break stays on the page. Tables and notes are not cut. */
   private endPage(): void {
-    if (this.slides || this.tables.length > 0 || this.noteDepth > 0 || this.paragraphs.length > 1) return;
+    if (this.slides || this.page.inTable || this.noteDepth > 0 || this.paragraphs.length > 1) return;
     const paragraph = this.paragraphs.at(-1);
     const started = paragraph?.pieces.some((piece) => piece.trim() !== '') === true;
-    if (!started && this.lines.every((line) => line === '')) return;
+    if (!started && this.page.isBlank) return;
     if (paragraph !== undefined && started) {
       this.keep(paragraph);
       this.paragraphs[0] = { ...paragraph, pieces: [], label: '', level: null };
     }
-    this.ready.push(this.pageText());
-  }
-
-  private pageText(): string {
-    const notes = this.pageNotes.length > 0 ? ['', ...this.pageNotes] : [];
-    const text = [...this.lines, ...notes]
-      .join('\n')
-      .replace(/\n{3,}/g, '\n\n')
-      .trim();
-    this.lines = [];
-    this.pageNotes = [];
-    return text;
+    this.ready.push(this.page.take());
   }
 }
