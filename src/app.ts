@@ -43,7 +43,9 @@ import { dotWithCodes } from './models/codes.ts';
 import { toDimensions } from './models/dimensions.ts';
 import { KnownWords } from './models/known-words.ts';
 import type { Embedder } from './models/model.ts';
-import { openCatalogue } from './models/open-catalogue.ts';
+import { noteUse } from './models/model-use.ts';
+import { folderStamp } from './models/models-folder.ts';
+import { openCatalogue, placedModels } from './models/open-catalogue.ts';
 import { vectorsOfPages } from './models/page-vectors.ts';
 import { defaultEmbeddingModel, embeddingModel, openEmbedder } from './models/registry.ts';
 import { type OpenedTools, openTools } from './parsing/open-tools.ts';
@@ -64,6 +66,7 @@ import { type DocumentModel, IngestSteps } from './pipeline/ingest-steps.ts';
 import { KeyedLock } from './pipeline/keyed-lock.ts';
 import { registerPipelineMetrics } from './pipeline/metrics.ts';
 import { ModelChanges } from './pipeline/model-changes.ts';
+import { ModelFolderWatch } from './pipeline/model-folder-watch.ts';
 import { ModelRunner } from './pipeline/model-runner.ts';
 import { PageImages } from './pipeline/page-images.ts';
 import { Pool, type TaskPriority } from './pipeline/pools.ts';
@@ -425,7 +428,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
     search: buildSearch(settings, storage, pipeline),
     addresses,
     clock,
-    rerankModels: catalogue.rerankerNames,
+    rerankModels: () => catalogue.rerankerNames,
     rerankerDefault: settings.reranker,
     embedModel: defaultEmbeddingModel,
   });
@@ -637,7 +640,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
   const metrics = new Metrics();
   const retrieval = await openRetrieval(settings, opened, logger, metrics);
-  const { data, storage, pools, pipeline, images, made, tools, housekeeping } = retrieval;
+  const { data, storage, pools, pipeline, images, made, tools, housekeeping, modelWatch } = retrieval;
   const rooms = buildAccountRooms(settings, data, logger);
   opened.add(() => rooms.mail.close());
   opened.add(() => rooms.sessions.close());
@@ -669,6 +672,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
   installation.organizationId = first.organizationId;
   const loaded = load(storage, pipeline, progress, logger).then(async () => {
+    await modelWatch.start();
     housekeeping.start(accountChores(rooms, accounts));
     await removal.start();
   });

@@ -6,9 +6,9 @@ import { exitCodes } from './exit-codes.ts';
 import { printable, table } from './layout.ts';
 import { wholeOption } from './option-values.ts';
 
-/** Models of one's own, in the data directory; these commands need no server. */
+/** Models of one's own, in the data directory; these commands need no server, and one that runs follows. */
 
-const restart = 'A running server sees it after a restart.';
+const follows = 'A server that runs knows it in a second.';
 
 export const modelCommands: readonly CommandSpec[] = [
   {
@@ -51,8 +51,12 @@ export const modelCommands: readonly CommandSpec[] = [
   {
     usage: 'models remove <name>',
     settings: 'server',
-    summary: 'remove an added model; collections made with it answer by words alone',
-    options: [yesOption, jsonOption],
+    summary: 'remove an added model that nothing uses',
+    options: [
+      yesOption,
+      { flags: '--force', meaning: 'also one in use: collections made with it answer by words alone' },
+      jsonOption,
+    ],
     examples: ['quarry models remove bge-small-en-v1.5 --yes'],
     run: remove,
   },
@@ -130,7 +134,7 @@ async function add(
   context.terminal.out(
     `Added the ${model.kind} model ${printable(model.id)}: ${what}, ${model.tokensMax} tokens.`,
   );
-  context.terminal.out(`${restart} ${use}=${printable(model.id)} makes it the usual one.`);
+  context.terminal.out(`${follows} ${use}=${printable(model.id)} makes it the usual one.`);
   return exitCodes.done;
 }
 
@@ -151,9 +155,9 @@ async function remove(
       return sure === null ? exitCodes.usage : exitCodes.failed;
     }
   }
-  await removeModel(data, id);
+  await removeModel(data, id, { force: options.force === true });
   context.terminal.out(
-    options.json === true ? JSON.stringify({ removed: id }) : `Removed ${printable(id)}. ${restart}`,
+    options.json === true ? JSON.stringify({ removed: id }) : `Removed ${printable(id)}. ${follows}`,
   );
   return exitCodes.done;
 }

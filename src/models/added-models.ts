@@ -3,14 +3,11 @@ import { dirname, join } from 'node:path';
 import { AppError } from '../base/app-error.ts';
 import type { LocalModel, LocalRun } from './local-model.ts';
 import { examineFolder, filesOf, type ModelWishes } from './model-folder.ts';
+import { refuseInUse } from './model-use.ts';
+import { modelsFolder } from './models-folder.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxReranker } from './onnx-reranker.ts';
 import { defaultEmbeddingModel, rerankModels } from './registry.ts';
-
-/** Folder of added models in a data directory; each has a folder of its name with a `quarry.json`. */
-export function modelsFolder(data: string): string {
-  return join(data, 'models');
-}
 
 const manifest = 'quarry.json';
 /** Not a model: collections with vectors of their callers are made with this name. */
@@ -70,9 +67,10 @@ export async function addModel(data: string, folder: string, wishes: ModelWishes
   return model;
 }
 
-/** Collections made with it answer by words alone from the next start on. */
-export async function removeModel(data: string, id: string): Promise<void> {
+/** A 409 when something uses it. `force`: all the same; collections made with it answer by words alone from then on. */
+export async function removeModel(data: string, id: string, { force = false } = {}): Promise<void> {
   const model = await addedModel(data, id);
+  if (!force) await refuseInUse(data, id);
   await rm(join(modelsFolder(data), model.id), { recursive: true });
 }
 

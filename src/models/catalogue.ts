@@ -50,7 +50,7 @@ const absentRetryMs = 15_000;
 
 /** Which models there are, by every name they have. */
 export class ModelCatalogue {
-  readonly #options: CatalogueOptions;
+  #options: CatalogueOptions;
 
   constructor(options: CatalogueOptions) {
     this.#options = options;
@@ -141,12 +141,35 @@ export class ModelCatalogue {
     ];
   }
 
+  /**
+   * Takes these for the models that were added, in place of those it knew. Answers whether any is another. The model of
+   * new collections stays, whatever becomes of its files.
+   */
+  replaceAdded(placed: readonly PlacedModel[]): boolean {
+    const { embeddings, rerankers } = this.#options;
+    const known = [...embeddings, ...rerankers].flatMap(({ runs }) => (isPlaced(runs) ? [runs.model] : []));
+    const now = placed.map(({ model }) => model);
+    if (listOf(known) === listOf(now)) return false;
+    const [first] = embeddings;
+    const isOld = ({ runs }: CataloguedEmbedding | CataloguedReranker) => isPlaced(runs);
+    const made = placed.flatMap(embeddingsOf);
+    const usual = made.find(({ id }) => id === first!.id) ?? first!;
+    this.#options = {
+      ...this.#options,
+      embeddings: [
+        usual,
+        ...embeddings.filter((model) => model !== first && !isOld(model)),
+        ...made.filter((model) => model !== usual),
+      ],
+      rerankers: [...rerankers.filter((model) => !isOld(model)), ...placed.flatMap(rerankersOf)],
+    };
+    return true;
+  }
+
   /** Names of the models that `quarry models add` added. */
   added(): string[] {
     const { embeddings, rerankers } = this.#options;
-    return [...embeddings, ...rerankers].flatMap(({ id, runs }) =>
-      runs === 'built-in' || isServed(runs) ? [] : [id],
-    );
+    return [...embeddings, ...rerankers].flatMap(({ id, runs }) => (isPlaced(runs) ? [id] : []));
   }
 
   #names(models: readonly { readonly id: string }[]): string[] {
@@ -167,6 +190,30 @@ export class ModelCatalogue {
       `There is no ${kind} ${JSON.stringify(name)}; the available ones are: ${this.#names(models).join(', ')}.`,
     );
   }
+}
+
+/** The entries of added models. */
+export function embeddingsOf(placed: PlacedModel): CataloguedEmbedding[] {
+  const { model } = placed;
+  if (model.kind !== 'embedding') return [];
+  const { id, version, dimensions } = model;
+  return [{ id, version, dimensions, runs: { ...placed, model } }];
+}
+
+export function rerankersOf(placed: PlacedModel): CataloguedReranker[] {
+  const { model } = placed;
+  return model.kind === 'reranker' ? [{ id: model.id, runs: { ...placed, model } }] : [];
+}
+
+function listOf(models: readonly { readonly id: string; readonly version: string }[]): string {
+  return models
+    .map(({ id, version }) => `${id} ${version}`)
+    .sort()
+    .join('\n');
+}
+
+function isPlaced(runs: 'built-in' | PlacedModel | { readonly provider: Provider }): runs is PlacedModel {
+  return runs !== 'built-in' && !('provider' in runs);
 }
 
 function isServed<Served extends { readonly provider: Provider }>(

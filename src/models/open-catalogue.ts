@@ -5,11 +5,18 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
-import { listModels, modelsFolder, reservedName } from './added-models.ts';
-import { type CataloguedEmbedding, type CataloguedReranker, ModelCatalogue } from './catalogue.ts';
+import { listModels, reservedName } from './added-models.ts';
+import {
+  type CataloguedEmbedding,
+  type CataloguedReranker,
+  embeddingsOf,
+  ModelCatalogue,
+  rerankersOf,
+} from './catalogue.ts';
 import { HttpEmbedder, type InputTypeField } from './http-embedder.ts';
 import { HttpReranker, type RerankDialect } from './http-reranker.ts';
 import type { PlacedModel } from './local-model.ts';
+import { modelsFolder } from './models-folder.ts';
 import { Provider, type RequestOutcome } from './provider.ts';
 import { builtInVersion, defaultEmbeddingModel, embeddingModel, rerankModels } from './registry.ts';
 
@@ -63,12 +70,9 @@ export async function openCatalogue(parts: CatalogueParts): Promise<ModelCatalog
   };
   const embeddings = [builtIn];
   const rerankers: CataloguedReranker[] = rerankModels.map(({ id }) => ({ id, runs: 'built-in' }));
-  for (const placed of await placedModels(parts)) {
-    const { model } = placed;
-    const { id, version } = model;
-    if (model.kind === 'reranker') rerankers.push({ id, runs: { ...placed, model } });
-    else embeddings.push({ id, version, dimensions: model.dimensions, runs: { ...placed, model } });
-  }
+  const placed = await placedModels(parts);
+  embeddings.push(...placed.flatMap(embeddingsOf));
+  rerankers.push(...placed.flatMap(rerankersOf));
   const served = await servedEmbedding(parts);
   if (served !== null) embeddings.unshift(served);
   const servedReranker = rerankerOf(parts);
@@ -88,7 +92,10 @@ export async function openCatalogue(parts: CatalogueParts): Promise<ModelCatalog
 }
 
 /** The models that were added to the data directory, as workers are handed them. */
-async function placedModels({ data, settings }: CatalogueParts): Promise<PlacedModel[]> {
+export async function placedModels({
+  data,
+  settings,
+}: Pick<CatalogueParts, 'data' | 'settings'>): Promise<PlacedModel[]> {
   const run = {
     threads: settings.modelThreads,
     batchTokens: settings.modelBatchTokens,

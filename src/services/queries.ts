@@ -36,7 +36,7 @@ export interface QueryServicesOptions {
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
   readonly clock: Clock;
   /** Ids a query may name. */
-  readonly rerankModels: readonly string[];
+  readonly rerankModels: () => readonly string[];
   /** Reranker of queries that name none; null for no reranking. */
   readonly rerankerDefault: string | null;
   /** The model of collections that remember none. */
@@ -113,7 +113,8 @@ export class QueryServices {
 
   /** Checks a request and turns it into a question; the order of the checks is the order of the fields. */
   #understand(call: QueryCall, request: AnyRequest, kMax: number): SearchRequest {
-    const { collections, rerankModels, rerankerDefault, clock } = this.#options;
+    const { collections, rerankerDefault, clock } = this.#options;
+    const rerankModels = this.#options.rerankModels();
     const collection = findCollection(collections, call.principal, request.collection_name);
     const typed = request.query ?? '';
     checkQuery(typed);

@@ -115,7 +115,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
   t.match(await (await fetch(`${server.url}/readyz`)).json(), {
     components: { models: { detail: 'new collections use letters; added: letters, judge' } },
   });
-  await quarry(['models', 'remove', 'letters', '--yes'], { variables });
+  await quarry(['models', 'remove', 'letters', '--yes', '--force'], { variables });
   await server.restart({ EMBEDDING_MODEL: '', MODEL_ALIASES: '' });
   const without = { collection_name: 'notes', query: 'salt', k: 1, reranker: null };
   const reply = (await api.call('queries/top-snippets', without)) as {
@@ -136,4 +136,60 @@ t.test('a server embeds and reranks with added models, also under names that cli
   // The log takes its own way.
   const logged = /"model":"judge","error":"[^"]*model\.onnx cannot be loaded/;
   while (!logged.test(server.log)) await sleep(20);
+});
+
+t.test('a running server takes models that are added, and lets those go that nothing uses', async (t) => {
+  const server = await TestServer.start(t);
+  const api = new Api(server);
+  const run = (...given: string[]) =>
+    quarry(['models', ...given], { variables: { QUARRY_DATA: server.data } });
+  const eventually = async (what: string, holds: () => Promise<boolean>) => {
+    const deadline = performance.now() + 20_000;
+    while (!(await holds())) {
+      if (performance.now() > deadline) throw new Error(`${what} did not happen`);
+      await sleep(50);
+    }
+  };
+  const knows = (model: string) => async () =>
+    (await api.ask('embeddings', { model, input: 'gull' })).status === 200;
+  const create = (collection_name: string, embedding_model: string) =>
+    api.ask('collections/add-collection', { collection_name, embedding_model });
+  t.equal((await create('notes', 'letters')).status, 404);
+  const letters = folderOf(t, {}, 'letters');
+  t.match(await run('add', letters), { code: 0, out: /A server that runs knows it/ });
+  t.match(await run('add', folderOf(t, { 'model.onnx': weighedTokens(weights) }, 'judge')), { code: 0 });
+  await eventually('the model is known', knows('letters'));
+  t.equal((await create('notes', 'letters')).status, 201);
+  await api.add('notes', 'a.txt', 'salt herring');
+  await api.add('notes', 'b.txt', 'gull');
+  const ask = { collection_name: 'notes', query: 'gull', k: 2, reranker: 'judge', explain: true };
+  await eventually(
+    'the reranker is known',
+    async () => (await api.ask('queries/top-snippets', ask)).status === 200,
+  );
+  t.match(await api.call('queries/top-snippets', ask), {
+    results: [{ path: 'b.txt', explain: { vector: { similarity: Number }, rerank: Number } }, {}],
+  });
+  t.match(await run('remove', 'judge', '--yes'), { code: 0 });
+  await eventually(
+    'the reranker is gone',
+    async () => (await api.ask('queries/top-snippets', ask)).status === 404,
+  );
+  await eventually('the use is noted', async () => (await run('remove', 'letters', '--yes')).code === 1);
+  t.match(await run('remove', 'letters', '--yes'), {
+    code: 1,
+    err: /in use: the vectors of one collection are of it\. .*change-model.*--force/,
+  });
+  await server.stop();
+  t.match(await run('remove', 'letters', '--yes'), { code: 1, err: /in use/ }, 'without a server, too');
+  await server.restart();
+  t.match(await run('remove', 'letters', '--yes', '--force'), { code: 0 });
+  const without = { collection_name: 'notes', query: 'gull', k: 2 };
+  const warned = async () =>
+    ((await api.call('queries/top-snippets', without)) as { warnings?: string[] }).warnings !== undefined;
+  await eventually('words alone answer', warned);
+  t.match(await run('add', letters, '--dimensions', '4'), { code: 0 });
+  await eventually('another version makes the vectors again', async () => !(await warned()));
+  await api.call('collections/delete-collection', { collection_name: 'notes' });
+  await eventually('it can go', async () => (await run('remove', 'letters', '--yes')).code === 0);
 });

@@ -336,7 +336,7 @@ t.test('a model that comes in a new version makes the vectors again by itself', 
   await api.call('collections/add-collection', { collection_name: 'notes' });
   for (const word of ['salt', 'herring', 'gull', 'tide']) await api.add('notes', `${word}.txt`, word);
   await server.stop();
-  await models('remove', 'letters', '--yes');
+  await models('remove', 'letters', '--yes', '--force');
   t.match(await models('add', letters, '--dimensions', '4'), { code: 0 });
   await server.restart();
   const ended = await eventually('it ends', api, ({ model_changes: changes }) => changes === undefined);
