@@ -45,7 +45,7 @@ import { KnownWords } from './models/known-words.ts';
 import type { Embedder } from './models/model.ts';
 import { noteUse } from './models/model-use.ts';
 import { folderStamp } from './models/models-folder.ts';
-import { openCatalogue, placedModels } from './models/open-catalogue.ts';
+import { type CatalogueParts, openCatalogue, placedModels } from './models/open-catalogue.ts';
 import { vectorsOfPages } from './models/page-vectors.ts';
 import { defaultEmbeddingModel, embeddingModel, openEmbedder } from './models/registry.ts';
 import { type OpenedTools, openTools } from './parsing/open-tools.ts';
@@ -203,6 +203,10 @@ interface PipelineParts {
   readonly logger: Logger;
 }
 
+function isFileModel({ runs }: CataloguedEmbedding): boolean {
+  return runs !== 'built-in' && !('provider' in runs);
+}
+
 /** What makes vectors of stored chunks. `ModelUnavailable` while a service is away. */
 function vectorMaker(
   { id, dimensions, runs }: CataloguedEmbedding,
@@ -269,6 +273,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     inlineModel: defaultEmbeddingModel,
     inlineUnitsMax: embeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
     pooled: (texts, model) => models.embed(texts, 'query', { model, priority: 'query' }),
+    runsMax: (model) => (isFileModel(catalogue.embedding(model)) ? settings.embedThreads : null),
     bytesMax: cacheBytes(settings).vectors,
   });
   const parseLimits = parseLimitsOf(settings);
@@ -646,6 +651,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   opened.add(() => rooms.sessions.close());
   opened.add(() => rooms.keys.writeUses());
   const { organisations, keys } = rooms;
+  retrieval.hooks.mayQuote = () => organisations.mayQuote;
   const gate = new ModelAdmission({
     limitsOf: (id) => organisations.limitsOf(id),
     clock,
@@ -844,13 +850,21 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
     processes.killAll();
   });
-  const catalogue = await openModels(settings, data, logger, metrics);
+  // What knows the answers is built later.
+  const hooks = { mayQuote: () => false, goOn: (_model: string): void => {} };
+  const catalogue = await openModels(settings, data, logger, {
+    metrics,
+    mayQuote: () => hooks.mayQuote(),
+    onRecovered: (model) => hooks.goOn(model),
+  });
   const embedder = await openEmbedder(defaultEmbeddingModel);
   opened.add(() => embedder.close());
   const pipeline = await buildPipeline(settings, {
     ...{ storage, pools, made, tools, embedder, catalogue, logger },
   });
   opened.add(() => pipeline.ingest.close());
+  hooks.goOn = (model) =>
+    pipeline.ingest.hasten((collectionId) => storage.collections.byId(collectionId)?.model?.id === model);
   opened.add(() => pipeline.modelChanges.close());
   const images = new PageImages({
     pool: pools.draw,
@@ -861,7 +875,9 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
   const snapshotMs = settings.snapshotSeconds * 1_000;
   const housekeeping = new Housekeeping({ ...storage, images: made, clock, logger, snapshotMs });
   opened.add(() => housekeeping.close());
-  return { data, storage, pools, pipeline, images, made, tools, housekeeping };
+  const modelWatch = watchModels(settings, { data, storage, pipeline, logger });
+  opened.add(() => modelWatch.close());
+  return { data, storage, pools, pipeline, hooks, images, made, tools, housekeeping, modelWatch };
 }
 
 /** What was made of files, and the programs that make it. */
@@ -886,6 +902,40 @@ async function openTooling(settings: Settings, data: DataDirectory, logger: Logg
   return { made, tools };
 }
 
+/** Models that are added or removed while the server runs. */
+function watchModels(
+  settings: Settings,
+  {
+    data,
+    storage,
+    pipeline,
+    logger,
+  }: {
+    readonly data: DataDirectory;
+    readonly storage: Storage;
+    readonly pipeline: Pipeline;
+    readonly logger: Logger;
+  },
+): ModelFolderWatch {
+  const { catalogue, modelChanges } = pipeline;
+  return new ModelFolderWatch({
+    ...storage,
+    stamp: () => folderStamp(data.path),
+    reload: async () => catalogue.replaceAdded(await placedModels({ data: data.path, settings })),
+    onReloaded: async () => {
+      logger.info({ models: catalogue.added() }, 'the models that were added have changed');
+      await modelChanges.start();
+    },
+    added: () => catalogue.added(),
+    note: (counts) => {
+      const usual = [settings.embeddingModel, settings.reranker];
+      const uses = [...counts].map(([id, collections]) => [id, { collections, usual: usual.includes(id) }]);
+      return noteUse(data.path, Object.fromEntries(uses));
+    },
+    logger,
+  });
+}
+
 /** Upper bounds of the seconds that requests to model services take. */
 const serviceSeconds = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100];
 
@@ -893,7 +943,7 @@ async function openModels(
   settings: Settings,
   data: DataDirectory,
   logger: Logger,
-  metrics: Metrics,
+  { metrics, ...hooks }: { readonly metrics: Metrics } & Pick<CatalogueParts, 'mayQuote' | 'onRecovered'>,
 ): Promise<ModelCatalogue> {
   const count = metrics.counter({
     name: 'quarry_model_requests_total',
@@ -910,6 +960,7 @@ async function openModels(
     clock,
     random: () => new DataView(Uint8Array.from(chance.bytes(4)).buffer).getUint32(0) / 2 ** 32,
     logger,
+    ...hooks,
     observe: (model, outcome, seconds) => {
       count({ model, outcome }, 1);
       time({ model }, seconds);

@@ -40,6 +40,8 @@ export class OrganisationDirectory {
   readonly #records: Organisations;
   readonly #changes = new OneAtATime();
   #revision = 0;
+  /** Null until all have been read. */
+  #private: Set<string> | null = null;
 
   constructor(options: OrganisationDirectoryOptions) {
     this.#store = options.store;
@@ -52,6 +54,11 @@ export class OrganisationDirectory {
   /** Grows with every change, so that caches know when to forget. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /** False as soon as one organisation wants zero data retention, and until it is known. */
+  get mayQuote(): boolean {
+    return this.#private?.size === 0;
   }
 
   /** Undefined also for one that is being deleted. */
@@ -74,6 +81,7 @@ export class OrganisationDirectory {
   /** The organisation an installation begins with, or null before its first start. Reads all of them: for the start. */
   async first(): Promise<Organisation | null> {
     const all = await this.#records.list();
+    this.#private = new Set(all.flatMap(({ zdr, organizationId }) => (zdr ? [organizationId] : [])));
     return all.find(({ unlimited, deletedAt }) => unlimited && deletedAt === undefined) ?? null;
   }
 
@@ -115,7 +123,10 @@ export class OrganisationDirectory {
       };
       const entry = { ...by, organizationId, action: 'organization.updated', target: null };
       const details = { name: after.name, tier: after.tier, zdr: after.zdr };
+      // Before it is acknowledged, and after a refusal stricter than need be.
+      if (after.zdr) this.#private?.add(organizationId);
       await this.#write([...this.#records.update(after), this.#audit.entry({ ...entry, details })]);
+      if (!after.zdr) this.#private?.delete(organizationId);
       return after;
     });
   }

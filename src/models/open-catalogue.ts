@@ -55,6 +55,9 @@ export interface CatalogueParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** See `ProviderOptions`. */
+  readonly mayQuote: () => boolean;
+  readonly onRecovered: (model: string) => void;
   /** Told of every request to a service. */
   readonly observe: (model: string, outcome: RequestOutcome, seconds: number) => void;
 }
@@ -208,7 +211,7 @@ function refuseBuiltInName(model: string, builtIn: readonly string[], setting: s
 }
 
 function providerOf(
-  { settings, clock, random, logger, observe }: CatalogueParts,
+  { settings, clock, random, logger, observe, mayQuote, onRecovered }: CatalogueParts,
   { model, url, key }: { readonly model: string; readonly url: string; readonly key: string | null },
 ): Provider {
   return new Provider({
@@ -221,6 +224,8 @@ function providerOf(
     clock,
     random,
     logger,
+    mayQuote,
+    onRecovered: () => onRecovered(model),
     observe: (outcome, seconds) => observe(model, outcome, seconds),
   });
 }

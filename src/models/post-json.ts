@@ -32,10 +32,14 @@ export interface PostOptions {
   /** Milliseconds for all of it, the reply read included. */
   readonly msMax: number;
   readonly replyBytesMax: number;
+  /** Whether what the service says about an error may be passed on: it may quote what was sent. */
+  readonly mayQuote: boolean;
   /** Milliseconds since the epoch, for a `retry-after` that is a date. */
   readonly now: () => number;
 }
 
+/** Characters of what is said that are passed on. */
+const saidUnitsMax = 500;
 /** Bytes of a reply with an error that are read. */
 const errorBytesMax = 2_000;
 /** Statuses that blame the input; every other one below 500 blames the configuration. */
@@ -59,7 +63,7 @@ export async function postJson(url: string, body: object, options: PostOptions):
       body: JSON.stringify(body),
     });
     if (!reply.ok) throw await refusal(reply, options);
-    return parsed(await bounded(reply, replyBytesMax));
+    return parsed(await bounded(reply, replyBytesMax), options.mayQuote);
   } catch (error) {
     if (error instanceof ProviderTrouble) throw error;
     const reason = controller.signal.aborted ? `no answer within ${Math.round(msMax)} ms` : 'no connection';
@@ -71,16 +75,22 @@ export async function postJson(url: string, body: object, options: PostOptions):
   }
 }
 
-async function refusal(reply: Response, { key, now }: PostOptions): Promise<ProviderTrouble> {
+async function refusal(reply: Response, { key, now, mayQuote }: PostOptions): Promise<ProviderTrouble> {
   const { status } = reply;
   const text = await bounded(reply, errorBytesMax, true).catch(() => '');
-  const said = key === null ? text : text.replaceAll(key, '***');
+  const said = sayable(key === null ? text : text.replaceAll(key, '***'), mayQuote);
   const retryAfterMs = retryAfter(reply.headers.get('retry-after'), now());
   const reason = `it answered ${status}`;
   if (status === 429) return new ProviderTrouble('busy', reason, { retryAfterMs, said });
   if (refusals.has(status)) return new ProviderTrouble('refused', reason, { said });
   if (status >= 500 || status === 408) return new ProviderTrouble('failed', reason, { retryAfterMs, said });
   return new ProviderTrouble('misconfigured', reason, { said });
+}
+
+/** What a service says, short enough for a log; where it may not be quoted, how long it was. */
+function sayable(said: string, mayQuote: boolean): string {
+  if (!mayQuote) return `withheld: ${said.length} characters`;
+  return said.length > saidUnitsMax ? `${said.slice(0, saidUnitsMax)}...` : said;
 }
 
 /** Seconds or a date (RFC 9110), as milliseconds from now. */
@@ -104,14 +114,12 @@ async function bounded(reply: Response, bytesMax: number, cuts = false): Promise
   return Buffer.concat(parts).subarray(0, bytesMax).toString('utf8');
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string, mayQuote: boolean): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new ProviderTrouble('failed', 'its reply is not JSON', {
-      said: text.slice(0, errorBytesMax),
-      cause,
-    });
+  } catch {
+    // Not the cause, which quotes the reply.
+    throw new ProviderTrouble('failed', 'its reply is not JSON', { said: sayable(text, mayQuote) });
   }
 }
 

@@ -24,6 +24,10 @@ export interface ProviderOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** Whether the log may hold what the service says about a text, which may quote it. */
+  readonly mayQuote: () => boolean;
+  /** It answers again after trouble. */
+  readonly onRecovered: () => void;
   /** Told of every request: how it ended and how long it took. */
   readonly observe: (outcome: RequestOutcome, seconds: number) => void;
 }
@@ -135,13 +139,21 @@ export class Provider {
     deadline: number | null,
     read: (reply: unknown) => Answer,
   ): Promise<Answer> {
-    const { url, key, clock, patientMsMax, observe } = this.#options;
+    const { url, key, clock, patientMsMax, observe, mayQuote } = this.#options;
     const started = clock.monotonic();
     const msMax = deadline === null ? patientMsMax : Math.max(1, deadline - started);
     const seconds = () => (clock.monotonic() - started) / 1_000;
     const { providerReplyBytesMax: replyBytesMax } = limits;
     try {
-      const answer = read(await postJson(url, body, { key, msMax, replyBytesMax, now: () => clock.now() }));
+      const answer = read(
+        await postJson(url, body, {
+          key,
+          msMax,
+          replyBytesMax,
+          mayQuote: mayQuote(),
+          now: () => clock.now(),
+        }),
+      );
       observe('answered', seconds());
       this.#recovered();
       return answer;
@@ -174,10 +186,12 @@ export class Provider {
   }
 
   #recovered(): void {
-    if (this.#trouble !== null)
-      this.#options.logger.info({ model: this.model }, 'a model provider answers again');
+    const wasAway = this.#trouble !== null;
     this.#trouble = null;
     this.#breaker.succeeded();
+    if (!wasAway) return;
+    this.#options.logger.info({ model: this.model }, 'a model provider answers again');
+    this.#options.onRecovered();
   }
 
   /** Waits as long as the provider asked for; a query that has not so much time is told at once. */

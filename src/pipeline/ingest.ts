@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ParseProgress } from '../parsing/document-tools.ts';
+import { ModelFailed } from '../base/model-failed.ts';
 import type { DocumentRecord } from '../store/documents.ts';
 import { type Job, JobQueue } from '../store/jobs.ts';
 import type { Metadata } from '../store/metadata-codec.ts';
@@ -30,9 +31,13 @@ export interface ParsingDocument extends ParseProgress {
 
 /** Attempts at one step before the document fails for a reason of our own. */
 const attemptsMax = 4;
+/** What a model fails on it will fail on again, unless it was something else. */
+const modelAttemptsMax = 2;
 /** Milliseconds before the second attempt; each further one waits four times as long. */
 const retryMsFirst = 500;
 const retryFactor = 4;
+
+const unknownFailure = 'The server could not finish this document; its log says why.';
 
 interface Lane {
   readonly queue: JobQueue;
@@ -129,6 +134,14 @@ export class Ingest {
     this.#unsettled.add(job.version);
     lane.queue.offer(job);
     this.#pump(lane);
+  }
+
+  /** What these jobs waited for is there: they go on now. Those that failed before keep to their time. */
+  hasten(isMeant: (collectionId: string) => boolean): void {
+    for (const lane of Object.values(this.#lanes)) {
+      lane.queue.hasten((job) => job.attempts === 0 && isMeant(job.collectionId));
+      this.#pump(lane);
+    }
   }
 
   /** Nobody needs the version of this record any more: work on it stops, and whoever waits for it is told. */
@@ -352,12 +365,11 @@ export class Ingest {
         { documentId: job.documentId, step: job.step, attempts, error: describe(error) },
         'ingest step failed',
       );
-      if (attempts >= attemptsMax) {
+      if (attempts >= (error instanceof ModelFailed ? modelAttemptsMax : attemptsMax)) {
         const status = job.step === 'parse' ? 'parsing_failed' : 'indexing_failed';
         return await this.#fail(job, status, {
           code: 'crash',
-          message:
-            'The server could not finish this document; its log says why. Set index_status to try again.',
+          message: `${error instanceof ModelFailed ? error.sentence : unknownFailure} Set index_status to try again.`,
         });
       }
       const notBefore = clock.now() + retryMsFirst * retryFactor ** (attempts - 1);

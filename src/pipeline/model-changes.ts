@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { ModelFailed } from '../base/model-failed.ts';
 import type { LiveVersions } from '../store/changes.ts';
 import {
   beginning,
@@ -353,7 +354,8 @@ export class ModelChanges {
     const own = 'The server could not make the new vectors; its log says why.';
     const { collectionId } = run;
     const path = at && this.#options.versions.get(collectionId, at.version.version)?.path;
-    const sentence = error instanceof AppError ? error.message : own;
+    const sentence =
+      error instanceof AppError ? error.message : error instanceof ModelFailed ? error.sentence : own;
     // What passes by itself is nobody's fault; anything else may be that of one document.
     const isOfDocument = asked === undefined && path !== undefined;
     const words = isOfDocument

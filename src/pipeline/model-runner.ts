@@ -1,4 +1,5 @@
 import { AppError } from '../base/app-error.ts';
+import { ModelFailed } from '../base/model-failed.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
 import type { CataloguedEmbedding, CataloguedReranker } from '../models/catalogue.ts';
 import type { PlacedModel } from '../models/local-model.ts';
@@ -39,6 +40,8 @@ export interface RerankRun {
 const taskUnitsMax = 64_000;
 /** Characters of a token, about. */
 const unitsPerToken = 4;
+/** Characters of what is told of a failure. */
+const reasonUnitsMax = 300;
 /** How soon a model that failed is worth asking again. */
 const failedRetryMs = 1_000;
 
@@ -74,7 +77,7 @@ export class ModelRunner {
     const parts = await Promise.all(
       slices(texts, unitsMaxOf(runs)).map((part) => {
         const task: EmbedTask = { model: runs === 'built-in' ? id : runs, texts: part, inputType };
-        return this.#run(id, options.priority, this.#embedPool.run<EmbedReply>(task, options));
+        return this.#run({ id, runs }, options.priority, this.#embedPool.run<EmbedReply>(task, options));
       }),
     );
     const vectors = join(parts.map((part) => part.vectors));
@@ -86,14 +89,20 @@ export class ModelRunner {
     };
   }
 
-  /** What a worker answers. A query is told in words it knows when a model fails there, and the operator why. */
-  async #run<Reply>(model: string, priority: TaskPriority, work: Promise<Reply>): Promise<Reply> {
+  /**
+   * What a worker answers. When a model fails there, a query is told in words it knows and the operator why; a document
+   * is told what it was, since it may be the document's own fault.
+   */
+  async #run<Reply>(model: LocallyRun, priority: TaskPriority, work: Promise<Reply>): Promise<Reply> {
     try {
       return await work;
     } catch (cause) {
-      if (cause instanceof AppError || priority !== 'query') throw cause;
-      this.#onTrouble(model, cause);
-      throw new ModelUnavailable(model, 'it failed', { retryAfterMs: failedRetryMs, cause });
+      if (cause instanceof AppError) throw cause;
+      const { id, runs } = model;
+      if (priority !== 'query')
+        throw runs === 'built-in' ? cause : new ModelFailed(id, reasonOf(cause, runs), cause);
+      this.#onTrouble(id, cause);
+      throw new ModelUnavailable(id, 'it failed', { retryAfterMs: failedRetryMs, cause });
     }
   }
 
@@ -113,7 +122,7 @@ export class ModelRunner {
     const parts = await Promise.all(
       slices(documents, unitsMaxOf(runs)).map((part) => {
         const task: RerankTask = { model: runs === 'built-in' ? id : runs, query, documents: part };
-        return this.#run(id, options.priority, this.#rerankPool.run<RerankReply>(task, options));
+        return this.#run({ id, runs }, options.priority, this.#rerankPool.run<RerankReply>(task, options));
       }),
     );
     return {
@@ -122,6 +131,19 @@ export class ModelRunner {
       inferenceMs: sum(parts.map((part) => part.inferenceMs)),
     };
   }
+}
+
+interface LocallyRun {
+  readonly id: string;
+  readonly runs: 'built-in' | PlacedModel;
+}
+
+/** One line of what a worker said, without the places of its files. */
+function reasonOf(error: unknown, { folder, model }: PlacedModel): string {
+  const said = error instanceof Error ? error.message : String(error);
+  const line = said.replaceAll(`${folder}/`, '').replaceAll(folder, model.id).replace(/\s+/g, ' ').trim();
+  const words = line.replace(/\.$/, '');
+  return words.length > reasonUnitsMax ? `${words.slice(0, reasonUnitsMax)}...` : words;
 }
 
 /** An added model takes milliseconds where the built-in ones take microseconds. */

@@ -33,12 +33,20 @@ export const forMilliseconds =
 export class QueryBatcher {
   readonly #embed: (texts: readonly string[]) => Promise<EmbeddedBatch>;
   readonly #wait: Wait;
+  readonly #runsMax: number;
+  #running = 0;
   #waiting: Waiting[] = [];
   #callOff: (() => void) | null = null;
 
-  constructor(embed: (texts: readonly string[]) => Promise<EmbeddedBatch>, wait: Wait) {
+  /** `runsMax`: while so many runs are under way the others wait, and share the next. */
+  constructor(
+    embed: (texts: readonly string[]) => Promise<EmbeddedBatch>,
+    wait: Wait,
+    runsMax = Number.POSITIVE_INFINITY,
+  ) {
     this.#embed = embed;
     this.#wait = wait;
+    this.#runsMax = runsMax;
   }
 
   /** The vector of one query text. Rejects as the model run does. */
@@ -53,17 +61,27 @@ export class QueryBatcher {
   #flush(): void {
     this.#callOff?.();
     this.#callOff = null;
-    const batch = this.#waiting;
-    this.#waiting = [];
-    this.#embed(batch.map((entry) => entry.text)).then(
-      ({ vectors, dimensions }) => {
-        batch.forEach((entry, i) => {
-          entry.resolve(vectors.slice(i * dimensions, (i + 1) * dimensions));
-        });
-      },
-      (error: unknown) => {
-        for (const entry of batch) entry.reject(error);
-      },
-    );
+    if (this.#running >= this.#runsMax) return;
+    const batch = this.#waiting.splice(0, batchQueriesMax);
+    this.#running += 1;
+    void this.#run(batch).finally(() => {
+      this.#running -= 1;
+      if (this.#waiting.length > 0 && this.#callOff === null) this.#flush();
+    });
+  }
+
+  /** Never rejects. */
+  async #run(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const { vectors, dimensions } = await this.#embed(batch.map((entry) => entry.text));
+      batch.forEach((entry, i) => {
+        entry.resolve(vectors.slice(i * dimensions, (i + 1) * dimensions));
+      });
+    } catch (error) {
+      // Company that somebody had to keep must not be anybody's trouble.
+      if (batch.length > 1 && this.#runsMax < Number.POSITIVE_INFINITY)
+        for (const entry of batch) await this.#run([entry]);
+      else for (const entry of batch) entry.reject(error);
+    }
   }
 }

@@ -16,6 +16,8 @@ export interface QueryEmbedderOptions {
   readonly inlineModel: string;
   /** Any model, where it runs; the inline one gives the same vectors, bit for bit. */
   readonly pooled: (texts: readonly string[], model: string) => Promise<EmbeddedBatch>;
+  /** How many runs of a model fit beside each other; null: its service brings texts together itself. */
+  readonly runsMax?: (model: string) => number | null;
   /** Memory for recent vectors. */
   readonly bytesMax: number;
 }
@@ -42,9 +44,12 @@ export class QueryEmbedder {
   readonly #inline: QueryBatcher;
   /** By model. */
   readonly #shared = new Map<string, QueryBatcher>();
+  readonly #joined = new Map<string, QueryBatcher>();
+  readonly #runsMax: NonNullable<QueryEmbedderOptions['runsMax']>;
   readonly #recent: BoundedCache<Float32Array>;
 
-  constructor({ inline, inlineModel, inlineUnitsMax, pooled, bytesMax }: QueryEmbedderOptions) {
+  constructor({ inline, inlineModel, inlineUnitsMax, pooled, runsMax, bytesMax }: QueryEmbedderOptions) {
+    this.#runsMax = runsMax ?? (() => null);
     this.#inlineModel = inlineModel;
     this.#inlineUnitsMax = inlineUnitsMax;
     this.#pooled = pooled;
@@ -76,7 +81,18 @@ export class QueryEmbedder {
     const isInline = model === this.#inlineModel && text.length <= this.#inlineUnitsMax;
     if (isInline) return this.#inline.embed(text);
     if (shared) return this.#sharedOf(model).embed(text);
+    const runsMax = model === this.#inlineModel ? null : this.#runsMax(model);
+    if (runsMax !== null) return this.#joinedOf(model, runsMax).embed(text);
     return (await this.#pooled([text], model)).vectors;
+  }
+
+  /** Who finds a thread free goes at once; who does not goes with all the others that wait. */
+  #joinedOf(model: string, runsMax: number): QueryBatcher {
+    const known = this.#joined.get(model);
+    if (known !== undefined) return known;
+    const batcher = new QueryBatcher((texts) => this.#pooled(texts, model), forThisTurn, runsMax);
+    this.#joined.set(model, batcher);
+    return batcher;
   }
 
   #sharedOf(model: string): QueryBatcher {

@@ -73,6 +73,16 @@ export class JobQueue {
     this.#enqueue(job);
   }
 
+  /** Those of the delayed jobs that are meant are due now, in the order in which they would have been. */
+  hasten(isMeant: (job: Job) => boolean): void {
+    const due = this.#delayed.filter(isMeant);
+    if (due.length === 0) return;
+    const rest = this.#delayed.filter((job) => !isMeant(job));
+    this.#delayed.splice(0, this.#delayed.length);
+    for (const job of rest) this.#delayed.push(job);
+    for (const job of due) this.#enqueue(job);
+  }
+
   /** The next job that is due at `now` (milliseconds since the epoch), or null. */
   claim(now: number): Job | null {
     this.#promote(now);

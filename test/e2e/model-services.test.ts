@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { type Ended, quarry } from '../cli/quarry.ts';
 import { ModelService, serviceDimensions } from '../models/model-service.ts';
 import { Api } from './api.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { adminKey, operatorKey, TestServer } from './server.ts';
 
 /** Models that a service serves over HTTP, as the person sees them who configured one line. */
 
@@ -246,3 +246,27 @@ await t.test('settings that make no sense stop the start and say why', async (t)
   ];
   for (const [variables, message] of wrong) await t.rejects(TestServer.start(t, variables), { message });
 });
+
+await t.test(
+  'a service that quotes texts in its errors cannot bring those that must not be kept into the log',
+  async (t) => {
+    const service = await ModelService.start(t);
+    const server = await TestServer.start(t, variablesFor(service));
+    const administration = new Api(server, adminKey);
+    const organization_id = '44444444-4444-4444-8444-444444444444';
+    await administration.call('admin/create-organization', { organization_id });
+    await administration.call('admin/update-organization', { organization_id, zdr: true });
+    const { api_key } = await administration.call('admin/add-api-key', { organization_id, name: 'silent' });
+    const silent = new Api(server, api_key);
+    service.quotes = true;
+    service.behave('refuse-long');
+    await silent.call('collections/add-collection', { collection_name: 'notes' });
+    const text = 'The xylophonist plays. '.repeat(30);
+    t.match(await silent.add('notes', 'long.txt', text), { index_status: 'indexing_failed' });
+    await silent.ask('models/embed', { model: 'letters', input_type: 'query', input: text });
+    await silent.ask('models/rerank', { model: 'words', query: text, documents: [text] });
+    t.match(server.log, /refused a text/);
+    t.match(server.log, /withheld: \d+ characters/);
+    t.notMatch(server.log, /xylophonist/);
+  },
+);

@@ -36,6 +36,8 @@ async function place(t: Test, fields: Fields = {}): Promise<Place> {
       ...{ model: 'theirs', url, key, patientMsMax: 400, urgentMsMax: 300, requestsMax: 3 },
       clock: systemClock,
       random: () => 0.1,
+      mayQuote: () => true,
+      onRecovered: () => {},
       logger: { ...silentLogger, debug: note, info: note, warn: note, error: note },
       observe: (outcome) => void outcomes.push(outcome),
       ...fields.provider,
@@ -316,4 +318,42 @@ t.test('scores that cannot be right are trouble', async (t) => {
   service.behave('zero');
   const { scores } = await reranker.score('herring', ['a'], patient);
   t.equal(scores[0], Math.fround(1 / (1 + Math.exp(-7.5))), 'log-odds are told by configuration');
+});
+
+t.test('what a service says about a text is in the log, shortened, unless texts must not be', async (t) => {
+  for (const mayQuote of [true, false]) {
+    const { service, embedder, reranker, logged } = await place(t, {
+      provider: { mayQuote: () => mayQuote },
+    });
+    service.quotes = true;
+    const text = `xylophonist ${'z'.repeat(2 * longText)}`;
+    const works = [
+      () => embedder.embed([text], 'document', urgent),
+      () => reranker.score(text, [text], urgent),
+    ];
+    for (const manner of ['refuse-long', 'unauthorised'] as const) {
+      service.behave(manner);
+      for (const work of works) {
+        const error = await work().catch((refusal: AppError) => refusal);
+        const told = JSON.stringify([error, (error as AppError).options.privateDetails, logged]);
+        t.equal(told.includes('xylophonist'), mayQuote, `${manner}: ${told.slice(0, 300)}`);
+        t.notMatch(told, /z{600}/);
+        t.notMatch(told, key);
+      }
+    }
+  }
+});
+
+t.test('who waits for a service is told once when it is back', async (t) => {
+  const told: string[] = [];
+  const onRecovered = () => void told.push('back');
+  const { service, embedder } = await place(t, { provider: { onRecovered } });
+  await embedder.embed(['a'], 'query', urgent);
+  service.behave('error');
+  await t.rejects(embedder.embed(['b'], 'query', urgent), away);
+  t.same(told, []);
+  service.behave('well');
+  await embedder.embed(['c'], 'query', urgent);
+  await embedder.embed(['d'], 'query', urgent);
+  t.same(told, ['back']);
 });

@@ -2,9 +2,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { addModel, listModels, modelsFolder, removeModel, tryModel } from '../../src/models/added-models.ts';
+import { addModel, listModels, removeModel, tryModel } from '../../src/models/added-models.ts';
 import type { LocalEmbedding, LocalReranker, LocalRun } from '../../src/models/local-model.ts';
 import type { ModelWishes } from '../../src/models/model-folder.ts';
+import { modelsFolder } from '../../src/models/models-folder.ts';
 import { OnnxEmbedder } from '../../src/models/onnx-embedder.ts';
 import { OnnxReranker } from '../../src/models/onnx-reranker.ts';
 import {

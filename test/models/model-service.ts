@@ -60,6 +60,8 @@ export class ModelService {
   times = Number.POSITIVE_INFINITY;
   retryAfter = '1';
   encoding: 'float' | 'base64' = 'float';
+  /** Its errors quote what it was asked. */
+  quotes = false;
   dimensions = serviceDimensions;
   /** Requests that are under way, now and at most. */
   running = 0;
@@ -130,7 +132,10 @@ export class ModelService {
         ...(status === 429 ? { 'retry-after': this.retryAfter } : {}),
         ...(status === 302 ? { location: 'http://127.0.0.1:9/elsewhere' } : {}),
       };
-      reply.writeHead(status, headers).end('{"error":{"message":"not now, sk-secret-of-the-service"}}');
+      const quoted = this.quotes ? `, not: ${texts.join(' ')}` : '';
+      reply
+        .writeHead(status, headers)
+        .end(JSON.stringify({ error: { message: `not now, sk-secret-of-the-service${quoted}` } }));
       return;
     }
     if (manner === 'hang') return;

@@ -41,3 +41,35 @@ t.test(
     t.same(runs, [['alone'], ['a', 'b']]);
   },
 );
+
+t.test('while as many runs as may be are under way the others wait, and share the next', async (t) => {
+  const runs: (readonly string[])[] = [];
+  const ends: (() => void)[] = [];
+  const batcher = new QueryBatcher(
+    async (texts) => {
+      runs.push(texts);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      if (texts.includes('broken')) throw new Error('it holds no number');
+      return { vectors: Float32Array.from(texts, (text) => text.length), dimensions: 1 };
+    },
+    forThisTurn,
+    2,
+  );
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const asked: Promise<unknown>[] = [];
+  for (const text of ['a', 'bb', 'ccc', 'broken', 'eeeee']) {
+    asked.push(batcher.embed(text).then(([length]) => length, String));
+    await turn();
+  }
+  t.same(runs, [['a'], ['bb']], 'who finds a place goes at once');
+  ends.shift()!();
+  await turn();
+  await turn();
+  t.same(runs[2], ['ccc', 'broken', 'eeeee']);
+  while (ends.length > 0) {
+    ends.shift()!();
+    await turn();
+    await turn();
+  }
+  t.same(await Promise.all(asked), [1, 2, 3, 'Error: it holds no number', 5], 'nobody fails for his company');
+});

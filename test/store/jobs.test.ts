@@ -52,3 +52,18 @@ t.test('a claimed job is nobody else’s until it is offered again or settled', 
   t.throws(() => queue.settle(1), { name: 'AssertionFailure' });
   t.equal(queue.claim(0)?.version, 2);
 });
+
+t.test('jobs whose obstacle is gone are due at once, in turns, and no others', async (t) => {
+  const queue = new JobQueue();
+  for (let version = 1; version <= 4; version += 1)
+    queue.offer(job({ version, organizationId: version < 3 ? 'one' : 'two', notBefore: 1_000 + version }));
+  queue.offer(job({ version: 5, attempts: 1, notBefore: 1_000 }));
+  t.equal(queue.claim(500), null);
+  queue.hasten(({ attempts }) => attempts === 0);
+  t.same(
+    Array.from({ length: 5 }, () => queue.claim(500)?.version),
+    [1, 3, 2, 4, undefined],
+  );
+  t.equal(queue.waiting, 1);
+  t.equal(queue.claim(1_000)?.version, 5);
+});
