@@ -1,8 +1,9 @@
 import { constants, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../base/app-error.ts';
+import { checkFiles, checkSpace, filesOf } from './folder-files.ts';
 import type { LocalModel, LocalRun } from './local-model.ts';
-import { examineFolder, filesOf, type ModelWishes } from './model-folder.ts';
+import { examineFolder, type ModelWishes } from './model-folder.ts';
 import { refuseInUse } from './model-use.ts';
 import { modelsFolder } from './models-folder.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
@@ -54,11 +55,14 @@ export async function addModel(data: string, folder: string, wishes: ModelWishes
       `There is a model ${id} already; \`quarry models remove ${id}\` removes it.`,
     );
   const model = await examineFolder(folder, wishes);
+  await checkFiles(folder, model);
+  await mkdir(modelsFolder(data), { recursive: true });
+  await checkSpace(folder, model, modelsFolder(data));
   const target = join(modelsFolder(data), id);
   // A dot in front: nobody takes it for a model until it is whole.
   const staging = join(modelsFolder(data), `.adding-${id}`);
   await rm(staging, { recursive: true, force: true });
-  for (const file of await filesOf(folder, model.graph)) {
+  for (const file of await filesOf(folder, model)) {
     await mkdir(dirname(join(staging, file)), { recursive: true });
     await copyFile(join(folder, file), join(staging, file), constants.COPYFILE_FICLONE);
   }

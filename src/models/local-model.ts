@@ -1,10 +1,19 @@
-/** How the vectors of a text's tokens become one. */
-export const poolings = ['mean', 'cls', 'last', 'none'] as const;
+/** How the vectors of a text's tokens become one; none: the graph has done it. */
+export const poolings = ['mean', 'cls', 'last', 'max', 'mean-sqrt-length', 'weighted-mean', 'none'] as const;
 export type Pooling = (typeof poolings)[number];
 
 /** How an output of a reranking graph becomes a score: sigmoid of one number, softmax of two classes or two tokens. */
 export const rerankHeads = ['one-logit', 'two-classes', 'yes-no'] as const;
 export type RerankHead = (typeof rerankHeads)[number];
+
+/** What is done to each number that a dense layer makes. */
+export type Activation = 'identity' | 'tanh' | 'relu' | 'sigmoid';
+
+/** A dense layer behind the pooling: its safetensors file inside the folder, and its activation. */
+export interface DenseFile {
+  readonly file: string;
+  readonly activation: Activation;
+}
 
 interface LocalModelBase {
   readonly format: 1;
@@ -26,6 +35,10 @@ interface LocalModelBase {
 export interface LocalEmbedding extends LocalModelBase {
   readonly kind: 'embedding';
   readonly pooling: Pooling;
+  /** Behind the pooling, in this order; absent: none. */
+  readonly layers?: readonly DenseFile[];
+  /** The tokens of prompts do not count in the pooling. */
+  readonly skipsPrompt?: boolean;
   /** Components that are used: the first so many of those that the graph makes. */
   readonly dimensions: number;
   readonly prompts: { readonly query: string; readonly document: string };

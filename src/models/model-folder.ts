@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../base/app-error.ts';
-import { type LocalModel, type LocalRun, type Pooling, poolings, type RerankHead } from './local-model.ts';
+import { DenseLayer } from './dense-layer.ts';
+import { checkFiles, filesOf, namesIn } from './folder-files.ts';
+import { readJsonFile } from './json-file.ts';
+import type { LocalModel, LocalRun, Pooling, RerankHead } from './local-model.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxReranker } from './onnx-reranker.ts';
+import { readSentenceModules } from './sentence-modules.ts';
 import { TextTokenizer } from './text-tokenizer.ts';
 import { TokenGraph } from './token-graph.ts';
 
@@ -45,6 +48,7 @@ const trialTexts = [
 export async function examineFolder(folder: string, wishes: ModelWishes): Promise<LocalModel> {
   const config = await requiredJson(folder, 'config.json');
   const graph = await graphOf(folder, wishes.graph);
+  await checkFiles(folder, { graph });
   const tokensMax = wishes.tokensMax ?? (await tokensMaxOf(folder, config));
   const tokenizer = await TextTokenizer.open(folder, tokensMax);
   const opened = await TokenGraph.open(folder, graph, trialRun);
@@ -75,9 +79,19 @@ async function embeddingOf(
   const output = wishes.pooling === undefined ? (pooledOutput ?? tokenOutput) : (tokenOutput ?? pooledOutput);
   const chosen = output ?? outputs[0];
   if (chosen === undefined) throw unusable(folder, base.graph, 'it has no output');
-  const pooling = chosen === pooledOutput ? 'none' : (wishes.pooling ?? (await poolingOf(folder)));
+  // A graph that gives one vector for a text has all of it inside.
+  const isPooled = chosen === pooledOutput;
+  const modules = isPooled || wishes.pooling !== undefined ? null : await readSentenceModules(folder);
+  const pooling = isPooled ? 'none' : (wishes.pooling ?? modules?.pooling ?? 'mean');
   const prompts = await promptsOf(folder, wishes);
-  const model = { ...base, kind: 'embedding', output: chosen, pooling, prompts } as const;
+  const { layers = [], includesPrompt = true } = modules ?? {};
+  const model = {
+    ...base,
+    kind: 'embedding' as const,
+    ...{ output: chosen, pooling, prompts },
+    ...(layers.length === 0 ? {} : { layers }),
+    ...(includesPrompt ? {} : { skipsPrompt: true }),
+  };
   const width = await trial(folder, base.graph, () => widthOf(folder, model));
   const dimensions = wishes.dimensions ?? width;
   if (dimensions > width)
@@ -97,7 +111,8 @@ async function widthOf(
   try {
     const [batch] = opened.batches([tokenizer.one(trialTexts[0])]);
     const { shape } = await opened.run(batch!, output);
-    width = shape.at(-1) ?? 0;
+    const layers = await Promise.all((model.layers ?? []).map((layer) => DenseLayer.open(folder, layer)));
+    width = layers.at(-1)?.outputs ?? shape.at(-1) ?? 0;
   } finally {
     await opened.close();
   }
@@ -209,15 +224,6 @@ async function graphOf(folder: string, wanted: string | undefined): Promise<stri
   );
 }
 
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
-    throw error;
-  }
-}
-
 type Json = Readonly<Record<string, unknown>>;
 
 async function requiredJson(folder: string, name: string): Promise<Json> {
@@ -227,23 +233,8 @@ async function requiredJson(folder: string, name: string): Promise<Json> {
 }
 
 async function optionalJson(folder: string, name: string): Promise<Json | null> {
-  let text: string;
-  try {
-    text = await readFile(join(folder, name), 'utf8');
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
-    throw new AppError('invalid', `${join(folder, name)} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-  try {
-    const json = JSON.parse(text) as unknown;
-    if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Json;
-  } catch (cause) {
-    throw new AppError('invalid', `${join(folder, name)} is not JSON: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
+  const json = await readJsonFile(join(folder, name));
+  if (json === null || (typeof json === 'object' && !Array.isArray(json))) return json as Json | null;
   throw new AppError('invalid', `${join(folder, name)} is no JSON object.`);
 }
 
@@ -257,68 +248,28 @@ async function tokensMaxOf(folder: string, config: Json): Promise<number> {
   return usable.length === 0 ? tokensDefault : Math.min(tokensMost, ...(usable as number[]));
 }
 
-/** As sentence-transformers notes it; without a note, the mean. */
-async function poolingOf(folder: string): Promise<Pooling> {
-  const name = join('1_Pooling', 'config.json');
-  const config = await optionalJson(folder, name);
-  if (config === null) return 'mean';
-  if (config.pooling_mode_cls_token === true) return 'cls';
-  if (config.pooling_mode_lasttoken === true) return 'last';
-  if (config.pooling_mode_mean_tokens === true) return 'mean';
-  throw new AppError(
-    'invalid',
-    `${join(folder, name)} asks for a pooling that is none of ${poolings.slice(0, 3).join(', ')}.`,
-  );
-}
-
 async function promptsOf(
   folder: string,
   { queryPrompt, documentPrompt }: ModelWishes,
 ): Promise<{ query: string; document: string }> {
   const config = await optionalJson(folder, 'config_sentence_transformers.json');
   const noted = (config?.prompts ?? {}) as Json;
+  // The prompt of every text that names none.
+  const usual = String(config?.default_prompt_name ?? '');
   const first = (...names: readonly string[]) => {
     const prompt = names.map((name) => noted[name]).find((text) => typeof text === 'string');
     return (prompt as string | undefined) ?? '';
   };
   return {
-    query: queryPrompt ?? first('query', 's2p_query', 'retrieval.query'),
-    document: documentPrompt ?? first('document', 'passage', 'corpus', 'retrieval.passage'),
+    query: queryPrompt ?? first('query', 's2p_query', 'retrieval.query', usual),
+    document: documentPrompt ?? first('document', 'passage', 'corpus', 'retrieval.passage', usual),
   };
-}
-
-/** Files that a model consists of: beside the tokenizer its graph, and weights that lie in files of their own. */
-export async function filesOf(folder: string, graph: string): Promise<string[]> {
-  const [part, name] = graph.includes('/') ? (graph.split('/') as [string, string]) : ['', graph];
-  const stem = name.replace(/\.onnx$/, '');
-  const beside = (await namesIn(join(folder, part))).filter(
-    (other) =>
-      other === name ||
-      other.startsWith(`${name}_`) ||
-      other.startsWith(`${name}.`) ||
-      other === `${stem}.bin`,
-  );
-  const all = [
-    'config.json',
-    'tokenizer.json',
-    'tokenizer_config.json',
-    ...beside.map((file) => (part === '' ? file : `${part}/${file}`)),
-  ];
-  const present = await Promise.all(
-    all.map((file) =>
-      stat(join(folder, file)).then(
-        (found) => found.isFile(),
-        () => false,
-      ),
-    ),
-  );
-  return all.filter((_, i) => present[i]);
 }
 
 async function versionOf(folder: string, model: LocalModel): Promise<string> {
   const { id: _id, source: _source, ...facts } = model;
   const hash = createHash('sha256').update(JSON.stringify(facts));
-  for (const file of await filesOf(folder, model.graph)) {
+  for (const file of await filesOf(folder, model)) {
     hash.update(`\0${file}\0`);
     await pipeline(createReadStream(join(folder, file)), async (parts) => {
       for await (const part of parts) hash.update(part as Buffer);

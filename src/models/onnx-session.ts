@@ -1,5 +1,6 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { assert } from '../base/assert.ts';
+import { halfFloats } from './half-floats.ts';
 
 /** The elements of a graph's input, row-major. */
 export interface OnnxInput {
@@ -92,20 +93,4 @@ function ports(metadata: InferenceSession['inputMetadata']): OnnxPort[] {
 function tensorOf({ data, shape }: OnnxInput): Tensor {
   if (data instanceof Float32Array) return new Tensor('float32', data, shape);
   return data instanceof Int32Array ? new Tensor('int32', data, shape) : new Tensor('int64', data, shape);
-}
-
-/** IEEE 754 half precision: 1 sign bit, 5 of the exponent, 10 of the fraction. */
-function halfFloats(
-  halves: ArrayLike<number> & { readonly buffer: ArrayBufferLike; readonly byteOffset: number },
-): Float32Array {
-  // Where JavaScript has half floats of its own, they arrive as such; their bits are read either way.
-  const bits = new Uint16Array(halves.buffer, halves.byteOffset, halves.length);
-  return Float32Array.from(bits, (half) => {
-    const sign = half & 0x8000 ? -1 : 1;
-    const exponent = (half >> 10) & 0x1f;
-    const fraction = half & 0x3ff;
-    if (exponent === 0) return sign * fraction * 2 ** -24;
-    if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
-    return sign * (1 + fraction / 1_024) * 2 ** (exponent - 15);
-  });
 }

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { AppError } from '../base/app-error.ts';
 import { AssertionFailure } from '../base/assert.ts';
 import { BertTokenizer, type BertTokenizerJson } from '../text/bert-tokenizer.ts';
+import { readJsonFile } from './json-file.ts';
 
 /** Token ids of one input of a graph. */
 export interface TokenInput {
@@ -41,9 +41,13 @@ export class TextTokenizer {
 
   /** An AppError that names the file when one is missing or broken. `tokensMax`: see `LocalModel`. */
   static async open(folder: string, tokensMax: number): Promise<TextTokenizer> {
-    const json = await readJson(folder, 'tokenizer.json');
-    if (json === null) throw new AppError('not_found', `${join(folder, 'tokenizer.json')} is missing.`);
-    const config = (await readJson(folder, 'tokenizer_config.json')) ?? {};
+    const json = await readJsonFile(join(folder, 'tokenizer.json'));
+    if (json === null)
+      throw new AppError(
+        'not_found',
+        `${join(folder, 'tokenizer.json')} is missing: download it with the model; older formats (vocab.txt, spiece.model) are not read.`,
+      );
+    const config = (await readJsonFile(join(folder, 'tokenizer_config.json'))) ?? {};
     try {
       const tokenizer = new Tokenizer(json as never, config as never);
       const made = new TextTokenizer(tokenizer, fastTokenizer(json as BertTokenizerJson), tokensMax);
@@ -79,6 +83,12 @@ export class TextTokenizer {
     return [0.2, 0.4, 0.6, 0.8].flatMap((share) => words[Math.floor(share * words.length)] ?? []);
   }
 
+  /** Tokens that stand before a text because of its prompt, special ones included; none without a prompt. */
+  promptTokens(prompt: string): number {
+    if (prompt === '') return 0;
+    return this.#single.before.ids.length + this.bare(prompt, this.#tokensMax).length;
+  }
+
   /** One text; of a long one the beginning. */
   one(text: string): TokenInput {
     const { before, after } = this.#single;
@@ -110,25 +120,6 @@ export class TextTokenizer {
     const room = this.#tokensMax - opening.ids.length - first.length - last.length;
     const ids = [...first, ...this.bare(middle, room), ...last];
     return joined([opening, { ids, types: ids.map(() => 0) }]);
-  }
-}
-
-async function readJson(folder: string, name: string): Promise<object | null> {
-  let text: string;
-  try {
-    text = await readFile(join(folder, name), 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new AppError('invalid', `${join(folder, name)} cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
-  try {
-    return JSON.parse(text) as object;
-  } catch (cause) {
-    throw new AppError('invalid', `${join(folder, name)} is not JSON: ${(cause as Error).message}`, {
-      cause,
-    });
   }
 }
 

@@ -256,7 +256,11 @@ await t.test(
     const organization_id = '44444444-4444-4444-8444-444444444444';
     await administration.call('admin/create-organization', { organization_id });
     await administration.call('admin/update-organization', { organization_id, zdr: true });
-    const { api_key } = await administration.call('admin/add-api-key', { organization_id, name: 'silent' });
+    const { api_key } = await administration.call('admin/add-api-key', {
+      organization_id,
+      name: 'silent',
+      permission: 'all',
+    });
     const silent = new Api(server, api_key);
     service.quotes = true;
     service.behave('refuse-long');

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -302,7 +302,7 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
   [
     'a graph that is none',
     { 'model.onnx': 'version https://git-lfs.github.com/spec/v1' },
-    /model\.onnx cannot be loaded/,
+    /model\.onnx cannot be loaded: it only points to the file; `git lfs pull`/,
   ],
   ['half a graph', { 'model.onnx': tokenVectors().subarray(0, 200) }, /model\.onnx cannot be loaded/],
   [
@@ -403,8 +403,8 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
   ['too many dimensions', {}, /has 6 dimensions; 7 are too many/, { dimensions: 7 }],
   [
     'a strange pooling',
-    noted({ pooling_mode_mean_tokens: false, pooling_mode_max_tokens: true }),
-    /1_Pooling\/config\.json asks for a pooling/,
+    noted({ pooling_mode_mean_tokens: false, pooling_mode_of_tomorrow: true }),
+    /1_Pooling\/config\.json asks for a pooling that is not known, pooling_mode_of_tomorrow; .*--pooling/,
   ],
   [
     'a template without document',
@@ -416,7 +416,172 @@ const broken: readonly (readonly [string, Files, RegExp, Partial<ModelWishes>?])
   ['a name that is a path', {}, /is no name for a model/, { id: '../x' }],
 ];
 
-for (const [what, files, message, wishes] of broken) {
+/** A graph whose weights lie in another file. */
+const outside = (file: string) =>
+  graphOf({
+    constants: [
+      {
+        name: 'table',
+        type: 'float',
+        shape: [words.length, width],
+        data: { file, bytes: 4 * words.length * width },
+      },
+    ],
+    nodes: [gather('last_hidden_state')],
+    outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', width] }],
+  });
+const weightsFile = new Uint8Array(
+  Float32Array.from(words.flatMap((_, id) => Array.from({ length: width }, (__, i) => component(id, i))))
+    .buffer,
+);
+
+/** The layer that takes `inputs` numbers to two, in a file of safetensors. */
+function dense(inputs: number, cut = 0): Uint8Array {
+  const floatsOf = (values: readonly number[]) => Buffer.from(Float32Array.from(values).buffer);
+  const weight = floatsOf(Array.from({ length: 2 * inputs }, (_, i) => Math.cos(i)));
+  const bias = floatsOf([0.25, -0.5]);
+  const header = Buffer.from(
+    JSON.stringify({
+      __metadata__: { format: 'pt' },
+      'linear.weight': { dtype: 'F32', shape: [2, inputs], data_offsets: [0, weight.length] },
+      'linear.bias': { dtype: 'F32', shape: [2], data_offsets: [weight.length, weight.length + bias.length] },
+    }),
+  );
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  const whole = Buffer.concat([length, header, weight, bias]);
+  return whole.subarray(0, whole.length - cut);
+}
+
+const modules = (...list: readonly (readonly [type: string, path: string])[]) => ({
+  'modules.json': [['Transformer', ''] as const, ...list].map(([type, path], idx) => ({
+    ...{ idx, name: String(idx), path, type: `sentence_transformers.models.${type}` },
+  })),
+});
+const sentence = {
+  ...modules(['Pooling', '1_Pooling'], ['Dense', '2_Dense'], ['Normalize', '3_Normalize']),
+  ...noted({ pooling_mode_mean_tokens: true }),
+  '2_Dense/config.json': {
+    ...{ in_features: width, out_features: 2, bias: true },
+    activation_function: 'torch.nn.modules.activation.Tanh',
+  },
+};
+
+for (const [mode, pooling] of [
+  ['pooling_mode_max_tokens', 'max'],
+  ['pooling_mode_mean_sqrt_len_tokens', 'mean-sqrt-length'],
+  ['pooling_mode_weightedmean_tokens', 'weighted-mean'],
+] as const) {
+  t.test(`pooling of sentence-transformers: ${pooling}`, async (t) => {
+    const files = { ...modules(['Pooling', 'p']), 'p/config.json': { [mode]: true } };
+    const { opened, model } = await embedder(t, files);
+    t.equal(model.pooling, pooling);
+    const plainly = (ids: readonly number[], i: number): number => {
+      if (pooling === 'max') return Math.max(...ids.map((id) => component(id, i)));
+      const weight = (at: number) => (pooling === 'weighted-mean' ? at + 1 : 1);
+      return ids.reduce((sum, id, at) => sum + weight(at) * component(id, i), 0);
+    };
+    const { vectors } = await opened.embed(texts, 'document');
+    const wanted = texts.flatMap((text) => {
+      const vector = Array.from({ length: width }, (_, i) => plainly(idsOf(text), i));
+      return vector.map((value) => value / Math.hypot(...vector));
+    });
+    near(t, vectors, wanted, pooling);
+  });
+}
+
+t.test('a dense layer behind the pooling, and prompts that do not count in it', async (t) => {
+  const files = { ...sentence, '2_Dense/model.safetensors': dense(width) };
+  const withPrompt = {
+    ...files,
+    ...noted({ pooling_mode_mean_sqrt_len_tokens: true, include_prompt: false }),
+    'config_sentence_transformers.json': { prompts: { ask: 'yes no ' }, default_prompt_name: 'ask' },
+  };
+  for (const [made, skip, root] of [
+    [files, 0, false],
+    [withPrompt, 3, true],
+  ] as const) {
+    const { opened, model } = await embedder(t, made);
+    t.match(model, { dimensions: 2, layers: [{ file: '2_Dense/model.safetensors', activation: 'tanh' }] });
+    for (const text of ['salt herring', 'tide']) {
+      const ids = idsOf(skip === 0 ? text : `yes no ${text}`).slice(skip);
+      const mean = Array.from(
+        { length: width },
+        (_, i) =>
+          ids.reduce((sum, id) => sum + component(id, i), 0) / (root ? Math.sqrt(ids.length) : ids.length),
+      );
+      const layer = [0.25, -0.5].map((bias, row) =>
+        Math.tanh(mean.reduce((sum, value, i) => sum + Math.cos(row * width + i) * value, bias)),
+      );
+      const { vectors } = await opened.embed([text], 'document');
+      near(
+        t,
+        vectors,
+        layer.map((value) => value / Math.hypot(...layer)),
+        text,
+      );
+    }
+  }
+});
+
+t.test('weights beside the graph come along, whatever their file is called', async (t) => {
+  for (const file of ['model.onnx_data', 'weights of mine.bin', `${'long'.repeat(40)}.bin`]) {
+    const { opened } = await embedder(t, { 'model.onnx': outside(file), [file]: weightsFile });
+    near(t, (await opened.embed(['salt'], 'query')).vectors, expected(idsOf('salt'), 'mean'), file);
+  }
+});
+
+const further: typeof broken = [
+  [
+    'weights that are missing',
+    { 'model.onnx': outside('w.bin') },
+    /w\.bin is missing: .*model\.onnx keeps its weights there/,
+  ],
+  ['weights elsewhere', { 'model.onnx': outside('../w.bin') }, /"\.\.\/w\.bin", outside of its folder/],
+  [
+    'weights that are cut off',
+    { 'model.onnx': outside('w.bin'), 'w.bin': 'short' },
+    /model\.onnx cannot be loaded/,
+  ],
+  ['a module nobody knows', modules(['CNN', '1_CNN']), /modules\.json asks for the module "CNN"/],
+  ['modules that are none', { 'modules.json': {} }, /modules\.json is no list of modules/],
+  ['a module elsewhere', modules(['Pooling', '../1']), /modules\.json names "\.\.\/1"/],
+  ['a pooling without its file', modules(['Pooling', 'p']), /p\/config\.json is missing/],
+  ['no pooling', noted({ pooling_mode_mean_tokens: false }), /no pooling_mode_ is true/],
+  [
+    'two poolings',
+    noted({ pooling_mode_mean_tokens: true, pooling_mode_max_tokens: true }),
+    /max_tokens.* and |mean_tokens and/,
+  ],
+  ['a dense layer without weights', sentence, /2_Dense\/model\.safetensors is missing/],
+  [
+    'a dense layer for Python',
+    { ...sentence, '2_Dense/pytorch_model.bin': 'x' },
+    /pytorch_model\.bin is in a format that only Python reads/,
+  ],
+  [
+    'a dense layer that is cut off',
+    { ...sentence, '2_Dense/model.safetensors': dense(width, 4) },
+    /model\.safetensors cannot be used: its tensor "linear\.bias" is cut off/,
+  ],
+  [
+    'a dense layer of nothing',
+    { ...sentence, '2_Dense/model.safetensors': 'x' },
+    /model\.safetensors cannot be used: it is cut off/,
+  ],
+  [
+    'a dense layer of another width',
+    { ...sentence, '2_Dense/model.safetensors': dense(3) },
+    /takes vectors of 3 dimensions, not of 6/,
+  ],
+  [
+    'an activation nobody knows',
+    { ...sentence, '2_Dense/config.json': { activation_function: 'torch.nn.GLU' } },
+    /asks for the activation "GLU"/,
+  ],
+];
+
+for (const [what, files, message, wishes] of [...broken, ...further]) {
   t.test(`refused with the reason: ${what}`, async (t) => {
     const data = dataFolder(t);
     await t.rejects(addModel(data, folderOf(t, files), { ...noWishes, ...wishes }), {
@@ -454,3 +619,23 @@ t.test(
     await t.rejects(listModels(data), { message: /judge\/quarry\.json cannot be read/ });
   },
 );
+
+t.test('links lead to files of the folder or of the cache of Hugging Face, and nowhere else', async (t) => {
+  const data = dataFolder(t);
+  const secret = join(data, 'secret.json');
+  writeFileSync(secret, JSON.stringify(bertTokenizer));
+  const folder = folderOf(t, { 'tokenizer.json': null });
+  symlinkSync(secret, join(folder, 'tokenizer.json'));
+  await t.rejects(addModel(data, folder, noWishes), {
+    message: /tokenizer\.json is a link to .*secret\.json, outside of the folder; put the file itself there/,
+  });
+  const cached = folderOf(t, {}, 'models--x--y');
+  const snapshot = join(cached, 'snapshots', 'abc');
+  mkdirSync(snapshot, { recursive: true });
+  mkdirSync(join(cached, 'blobs'));
+  for (const file of ['config.json', 'tokenizer.json', 'model.onnx']) {
+    renameSync(join(cached, file), join(cached, 'blobs', `hash of ${file}`));
+    symlinkSync(join('..', '..', 'blobs', `hash of ${file}`), join(snapshot, file));
+  }
+  t.match(await addModel(data, snapshot, noWishes), { id: 'small', dimensions: width });
+});

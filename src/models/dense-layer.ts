@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { AppError } from '../base/app-error.ts';
+import type { Activation, DenseFile } from './local-model.ts';
+import { readTensors } from './safetensors.ts';
+
+const activate: Readonly<Record<Activation, (value: number) => number>> = {
+  identity: (value) => value,
+  tanh: Math.tanh,
+  relu: (value) => Math.max(0, value),
+  sigmoid: (value) => 1 / (1 + Math.exp(-value)),
+};
+
+/** A layer behind the pooling: activation(weight x vector + bias). */
+export class DenseLayer {
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly #weight: Float32Array;
+  readonly #bias: Float32Array | null;
+  readonly #activate: (value: number) => number;
+
+  private constructor(
+    weight: Float32Array,
+    bias: Float32Array | null,
+    shape: readonly number[],
+    how: Activation,
+  ) {
+    this.outputs = shape[0]!;
+    this.inputs = shape[1]!;
+    this.#weight = weight;
+    this.#bias = bias;
+    this.#activate = activate[how];
+  }
+
+  /** An AppError that names the file when it cannot be read. */
+  static async open(folder: string, { file, activation }: DenseFile): Promise<DenseLayer> {
+    const path = join(folder, file);
+    try {
+      const tensors = await readTensors(path);
+      const weight = tensors.get('linear.weight');
+      const bias = tensors.get('linear.bias')?.data ?? null;
+      if (weight?.shape.length !== 2) throw new Error('it has no matrix "linear.weight"');
+      if (bias !== null && bias.length !== weight.shape[0])
+        throw new Error('its "linear.bias" does not fit the matrix');
+      return new DenseLayer(weight.data, bias, weight.shape, activation);
+    } catch (cause) {
+      throw new AppError('invalid', `${path} cannot be used: ${(cause as Error).message}.`, { cause });
+    }
+  }
+
+  /** An Error when the vector has another length. */
+  apply(vector: Float32Array): Float32Array {
+    const { inputs, outputs } = this;
+    if (vector.length !== inputs)
+      throw new Error(`a dense layer takes vectors of ${inputs} dimensions, not of ${vector.length}`);
+    const made = new Float32Array(outputs);
+    for (let row = 0; row < outputs; row += 1) {
+      let sum = this.#bias?.[row] ?? 0;
+      for (let i = 0; i < inputs; i += 1) sum += this.#weight[row * inputs + i]! * vector[i]!;
+      made[row] = this.#activate(sum);
+    }
+    return made;
+  }
+}

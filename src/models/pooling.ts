@@ -1,0 +1,54 @@
+import type { Pooling } from './local-model.ts';
+import type { BatchAnswer } from './token-graph.ts';
+
+/** Components of the vector of one text; an Error that says which shape is wrong. */
+export function pooledWidth({ shape, lengths }: BatchAnswer, pooling: Pooling, output: string): number {
+  const rank = pooling === 'none' ? 2 : 3;
+  const isWhole = shape.length === rank && shape[0] === lengths.length && shape.at(-1)! > 0;
+  const isLong = pooling === 'none' || shape[1]! >= Math.max(...lengths);
+  if (isWhole && isLong) return shape.at(-1)!;
+  const wanted = pooling === 'none' ? '[texts, dimensions]' : '[texts, tokens, dimensions]';
+  throw new Error(`the output "${output}" has the shape [${shape.join(', ')}] where ${wanted} is needed`);
+}
+
+/** What is read of an answer for one text. */
+export interface PooledRow {
+  readonly row: number;
+  readonly width: number;
+  /** Tokens at the beginning that do not count, where all others do. */
+  readonly skipped: number;
+}
+
+/** The vectors of the tokens of a text as one, as sentence-transformers does it (`models/Pooling.py`). */
+export function pooled(
+  { data, shape, lengths }: BatchAnswer,
+  pooling: Pooling,
+  place: PooledRow,
+): Float32Array {
+  const { row, width } = place;
+  if (pooling === 'none') return data.subarray(row * width, (row + 1) * width);
+  const start = row * shape[1]! * width;
+  const length = lengths[row]!;
+  const token = (at: number) => data.subarray(start + at * width, start + (at + 1) * width);
+  if (pooling === 'cls') return token(0);
+  if (pooling === 'last') return token(length - 1);
+  // Of a text that was cut down to its prompt, all count.
+  const first = place.skipped < length ? place.skipped : 0;
+  if (pooling === 'max') {
+    const most = token(first).slice();
+    for (let at = first + 1; at < length; at += 1)
+      for (let i = 0; i < width; i += 1) most[i] = Math.max(most[i]!, token(at)[i]!);
+    return most;
+  }
+  const weightOf = (at: number) => (pooling === 'weighted-mean' ? at + 1 : 1);
+  const sum = new Float64Array(width);
+  let weights = 0;
+  for (let at = first; at < length; at += 1) {
+    const weight = weightOf(at);
+    const vector = token(at);
+    weights += weight;
+    for (let i = 0; i < width; i += 1) sum[i]! += weight * vector[i]!;
+  }
+  const divisor = pooling === 'mean-sqrt-length' ? Math.sqrt(weights) : weights;
+  return Float32Array.from(sum, (component) => component / divisor);
+}
