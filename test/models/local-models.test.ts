@@ -454,8 +454,8 @@ function dense(inputs: number, cut = 0): Uint8Array {
 }
 
 const modules = (...list: readonly (readonly [type: string, path: string])[]) => ({
-  'modules.json': [['Transformer', ''] as const, ...list].map(([type, path], idx) => ({
-    ...{ idx, name: String(idx), path, type: `sentence_transformers.models.${type}` },
+  'modules.json': [['Transformer', ''] as const, ...list].map(([type, path], i) => ({
+    ...{ name: String(i), path, type: `sentence_transformers.models.${type}` },
   })),
 });
 const sentence = {
