@@ -35,6 +35,11 @@ export class BodyQueue {
     if (declaredBytes === 0) this.#end = 'finished';
   }
 
+  /** True while the server has been told to read no more. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
   /** True when the client has sent everything. */
   get finished(): boolean {
     return this.#end === 'finished';

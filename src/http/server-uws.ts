@@ -119,6 +119,9 @@ const single = new Set([
   'range',
 ]);
 
+/** Well below the 10 s of the library, whose clock ticks every 4 s. */
+const keepAwakeMs = 3_000;
+
 class UwsExchange implements Exchange {
   readonly method: string;
   readonly path: string;
@@ -130,6 +133,8 @@ class UwsExchange implements Exchange {
   /** Null when the response is dead: aborted or ended. */
   #response: UwsResponse | null;
   #gone = false;
+  /** Runs while a connection has to be kept; see `#keepAwake`. */
+  #awake: NodeJS.Timeout | null = null;
   /** Ends the wait of a writer; null when none waits. */
   #settleWrite: ((offset: number | null) => void) | null = null;
 
@@ -150,8 +155,23 @@ class UwsExchange implements Exchange {
     response.onAborted(() => this.#leave());
     response.onData((chunk, isLast) => {
       this.body.push(Buffer.from(new Uint8Array(chunk)));
-      if (isLast) this.body.finish();
+      if (!isLast) return;
+      if (this.body.paused) this.#keepAwake();
+      this.body.finish();
     });
+  }
+
+  /**
+   * The library gives up a connection on which nothing happens for 10 s. It stops that clock when the last byte of a
+   * body is there, but `resume` starts it again: until the reply, every further `resume` puts it back.
+   */
+  #keepAwake(): void {
+    this.#awake = setInterval(() => this.#response?.resume(), keepAwakeMs);
+  }
+
+  #sleep(): void {
+    if (this.#awake !== null) clearInterval(this.#awake);
+    this.#awake = null;
   }
 
   get clientAddress(): string {
@@ -168,6 +188,7 @@ class UwsExchange implements Exchange {
   }
 
   async reply(reply: Reply): Promise<boolean> {
+    this.#sleep();
     const response = this.#response;
     if (!response) return false;
     const { body } = reply;
@@ -296,6 +317,7 @@ class UwsExchange implements Exchange {
     if (this.#gone) return;
     this.#gone = true;
     this.#response = null;
+    this.#sleep();
     this.body.fail();
     this.#settleWrite?.(null);
     for (const listener of this.#goneListeners) listener();

@@ -242,6 +242,33 @@ contract('token addresses need no key, cache for ever, and their errors do not',
   }
 });
 
+contract(
+  'a reply that is waited for longer than a connection may idle arrives, whatever came before it',
+  async ({ t, open }) => {
+    const idleMs = 14_000;
+    const door = await open({
+      services: {
+        uploadDocument: async (_call, _parameters, body) => {
+          for await (const chunk of body) if (chunk.byteLength > 0) await sleep(1);
+          await sleep(idleMs);
+          return { status: 201, body: {} };
+        },
+      },
+    });
+    const statuses = await Promise.all(
+      [1_000, 1.2 * megabyte, 1.5 * megabyte, 2 * megabyte, 5 * megabyte].map(async (bytes) => {
+        const reply = await fetch(`${door.url}/v1/documents/c/p?wait=true`, {
+          method: 'PUT',
+          headers: { authorization: 'Bearer all' },
+          body: Buffer.alloc(Math.floor(bytes)),
+        });
+        return reply.status;
+      }),
+    );
+    t.same(statuses, [201, 201, 201, 201, 201]);
+  },
+);
+
 contract('a raw upload says its path, metadata and wishes beside its body', async ({ t, open }) => {
   const seen: { parameters: UploadParameters; bytes: number }[] = [];
   const door = await open({
