@@ -121,7 +121,7 @@ t.test('a repeated word weighs more, not twice as many groups', async (t) => {
 
 t.test('a query without words finds nothing and does not fail', async (t) => {
   for (const query of ['', '   ', '?!', '👍', '\ud800', '"AND" ()'.replace('AND', '')]) {
-    t.same(analyseQuery(query), { terms: [], words: [] });
+    t.same(analyseQuery(query), { terms: [], words: [], plain: [] });
   }
 });
 
