@@ -45,13 +45,15 @@ const sampleMs = 25;
 export class ParsingRun {
   readonly #processes = new ParserProcesses();
   readonly #tools: OpenedTools;
+  readonly #madeFolder: string;
   readonly #pool: Pool;
   readonly #sampler = setInterval(() => this.#lookAtMemory(), sampleMs);
   #peakBytes = 0;
   /** Images that the OCR engine was given so far. */
   #recognised = 0;
 
-  private constructor(tools: OpenedTools) {
+  private constructor(tools: OpenedTools, madeFolder: string) {
+    this.#madeFolder = madeFolder;
     this.#tools = tools;
     const desk: ToolAnswerer = {
       ask: (request, signal) => {
@@ -83,7 +85,7 @@ export class ParsingRun {
       },
       freshName: randomUUID,
     });
-    return new ParsingRun(tools);
+    return new ParsingRun(tools, folder);
   }
 
   /** The tools and the OCR engine that take part. */
@@ -125,7 +127,8 @@ export class ParsingRun {
   }
 
   pagesOf(file: string): Promise<ParseOutcome> {
-    return this.#call<ParseOutcome>({ kind: 'parse', file, folder: dirname(file), path: file });
+    const folders = { folder: dirname(file), madeFolder: this.#madeFolder };
+    return this.#call<ParseOutcome>({ kind: 'parse', file, ...folders, path: file });
   }
 
   /** CPU of parsing a file; rejects when it has no text. */
@@ -137,7 +140,8 @@ export class ParsingRun {
 
   /** CPU of drawing the first page at 110 dots per inch; null when there is no image of it. */
   async cpuMsOfImage(file: string): Promise<number | null> {
-    const task: ParserTask = { kind: 'render', file, folder: dirname(file), page: 0 };
+    const folders = { folder: dirname(file), madeFolder: this.#madeFolder };
+    const task: ParserTask = { kind: 'render', file, ...folders, page: 0 };
     const { result, cpuMs, ms } = await this.#timed(() => this.#call<RenderOutcome>(task));
     return result instanceof Uint8Array ? (cpuMs ?? ms) : null;
   }
