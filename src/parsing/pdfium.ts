@@ -178,14 +178,8 @@ export interface Box {
  * next page. U+FFFE is a hyphen at a line end. The box of a character is as wide as it advances and as high as its type;
  * generated characters (spaces and line ends that PDFium adds) have none.
  */
-export interface PageGlyphs {
+export interface PageGlyphs extends GlyphRoom {
   readonly count: number;
-  readonly codes: Uint32Array;
-  readonly generated: Uint8Array;
-  readonly left: Float32Array;
-  readonly right: Float32Array;
-  readonly bottom: Float32Array;
-  readonly top: Float32Array;
   /** What of the page is shown; null when the file does not say. */
   readonly box: Box | null;
   /** True when the page holds more characters than were asked for. */

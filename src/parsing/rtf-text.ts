@@ -1,3 +1,4 @@
+import { collapsed, PageLines } from './page-lines.ts';
 import type { TextBudget } from './text-budget.ts';
 
 /** Where the text of a group goes. `info` and `twice` hold groups that have destinations of their own. */
@@ -17,14 +18,12 @@ export class RtfText {
   private readonly budget: TextBudget;
   private readonly pages: string[] = [];
   private readonly styleLevels = new Map<number, number>();
-  private lines: string[] = [];
+  private readonly page = new PageLines();
   private line: string[] = [];
   private cells: string[] = [];
-  private notes: string[] = [];
   private note: string[] = [];
   private label: string[] = [];
   private infoTitle = '';
-  private heading: string | null = null;
   private inTable = false;
   /** Heading level of the paragraph being built, 0 for the title; null for running text. */
   private level: number | null = null;
@@ -35,9 +34,9 @@ export class RtfText {
     this.budget = budget;
   }
 
-  /** What the file calls itself, else its first heading. */
+  /** What the file calls itself, else its title or first heading. */
   get title(): string | null {
-    return this.infoTitle.trim() || this.heading;
+    return this.infoTitle.trim() || this.page.title;
   }
 
   add(text: string, destination: RtfDestination): void {
@@ -62,7 +61,7 @@ export class RtfText {
   endDestination(destination: RtfDestination): void {
     if (destination === 'note') {
       const text = collapsed(this.note.join(''));
-      if (text !== '') this.notes.push(text);
+      if (text !== '') this.page.addNote(text);
       this.note = [];
     } else if (destination === 'label') {
       const label = collapsed(this.label.join(''));
@@ -120,13 +119,7 @@ export class RtfText {
     this.line = [];
     if (text.trim() === '') return;
     this.endRow();
-    if (this.level === null) this.lines.push(text);
-    else this.keepHeading(collapsed(text), this.level);
-  }
-
-  private keepHeading(text: string, level: number): void {
-    this.heading ??= text;
-    this.lines.push('', `${'#'.repeat(Math.min(6, Math.max(1, level)))} ${text}`, '');
+    this.page.add(text, this.level);
   }
 
   private endCell(): void {
@@ -135,29 +128,18 @@ export class RtfText {
   }
 
   private endRow(): void {
-    const row = this.cells.join(' | ');
+    this.page.addRow(this.cells);
     this.cells = [];
-    if (/[^ |]/.test(row)) this.lines.push(row);
   }
 
   private breakPage(): void {
     if (this.inTable) return;
     this.endParagraph();
-    if (this.lines.some((line) => line !== '')) this.endPage();
+    if (!this.page.isBlank) this.endPage();
   }
 
   private endPage(): void {
-    const notes = this.notes.length > 0 ? ['', ...this.notes] : [];
-    const text = [...this.lines, ...notes]
-      .join('\n')
-      .replace(/\n{3,}/g, '\n\n')
-      .trim();
-    this.lines = [];
-    this.notes = [];
+    const text = this.page.take();
     if (text !== '' || this.pages.length === 0) this.pages.push(text);
   }
-}
-
-function collapsed(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }
