@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { LogLevel } from './log-levels.ts';
 
 /** One line of JSON per event that matters; `zdr` organisations never have text in one (their services see to it). */
 export interface Logger {
@@ -9,9 +10,6 @@ export interface Logger {
   /** The same logger with `fields` on every line. */
   child(fields: Readonly<Record<string, unknown>>): Logger;
 }
-
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 /** Logs to standard error, so that standard output stays free for what a command prints. */
 export function createLogger(level: LogLevel): Logger {

@@ -82,12 +82,18 @@ async function showVersion(
   _words: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
+  const versions = { quarry: quarryVersion(), node: process.versions.node };
+  context.terminal.out(options.json === true ? JSON.stringify(versions) : versionLine());
+  return exitCodes.done;
+}
+
+export function versionLine(): string {
+  return `quarry ${quarryVersion()}, node ${process.versions.node}`;
+}
+
+function quarryVersion(): string {
   const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
     version: string;
   };
-  const node = process.versions.node;
-  context.terminal.out(
-    options.json === true ? JSON.stringify({ quarry: version, node }) : `quarry ${version}, node ${node}`,
-  );
-  return exitCodes.done;
+  return version;
 }

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { AppError } from '../base/app-error.ts';
-import { flagName, type SettingName, settingNames, settingSchema } from '../config/schema.ts';
+import { flagName, type SettingName, settingNames, settingOf } from '../config/schema.ts';
 import { allowedValues } from '../config/value.ts';
 import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
@@ -9,7 +9,7 @@ import { evalCommand } from './eval.ts';
 import { exitCodeMeanings } from './exit-codes.ts';
 import { ingestCommand } from './ingest.ts';
 import { keyCommands } from './keys.ts';
-import { configCommand, serveCommand, versionCommand } from './local-commands.ts';
+import { configCommand, serveCommand, versionCommand, versionLine } from './local-commands.ts';
 import { modelCommands } from './models.ts';
 import { searchCommand } from './search.ts';
 import { signInCommands } from './sign-in-commands.ts';
@@ -76,6 +76,7 @@ function sentence(error: CommanderError): string {
 function buildProgram(found: (invocation: Invocation) => void, out: (text: string) => void): Command {
   const program = new Command('quarry')
     .description('Quarry keeps documents and finds the passages that answer a question.')
+    .version(versionLine(), '-V, --version', 'show the version')
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: out, outputError: () => undefined })
     .showSuggestionAfterError()
@@ -124,13 +125,13 @@ function settingOptions(spec: CommandSpec): Option[] {
   const isClient = (name: SettingName) => name === 'url' || name === 'organization';
   const names = spec.settings === 'client' ? clientSettings : settingNames.filter((name) => !isClient(name));
   const options = names.map((name) => {
-    const schema = settingSchema(name);
+    const setting = settingOf(name);
     // The key is what people type most; everything else is named as its setting.
     const flag = spec.settings === 'client' && name === 'apiKey' ? '--key, --api-key' : flagName(name);
-    const isSwitch = (schema as { type?: string }).type === 'boolean';
+    const isSwitch = setting.kind === 'switch';
     return new Option(
       `${flag} ${isSwitch ? '[value]' : '<value>'}`,
-      `${schema.meaning} (${allowedValues(name)})`,
+      `${setting.meaning} (${allowedValues(name)})`,
     );
   });
   return [...options, new Option('--config <file>', 'JSON file with settings')];

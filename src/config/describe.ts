@@ -1,4 +1,4 @@
-import { flagName, type SettingName, settingNames, settingSchema, variableName } from './schema.ts';
+import { flagName, type SettingName, settingNames, settingOf, variableName } from './schema.ts';
 import type { LoadedSettings, SettingOrigin } from './settings.ts';
 import { allowedValues } from './value.ts';
 
@@ -17,21 +17,21 @@ export interface SettingDescription {
   readonly default: unknown;
 }
 
-/** All settings in the order of the schema. */
+/** All settings in the order of the setting. */
 export function describeSettings(loaded: LoadedSettings): SettingDescription[] {
   return settingNames.map((name) => {
-    const schema = settingSchema(name);
+    const setting = settingOf(name);
     const value = loaded.settings[name];
     return {
       name,
       variable: variableName(name),
       flag: flagName(name),
-      value: schema.secret === true && value !== null ? maskSecret(String(value)) : value,
+      value: setting.secret === true && value !== null ? maskSecret(String(value)) : value,
       source: loaded.origins[name],
-      meaning: schema.meaning,
-      unit: schema.unit ?? null,
+      meaning: setting.meaning,
+      unit: setting.unit ?? null,
       allowed: allowedValues(name),
-      default: schema.defaultMeaning ?? schema.default,
+      default: setting.defaultMeaning ?? setting.default,
     };
   });
 }

@@ -1,138 +1,116 @@
-import type { Static, TSchema } from 'typebox';
-import Type from 'typebox';
-import { logLevels } from '../base/logger.ts';
+import { logLevels } from '../base/log-levels.ts';
+import {
+  choice,
+  optional,
+  type Setting,
+  type SettingNotes,
+  switched,
+  text,
+  type ValueOf,
+  whole,
+} from './setting.ts';
+
+const megabyte = 1_000_000;
+const gigabyte = 1_000_000_000;
+const keyPattern = /^[\x21-\x7e]{16,256}$/;
+const keyAllowed = '16 to 256 printable ASCII characters without spaces';
+const serviceUrl = /^https?:\/\/[^\s?#@]+$/;
+const serviceAllowed = 'an http:// or https:// address without user, query or fragment';
+const issuerUrl =
+  /^(https:\/\/[^\s?#@]+[^\s?#@/]|http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(\/[^\s?#@]*[^\s?#@/])?)$/;
+const issuerAllowed = 'an https:// address without a slash at the end; http:// on this machine only';
+const passwordHash = /^\$argon2id\$v=19\$m=\d{4,7},t=\d{1,2},p=\d{1,2}\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/;
+const uuidText = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
+
+const bytes = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
+  whole(minimum, maximum, preset, { unit: 'bytes', ...notes });
+const seconds = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
+  whole(minimum, maximum, preset, { unit: 'seconds', ...notes });
+const threads = (what: string, defaultMeaning: string) =>
+  whole(1, 256, null, { meaning: `Threads that ${what}`, unit: 'threads', defaultMeaning });
+const perMinute = (preset: number, unit: string, meaning: string) =>
+  whole(1, 1_000_000_000_000, preset, { meaning, unit });
 
 /**
  * Every setting of Quarry: the one place that says its type, bounds, default and meaning. A property `uploadBytesMax`
  * is the variable QUARRY_UPLOAD_BYTES_MAX, the flag --upload-bytes-max and the key "uploadBytesMax" of the file.
  * To add a setting, add a line.
  */
-export interface SettingNotes {
-  /** One sentence without a full stop: what the setting does. */
-  readonly meaning: string;
-  readonly unit?: string;
-  /** What is allowed, in words, where type and bounds do not say it. */
-  readonly allowed?: string;
-  /** The value is never printed. */
-  readonly secret?: boolean;
-  /** How a default that depends on the machine comes about. */
-  readonly defaultMeaning?: string;
-}
-
-const megabyte = 1_000_000;
-const gigabyte = 1_000_000_000;
-const keyPattern = '^[\\x21-\\x7e]{16,256}$';
-const keyAllowed = '16 to 256 printable ASCII characters without spaces';
-const serviceUrl = '^https?://[^\\s?#@]+$';
-const serviceAllowed = 'an http:// or https:// address without user, query or fragment';
-const issuerUrl =
-  '^(https://[^\\s?#@]+[^\\s?#@/]|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:\\d+)?(/[^\\s?#@]*[^\\s?#@/])?)$';
-const issuerAllowed = 'an https:// address without a slash at the end; http:// on this machine only';
-const passwordHash =
-  '^\\$argon2id\\$v=19\\$m=\\d{4,7},t=\\d{1,2},p=\\d{1,2}\\$[A-Za-z0-9+/]+\\$[A-Za-z0-9+/]+$';
-const uuidText = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
-
-const whole = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
-  Type.Integer({ minimum, maximum, default: preset, ...notes });
-const bytes = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
-  whole(minimum, maximum, preset, { unit: 'bytes', ...notes });
-const seconds = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
-  whole(minimum, maximum, preset, { unit: 'seconds', ...notes });
-const text = (preset: string, notes: SettingNotes) =>
-  Type.String({ minLength: 1, default: preset, ...notes });
-const choice = <const T extends readonly string[]>(values: T, preset: T[number], notes: SettingNotes) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value as T[number])),
-    { default: preset, ...notes },
-  );
-const optional = <T extends TSchema>(schema: T, notes: SettingNotes) =>
-  Type.Union([Type.Null(), schema], { default: null, ...notes });
-/** The default comes from the machine, see `machineDefaults`. */
-const threads = (what: string, defaultMeaning: string) =>
-  Type.Integer({
-    minimum: 1,
-    maximum: 256,
-    meaning: `Threads that ${what}`,
-    unit: 'threads',
-    defaultMeaning,
-  });
-const perMinute = (preset: number, unit: string, meaning: string) =>
-  whole(1, 1_000_000_000_000, preset, { meaning, unit });
-
-export const settingsSchema = Type.Object({
+const table = {
   // the door
   port: whole(0, 65_535, 8720, { meaning: 'TCP port to listen on; 0 lets the system choose one' }),
   host: text('127.0.0.1', { meaning: 'Address to listen on; 0.0.0.0 or :: serves other machines too' }),
-  baseUrl: optional(Type.String({ pattern: '^https?://[^\\s?#]+$' }), {
+  baseUrl: optional({
+    pattern: /^https?:\/\/[^\s?#]+$/,
     meaning: 'Address under which clients reach the server; file and image addresses start with it',
     allowed: 'an http:// or https:// address without query or fragment',
     defaultMeaning: 'the Host header of each request',
   }),
-  trustProxy: Type.Boolean({
-    default: false,
+  trustProxy: switched(false, {
     meaning: 'Believe the x-forwarded-* headers; only behind a proxy that sets them',
   }),
   http: choice(['auto', 'uws', 'node'], 'auto', {
     meaning: 'HTTP server: uWebSockets.js, node:http, or the first of them that loads',
   }),
-  apiKey: optional(Type.String({ pattern: keyPattern }), {
+  apiKey: optional({
+    pattern: keyPattern,
     meaning: 'serve: an API key of the first organisation; other commands: the key they send',
     allowed: keyAllowed,
     secret: true,
     defaultMeaning: 'a random key, shown once at the first start',
   }),
-  adminKey: optional(Type.String({ pattern: keyPattern }), {
+  adminKey: optional({
+    pattern: keyPattern,
     meaning: 'serve: the key that opens /v1/admin; quarry keys: the key it sends',
     allowed: keyAllowed,
     secret: true,
     defaultMeaning: 'none: administration is closed',
   }),
-  adminPasswordHash: optional(Type.String({ pattern: passwordHash }), {
+  adminPasswordHash: optional({
+    pattern: passwordHash,
     meaning: 'Hash of the password with which the administrator signs in at /api/admin/login',
     allowed: 'what `quarry hash-password` prints',
     secret: true,
     defaultMeaning: 'none: the administrator cannot sign in',
   }),
-  mailUrl: optional(Type.String({ pattern: '^(smtps?://[^\\s/]+/?|file:///[^\\s]+|console:)$' }), {
+  mailUrl: optional({
+    pattern: /^(smtps?:\/\/[^\s/]+\/?|file:\/\/\/[^\s]+|console:)$/,
     meaning: 'How sign-in links and invitations are mailed',
     allowed:
       'smtp://user:password@host:587, smtps://user:password@host:465, file:///a/folder for .eml files, or console: to print them',
     secret: true,
     defaultMeaning: 'none: no mail is sent',
   }),
-  mailFrom: Type.String({
-    pattern: '^[^\\s@<>,;]+@[^\\s@<>,;]+$',
-    default: 'quarry@localhost',
+  mailFrom: text('quarry@localhost', {
+    pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
     meaning: 'Address that mail comes from',
     allowed: 'a plain address',
   }),
-  googleClientId: optional(Type.String({ minLength: 1 }), {
+  googleClientId: optional({
     meaning: 'Client id of this server at the issuer of OpenID Connect, for /api/auth/google',
     defaultMeaning: 'none: no sign-in there',
   }),
-  googleClientSecret: optional(Type.String({ minLength: 1 }), {
+  googleClientSecret: optional({
     meaning: 'Secret of googleClientId',
     secret: true,
     defaultMeaning: 'none',
   }),
-  oidcIssuer: Type.String({
+  oidcIssuer: text('https://accounts.google.com', {
     pattern: issuerUrl,
-    default: 'https://accounts.google.com',
     meaning: 'The issuer of OpenID Connect behind /api/auth/google',
     allowed: issuerAllowed,
   }),
-  githubClientId: optional(Type.String({ minLength: 1 }), {
+  githubClientId: optional({
     meaning: 'Client id of this server at GitHub, for /api/auth/github',
     defaultMeaning: 'none: no sign-in there',
   }),
-  githubClientSecret: optional(Type.String({ minLength: 1 }), {
+  githubClientSecret: optional({
     meaning: 'Secret of githubClientId',
     secret: true,
     defaultMeaning: 'none',
   }),
-  githubBaseUrl: Type.String({
+  githubBaseUrl: text('https://github.com', {
     pattern: issuerUrl,
-    default: 'https://github.com',
     meaning: 'GitHub, or a GitHub Enterprise server',
     allowed: issuerAllowed,
   }),
@@ -153,9 +131,7 @@ export const settingsSchema = Type.Object({
     meaning: 'Documents that may wait for parsing and indexing before adds are answered 429',
     unit: 'documents',
   }),
-  memoryBytesMax: Type.Integer({
-    minimum: 256 * megabyte,
-    maximum: 100_000 * gigabyte,
+  memoryBytesMax: whole(256 * megabyte, 100_000 * gigabyte, null, {
     meaning: 'Memory of the process, without what it maps from files, above which adds are answered 429',
     unit: 'bytes',
     defaultMeaning: '80 % of the memory this machine or container has',
@@ -198,9 +174,8 @@ export const settingsSchema = Type.Object({
     meaning:
       'What reads text in images: the installed tesseract, the embedded engine, the first of them that has the languages, or nothing',
   }),
-  ocrLanguages: Type.String({
-    pattern: '^[A-Za-z][A-Za-z0-9_/-]*(\\+[A-Za-z][A-Za-z0-9_/-]*)*$',
-    default: 'eng',
+  ocrLanguages: text('eng', {
+    pattern: /^[A-Za-z][A-Za-z0-9_/-]*(\+[A-Za-z][A-Za-z0-9_/-]*)*$/,
     meaning: 'Languages of text in images; the start fails when one is not installed',
     allowed: "names of Tesseract's language data with + between, such as eng+deu",
   }),
@@ -219,22 +194,23 @@ export const settingsSchema = Type.Object({
   officeSecondsMax: seconds(1, 3_600, 120, { meaning: 'Longest time LibreOffice may take for one file' }),
 
   // models
-  reranker: optional(Type.String({ minLength: 1 }), {
+  reranker: optional({
     meaning: 'Reranker of queries that name none',
     allowed: 'zerank-2, zerank-1, zerank-1-small, or the name of a reranker of your own',
     defaultMeaning: 'none',
   }),
-  embeddingModel: optional(Type.String({ minLength: 1 }), {
+  embeddingModel: optional({
     meaning: 'Embedding model of new collections; with embeddingUrl the name its service knows it by',
     allowed: 'zembed-1, or the name of a model of your own',
     defaultMeaning: 'zembed-1, which is built in',
   }),
-  embeddingUrl: optional(Type.String({ pattern: serviceUrl }), {
+  embeddingUrl: optional({
+    pattern: serviceUrl,
     meaning: 'Service that embeds instead of the built-in model, with the embeddings API of OpenAI',
     allowed: serviceAllowed,
     defaultMeaning: 'none',
   }),
-  embeddingKey: optional(Type.String({ minLength: 1 }), {
+  embeddingKey: optional({
     meaning: 'Key that is sent to embeddingUrl as a bearer token',
     secret: true,
     defaultMeaning: 'none',
@@ -242,11 +218,11 @@ export const settingsSchema = Type.Object({
   embeddingDimensions: whole(0, 8_192, 0, {
     meaning: 'How many of the first components of its vectors are used; 0 uses all',
   }),
-  embeddingQueryPrefix: optional(Type.String({ minLength: 1 }), {
+  embeddingQueryPrefix: optional({
     meaning: 'What is put before every query that is embedded',
     defaultMeaning: 'nothing',
   }),
-  embeddingDocumentPrefix: optional(Type.String({ minLength: 1 }), {
+  embeddingDocumentPrefix: optional({
     meaning: 'What is put before every text of a document that is embedded',
     defaultMeaning: 'nothing',
   }),
@@ -256,16 +232,17 @@ export const settingsSchema = Type.Object({
   embeddingEncoding: choice(['float', 'base64'], 'float', {
     meaning: 'How vectors are asked for; base64 is a quarter of the size where the service knows it',
   }),
-  rerankUrl: optional(Type.String({ pattern: serviceUrl }), {
+  rerankUrl: optional({
+    pattern: serviceUrl,
     meaning: 'Service that reranks, with the rerank API of Cohere, Jina or TEI',
     allowed: serviceAllowed,
     defaultMeaning: 'none',
   }),
-  rerankModel: optional(Type.String({ minLength: 1 }), {
+  rerankModel: optional({
     meaning: 'Name of the reranker at rerankUrl, for its service and for queries',
     defaultMeaning: 'none',
   }),
-  rerankKey: optional(Type.String({ minLength: 1 }), {
+  rerankKey: optional({
     meaning: 'Key that is sent to rerankUrl as a bearer token',
     secret: true,
     defaultMeaning: 'none',
@@ -276,7 +253,8 @@ export const settingsSchema = Type.Object({
   rerankScores: choice(['probability', 'logit'], 'probability', {
     meaning: 'What its scores are: numbers from 0 to 1, or log-odds',
   }),
-  modelAliases: optional(Type.String({ pattern: '^[^\\s,=]+=[^\\s,=]+(,[^\\s,=]+=[^\\s,=]+)*$' }), {
+  modelAliases: optional({
+    pattern: /^[^\s,=]+=[^\s,=]+(,[^\s,=]+=[^\s,=]+)*$/,
     meaning: 'Further names of models, so that clients need not change',
     allowed: 'pairs such as zembed-1=my-model,zerank-2=my-reranker',
     defaultMeaning: 'none',
@@ -296,9 +274,8 @@ export const settingsSchema = Type.Object({
   modelBatchTokens: whole(128, 1_000_000, 2_048, {
     meaning: 'Tokens that an added model reads in one run, padding included, unless a single text is longer',
   }),
-  modelExecutionProviders: Type.String({
-    pattern: '^[a-z]+(,[a-z]+)*$',
-    default: 'cpu',
+  modelExecutionProviders: text('cpu', {
+    pattern: /^[a-z]+(,[a-z]+)*$/,
     meaning: 'Execution providers of onnxruntime for added models, the preferred one first',
     allowed: 'names with commas between, such as cuda,cpu or coreml,cpu',
   }),
@@ -332,29 +309,26 @@ export const settingsSchema = Type.Object({
   teamsRerankRequestsPerMinute: perMinute(20_000, 'requests/minute', 'Tier teams: rerank requests'),
 
   // the command line as a client
-  url: Type.String({
-    pattern: '^https?://[^\\s?#]+$',
-    default: 'http://127.0.0.1:8720',
+  url: text('http://127.0.0.1:8720', {
+    pattern: /^https?:\/\/[^\s?#]+$/,
     meaning: 'Server that the commands talk to',
     allowed: 'an http:// or https:// address without query or fragment',
   }),
-  organization: optional(Type.String({ pattern: uuidText }), {
+  organization: optional({
+    pattern: uuidText,
     meaning: 'Organisation whose keys `quarry keys` manages',
     allowed: 'a UUID',
     defaultMeaning: 'none: the server prints the id of its first organisation when it starts',
   }),
-});
+} satisfies Record<string, Setting>;
 
-export type Settings = Readonly<Static<typeof settingsSchema>>;
-export type SettingName = keyof Settings;
+export type SettingName = keyof typeof table;
+export type Settings = { readonly [name in SettingName]: ValueOf<(typeof table)[name]> };
 
-export const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
+export const settingNames = Object.keys(table) as SettingName[];
 
-/** The JSON Schema of one setting together with its notes. */
-export type SettingSchema = TSchema & SettingNotes & { readonly default?: unknown };
-
-export function settingSchema(name: SettingName): SettingSchema {
-  return settingsSchema.properties[name] as unknown as SettingSchema;
+export function settingOf(name: SettingName): Setting {
+  return table[name];
 }
 
 /** QUARRY_UPLOAD_BYTES_MAX for `uploadBytesMax`. */

@@ -8,7 +8,7 @@ import {
   type SettingName,
   type Settings,
   settingNames,
-  settingSchema,
+  settingOf,
   variableName,
 } from './schema.ts';
 import { allowedValues, readValue } from './value.ts';
@@ -60,7 +60,7 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
   const origins: Partial<Record<SettingName, SettingOrigin>> = {};
   for (const name of settingNames) {
     const given = findGiven(name, sources, fileValues, file);
-    values[name] = name in defaults ? defaults[name] : settingSchema(name).default;
+    values[name] = name in defaults ? defaults[name] : settingOf(name).default;
     origins[name] = given?.origin ?? 'default';
     if (given === null) continue;
     const reading = readValue(name, given.raw);
@@ -144,7 +144,7 @@ function unknownName(given: string, nearest: string | null): string {
 }
 
 function wrongValue(name: SettingName, given: Given): string {
-  const secret = settingSchema(name).secret === true;
+  const secret = settingOf(name).secret === true;
   const shown = secret
     ? `a value of ${String(given.raw).length} characters (not shown)`
     : (JSON.stringify(given.raw) ?? String(given.raw));

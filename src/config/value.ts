@@ -1,7 +1,7 @@
-import { Value } from 'typebox/value';
-import { type SettingName, type SettingSchema, settingSchema } from './schema.ts';
+import { type SettingName, settingOf } from './schema.ts';
+import { allows, type Setting, type WholeSetting } from './setting.ts';
 
-/** Outcome of reading one setting: a value its schema accepts, or that there is none. */
+/** Outcome of reading one setting: a value it allows, or that there is none. */
 export type ValueReading = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
 const byteUnits: Readonly<Record<string, number>> = {
@@ -17,9 +17,9 @@ const byteUnits: Readonly<Record<string, number>> = {
 
 /** Reads what a flag, a variable or the file gave for `name`. Flags and variables give text, the file any JSON. */
 export function readValue(name: SettingName, raw: unknown): ValueReading {
-  const schema = settingSchema(name);
-  const value = typeof raw === 'string' ? fromText(schema, raw) : raw;
-  if (!Value.Check(schema, value)) return { ok: false };
+  const setting = settingOf(name);
+  const value = typeof raw === 'string' ? fromText(setting, raw) : raw;
+  if (!allows(setting, value)) return { ok: false };
   return {
     ok: true,
     value: isAddress(name) ? ((value as string | null)?.replace(/\/+$/, '') ?? null) : value,
@@ -28,33 +28,21 @@ export function readValue(name: SettingName, raw: unknown): ValueReading {
 
 /** What is allowed for `name`, as the end of a sentence. */
 export function allowedValues(name: SettingName): string {
-  const schema = settingSchema(name);
-  const notes = schema.allowed;
-  if (notes !== undefined) return notes;
-  const shape = schema as unknown as JsonShape;
-  if (shape.type === 'integer') return integerWords(shape, schema.unit);
-  if (shape.type === 'boolean') return 'true or false';
-  const choices = literals(shape);
-  if (choices.length > 0) return oneOf(choices);
+  const setting = settingOf(name);
+  if (setting.allowed !== undefined) return setting.allowed;
+  if (setting.kind === 'whole') return wholeWords(setting);
+  if (setting.kind === 'switch') return 'true or false';
+  if (setting.kind === 'choice') return oneOf(setting.values);
   return 'a text that is not empty';
-}
-
-interface JsonShape {
-  readonly type?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly const?: unknown;
-  readonly anyOf?: readonly JsonShape[];
 }
 
 function isAddress(name: SettingName): boolean {
   return name === 'baseUrl' || name === 'url' || name === 'embeddingUrl' || name === 'rerankUrl';
 }
 
-function fromText(schema: SettingSchema, text: string): unknown {
-  const shape = schema as unknown as JsonShape;
-  if (shape.type === 'integer') return integerFromText(text, schema.unit === 'bytes');
-  if (shape.type === 'boolean')
+function fromText(setting: Setting, text: string): unknown {
+  if (setting.kind === 'whole') return integerFromText(text, setting.unit === 'bytes');
+  if (setting.kind === 'switch')
     return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : text;
   return text;
 }
@@ -67,15 +55,10 @@ function integerFromText(text: string, allowByteUnits: boolean): unknown {
   return factor === undefined ? text : Math.round(Number(parts![1]) * factor);
 }
 
-function integerWords(shape: JsonShape, unit: string | undefined): string {
-  const range = `a whole number from ${shape.minimum} to ${shape.maximum}`;
+function wholeWords({ minimum, maximum, unit }: WholeSetting): string {
+  const range = `a whole number from ${minimum} to ${maximum}`;
   if (unit === undefined) return range;
   return unit === 'bytes' ? `${range} (bytes), also as 200MB or 200MiB` : `${range} (${unit})`;
-}
-
-function literals(shape: JsonShape): string[] {
-  if (shape.const !== undefined) return [String(shape.const)];
-  return (shape.anyOf ?? []).flatMap(literals);
 }
 
 function oneOf(words: readonly string[]): string {

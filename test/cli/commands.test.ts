@@ -370,7 +370,8 @@ t.test('config masks secrets and says where each value comes from; version needs
   const { settings } = JSON.parse((await quarry(['config', '--json'], { variables })).out);
   const apiKey = settings.find((setting: { name: string }) => setting.name === 'apiKey');
   t.match(apiKey, { variable: 'QUARRY_API_KEY', source: 'variable', value: 'secr…****' });
-  t.match((await quarry(['version'])).out, /^quarry \d+\.\d+\.\d+, node \d+/);
+  for (const word of ['version', '--version', '-V'])
+    t.match((await quarry([word])).out, /^quarry \d+\.\d+\.\d+, node \d+/);
 });
 
 t.test('a wrong setting stops serve before anything starts, with exit code 2', async (t) => {

@@ -4,7 +4,7 @@ import { AppError } from '../../src/base/app-error.ts';
 import { describeSettings } from '../../src/config/describe.ts';
 import { machineDefaults } from '../../src/config/machine.ts';
 import { nearestName } from '../../src/config/nearest.ts';
-import { flagName, settingNames, settingSchema, variableName } from '../../src/config/schema.ts';
+import { flagName, settingNames, settingOf, variableName } from '../../src/config/schema.ts';
 import { loadSettings, type SettingSources } from '../../src/config/settings.ts';
 import { allowedValues, readValue } from '../../src/config/value.ts';
 
@@ -67,11 +67,11 @@ t.test('flags win over variables, variables over the file, the file over default
   t.equal(file, join(folder, 'quarry.json'));
 });
 
-t.test('every default is a value that its own schema allows, on machines of any size', async (t) => {
+t.test('every default is a value that the setting allows, on machines of any size', async (t) => {
   for (const size of [{ cores: 1, memoryBytes: 1 }, machine, { cores: 4096, memoryBytes: 4e12 }]) {
     const defaults: Record<string, unknown> = machineDefaults(size);
     for (const name of settingNames) {
-      const value = name in defaults ? defaults[name] : settingSchema(name).default;
+      const value = name in defaults ? defaults[name] : settingOf(name).default;
       t.ok(readValue(name, value).ok, `${name} = ${value}`);
     }
   }
@@ -86,8 +86,8 @@ t.test('every setting says what it means and what is allowed, and secrets are ma
   t.equal(variableName('uploadBytesMax'), 'QUARRY_UPLOAD_BYTES_MAX');
   t.equal(flagName('uploadBytesMax'), '--upload-bytes-max');
   for (const name of settingNames.filter((each) => /(key|secret|hash)$/i.test(each)))
-    t.equal(settingSchema(name).secret, true, name);
-  t.equal(settingSchema('mailUrl').secret, true, 'it may hold a password');
+    t.equal(settingOf(name).secret, true, name);
+  t.equal(settingOf('mailUrl').secret, true, 'it may hold a password');
 });
 
 /** One wrong value per kind of setting, and the sentence that refuses it. */
