@@ -73,6 +73,7 @@ import { Pool, type TaskPriority } from './pipeline/pools.ts';
 import { QueryEmbedder } from './pipeline/query-embedder.ts';
 import { StoredVectors, type VectorMaker, vectorRenewal } from './pipeline/stored-vectors.ts';
 import { Switchboard } from './pipeline/switchboard.ts';
+import { parseFilter } from './search/filter.ts';
 import { Search } from './search/search.ts';
 import { Addresses } from './services/addresses.ts';
 import { AdminService } from './services/admin.ts';
@@ -440,6 +441,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
   const files = new FileServices({ ...storage, images, secret: data.secret });
   const status = new StatusServices({
     ...storage,
+    clock,
     waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
     firstModel: defaultEmbeddingModel,
     parsingIn: (collectionId) => pipeline.ingest.parsingIn(collectionId),
@@ -746,7 +748,7 @@ function buildAccountRooms(settings: Settings, { store, secret }: DataDirectory,
   return {
     audit,
     organisations: new OrganisationDirectory({ ...parts, tiers: tiersOf(settings) }),
-    keys: new KeyRing(parts),
+    keys: new KeyRing({ ...parts, checkFilter: parseFilter }),
     people: new People(parts),
     sessions: new Sessions({ ...parts, logger }),
     memberships: new Memberships(parts),

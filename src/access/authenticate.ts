@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIssuedKey, keyDigest } from '../accounts/key-format.ts';
-import type { KeyRing } from '../accounts/key-ring.ts';
+import { type KeyRing, restrictionOf } from '../accounts/key-ring.ts';
 import type { Memberships } from '../accounts/memberships.ts';
 import { noOrganisation, type OrganisationDirectory } from '../accounts/organisation-directory.ts';
 import type { Sessions } from '../accounts/sessions.ts';
@@ -144,11 +144,13 @@ export class Authenticator {
     const organisation = this.#organisations.find(key.organizationId);
     if (organisation === undefined) return null;
     const { keyId, organizationId, permission } = key;
+    const restriction = restrictionOf(key);
     const principal = {
       kind: 'organisation',
       organizationId,
       keyId,
       permission,
+      ...(restriction === null ? {} : { restriction }),
       zdr: organisation.zdr,
     } as const;
     this.#remember(digest, principal);

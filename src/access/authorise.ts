@@ -83,6 +83,16 @@ export const operationNeeds = {
 
 export type Operation = keyof typeof operationNeeds;
 
+/** They concern documents that a key with a filter does not see, all of them at once. */
+const wholeCollections: ReadonlySet<Operation> = new Set([
+  'delete-collection',
+  'update-collection',
+  'change-model',
+  'usage-documents',
+  'usage-queries',
+  'usage-counters',
+]);
+
 type Caller = 'nobody' | 'read_only' | 'all' | 'administrator' | 'person';
 type Answer =
   | 'yes'
@@ -135,7 +145,7 @@ export function authorise(principal: Principal | null, operation: Operation): Ap
   const answer: Answer = answers[callerOf(principal)][operationNeeds[operation]];
   switch (answer) {
     case 'yes':
-      return null;
+      return hasFilter(principal) && wholeCollections.has(operation) ? filtered(operation) : null;
     case 'who are you':
       return unauthorised(
         'This operation needs an API key: send the header "Authorization: Bearer <API key>".',
@@ -159,6 +169,17 @@ export function authorise(principal: Principal | null, operation: Operation): Ap
         `The administrator key belongs to no organisation and may not call ${operation}: use an API key.`,
       );
   }
+}
+
+function hasFilter(principal: Principal | null): boolean {
+  return principal?.kind === 'organisation' && (principal.restriction?.filter ?? null) !== null;
+}
+
+function filtered(operation: Operation): AppError {
+  return new AppError(
+    'forbidden',
+    `This API key sees only some documents of its collections and may not call ${operation}, which concerns all of them.`,
+  );
 }
 
 /** A 401 with the header that HTTP wants beside it. */

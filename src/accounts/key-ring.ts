@@ -4,8 +4,9 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Chance, derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import type { KeyPermission } from '../schemas/principal.ts';
-import { type ApiKey, ApiKeys } from '../store/api-keys.ts';
+import { checkCollectionName } from '../schemas/checks.ts';
+import type { KeyPermission, KeyRestriction } from '../schemas/principal.ts';
+import { type ApiKey, ApiKeys, type StoredRestriction } from '../store/api-keys.ts';
 import type { Operation, Store } from '../store/store.ts';
 import { issueKey, keyDigest, maskKey, operatorKeyShape } from './key-format.ts';
 import { OneAtATime } from './one-at-a-time.ts';
@@ -15,6 +16,8 @@ export interface KeyRingOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly audit: AuditLog;
+  /** 400 for what is no filter of metadata. */
+  readonly checkFilter: (filter: unknown) => void;
   readonly keysPerOrganisationMax?: number;
 }
 
@@ -25,6 +28,8 @@ export interface NewKey {
   readonly createdBy: string | null;
   /** Milliseconds since the epoch; absent for a key that does not end by itself. */
   readonly expiresAt?: number;
+  /** Null or absent for one that sees all of its organisation. */
+  readonly restriction?: KeyRestriction | null | undefined;
 }
 
 export interface KeyPlace {
@@ -36,6 +41,8 @@ export interface KeyPlace {
 export interface KeyChanges {
   readonly name?: string | null | undefined;
   readonly permission?: KeyPermission | null | undefined;
+  /** The whole of it; one without bounds ends it. */
+  readonly restriction?: KeyRestriction | null | undefined;
 }
 
 /**
@@ -48,6 +55,7 @@ export class KeyRing {
   readonly #chance: Chance;
   readonly #audit: AuditLog;
   readonly #records: ApiKeys;
+  readonly #checkFilter: KeyRingOptions['checkFilter'];
   readonly #keysPerOrganisationMax: number;
   readonly #changes = new OneAtATime();
   /** Since they were written last, by key. */
@@ -63,6 +71,7 @@ export class KeyRing {
     this.#chance = options.chance;
     this.#audit = options.audit;
     this.#records = new ApiKeys(options.store);
+    this.#checkFilter = options.checkFilter;
     this.#keysPerOrganisationMax = options.keysPerOrganisationMax ?? limits.apiKeysPerOrganisationMax;
   }
 
@@ -120,9 +129,11 @@ export class KeyRing {
       if (wanted.expiresAt !== undefined && wanted.expiresAt <= this.#clock.now()) {
         throw new AppError('bad_request', 'expires_at must be a time to come.');
       }
+      const { restriction: asked, ...given } = wanted;
+      const restriction = this.#bounds(asked ?? noBounds);
       await this.#refuseTooMany(wanted.organizationId);
       const secret = issueKey(this.#chance);
-      const key = this.#record({ ...wanted, keyId: this.#chance.uuid() }, secret);
+      const key = this.#record({ ...given, keyId: this.#chance.uuid(), ...restriction }, secret);
       await this.#write([...this.#records.create(key), this.#entry('created', key, by)]);
       return { secret, key };
     });
@@ -134,7 +145,10 @@ export class KeyRing {
       const before = this.#get(place);
       const name = changes.name ?? before.name;
       checkName('name', name, 1);
-      const after: ApiKey = { ...before, name, permission: changes.permission ?? before.permission };
+      const { restriction: known, ...rest } = before;
+      const kept = known === undefined ? {} : { restriction: known };
+      const bounds = (changes.restriction ?? null) === null ? kept : this.#bounds(changes.restriction!);
+      const after: ApiKey = { ...rest, name, permission: changes.permission ?? before.permission, ...bounds };
       await this.#write([...this.#records.update(after), this.#entry('updated', after, by)]);
       return after;
     });
@@ -199,7 +213,32 @@ export class KeyRing {
     return [...remove, ...this.#records.create(this.#record({ ...wanted, keyId }, secret))];
   }
 
-  #record(wanted: NewKey & KeyPlace, secret: string): ApiKey {
+  /** A restriction as it is stored; nothing where it bounds nothing. 400 for one that cannot be meant. */
+  #bounds({ collections, filter }: KeyRestriction): { restriction?: StoredRestriction } {
+    if (collections !== null && (collections.length < 1 || collections.length > limits.keyCollectionsMax)) {
+      throw new AppError(
+        'bad_request',
+        `A key is restricted to 1 to ${limits.keyCollectionsMax} collections; it is ${collections.length}. null stands for all.`,
+      );
+    }
+    for (const name of collections ?? []) checkCollectionName(name);
+    const isBound = filter !== null && Object.keys(filter).length > 0;
+    const text = isBound ? JSON.stringify(filter) : null;
+    if (text !== null && Buffer.byteLength(text) > limits.keyFilterBytesMax) {
+      throw new AppError(
+        'bad_request',
+        `The filter of a key has at most ${limits.keyFilterBytesMax} bytes of compact JSON.`,
+      );
+    }
+    if (isBound) this.#checkFilter(filter);
+    if (collections === null && text === null) return {};
+    return { restriction: { collections: collections && [...new Set(collections)], filter: text } };
+  }
+
+  #record(
+    wanted: Omit<NewKey, 'restriction'> & KeyPlace & Pick<ApiKey, 'restriction'>,
+    secret: string,
+  ): ApiKey {
     return { ...wanted, hash: keyDigest(secret), masked: maskKey(secret), createdAt: this.#clock.now() };
   }
 
@@ -219,15 +258,28 @@ export class KeyRing {
   }
 
   #entry(what: 'created' | 'updated' | 'deleted', key: ApiKey, by: Actor): Operation {
-    const { organizationId, keyId, name, permission } = key;
-    const action = `api_key.${what}`;
-    return this.#audit.entry({ ...by, organizationId, action, target: keyId, details: { name, permission } });
+    const { organizationId, keyId, name, permission, restriction } = key;
+    const bounds =
+      restriction === undefined
+        ? {}
+        : { collections: restriction.collections?.length ?? null, filtered: restriction.filter !== null };
+    const details = { name, permission, ...bounds };
+    return this.#audit.entry({ ...by, organizationId, action: `api_key.${what}`, target: keyId, details });
   }
 
   async #write(operations: readonly Operation[]): Promise<void> {
     await this.#store.write(operations);
     this.#revision += 1;
   }
+}
+
+const noBounds: KeyRestriction = { collections: null, filter: null };
+
+/** A stored restriction as everybody else knows it. */
+export function restrictionOf({ restriction }: Pick<ApiKey, 'restriction'>): KeyRestriction | null {
+  if (restriction === undefined) return null;
+  const { collections, filter } = restriction;
+  return { collections, filter: filter === null ? null : (JSON.parse(filter) as KeyRestriction['filter']) };
 }
 
 /** The operator's key has one fixed id per organisation, so that setting another secret finds the one to replace. */

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
-import { type Role, roles } from '../schemas/principal.ts';
+import { type KeyRestriction, type Role, roles } from '../schemas/principal.ts';
 import type { ApiKey } from '../store/api-keys.ts';
 import type { AuditEntry } from '../store/audit-entries.ts';
 import type { Invitation } from '../store/invitations.ts';
@@ -13,7 +13,7 @@ import { ExpectationFailed } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
 import { normalisedEmail } from './email-address.ts';
 import type { Invitations } from './invitations.ts';
-import type { KeyRing } from './key-ring.ts';
+import { type KeyRing, restrictionOf } from './key-ring.ts';
 import type { Mail } from './mail.ts';
 import type { Memberships } from './memberships.ts';
 import { noOrganisation, type OrganisationDirectory } from './organisation-directory.ts';
@@ -241,11 +241,12 @@ export class OrganisationOperations {
     const createdBy = call.principal.userId;
     const end = typeof expires_at === 'string' ? { expiresAt: Date.parse(expires_at) } : {};
     const { secret, key } = await this.#options.keys.issue(
-      { organizationId, name, permission, createdBy, ...end },
+      { organizationId, name, permission, createdBy, restriction: askedRestriction(request), ...end },
       actorOf(call),
     );
     const times = { created_at: timestamp(key.createdAt), expires_at: optionalTime(key.expiresAt) };
-    return { api_key: secret, id: key.keyId, name, permission, ...times };
+    const restriction = shownRestriction(key);
+    return { api_key: secret, id: key.keyId, name, permission, ...times, restriction };
   }
 
   async updateKey(
@@ -254,12 +255,13 @@ export class OrganisationOperations {
   ): Promise<wire.GenericMessageResponse> {
     const { organisation } = this.#enter(call, request, managers);
     const { name, permission } = request;
-    if ((name ?? permission ?? null) === null) {
-      throw new AppError('bad_request', 'Nothing to change is given: send name or permission.');
+    const restriction = askedRestriction(request);
+    if ((name ?? permission ?? restriction ?? null) === null) {
+      throw new AppError('bad_request', 'Nothing to change is given: send name, permission or restriction.');
     }
     if (typeof name === 'string') checkText('name', name);
     const place = { organizationId: organisation.organizationId, keyId: request.api_key_id.toLowerCase() };
-    await this.#options.keys.update(place, { name, permission }, actorOf(call));
+    await this.#options.keys.update(place, { name, permission, restriction }, actorOf(call));
     return done;
   }
 
@@ -378,8 +380,22 @@ function keyInfo(key: ApiKey, lastUse: number | null): wire.OrganizationAPIKey {
     created_by: key.createdBy,
     expires_at: optionalTime(key.expiresAt),
     last_used_at: optionalTime(lastUse),
+    restriction: shownRestriction(key),
     api_key: key.masked,
   };
+}
+
+function askedRestriction({
+  restriction,
+}: Pick<wire.AddOrganizationAPIKeyRequest, 'restriction'>): KeyRestriction | null {
+  return restriction ? { collections: restriction.collection_names, filter: restriction.filter } : null;
+}
+
+function shownRestriction(key: ApiKey): wire.OrganizationAPIKey['restriction'] {
+  const restriction = restrictionOf(key);
+  if (restriction === null) return null;
+  const { collections, filter } = restriction;
+  return { collection_names: collections && [...collections], filter: filter && { ...filter } };
 }
 
 function auditEntry({

@@ -73,6 +73,8 @@ export const limits = {
   keyCacheEntriesMax: 10_000,
   keyCacheMs: 1_000,
   keyUseMs: 60_000,
+  keyCollectionsMax: 256,
+  keyFilterBytesMax: 16_384,
 
   // accounts
   personTextMax: 255,

@@ -1,10 +1,11 @@
 import { AppError } from '../base/app-error.ts';
-import type { AddAPIKeyResponse, ListAPIKeysResponse } from '../schemas/admin.ts';
+import type { AddAPIKeyResponse, APIKeyInfo, ListAPIKeysResponse } from '../schemas/admin.ts';
 import { confirmOrRefuse } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { table } from './layout.ts';
+import { jsonObjectOption } from './option-values.ts';
 
 export const keyCommands: readonly CommandSpec[] = [
   {
@@ -21,9 +22,14 @@ export const keyCommands: readonly CommandSpec[] = [
     summary: 'issue an API key and print it, this once (needs the admin key)',
     options: [
       { flags: '--read-only', meaning: 'the key can search and read, not add, change or delete' },
+      { flags: '--collections <names...>', meaning: 'there are only these collections for the key' },
+      { flags: '--filter <json>', meaning: 'there are only documents for it whose metadata match' },
       jsonOption,
     ],
-    examples: ['quarry keys add website --read-only'],
+    examples: [
+      'quarry keys add website --read-only',
+      'quarry keys add acme --collections handbook faq --filter \'{"tenant": "acme"}\'',
+    ],
     run: add,
   },
   {
@@ -46,6 +52,18 @@ function organisation(context: CommandContext): { organization_id: string } {
   );
 }
 
+/** What a key sees, in a few words. */
+function seenBy({ restriction: seen }: Partial<APIKeyInfo>): string {
+  const names = seen?.collection_names?.join(', ') ?? 'everything';
+  return seen?.filter ? `${names} where ${JSON.stringify(seen.filter)}` : names;
+}
+
+function restriction(options: CommandOptions): object {
+  const names = (options.collections as readonly string[] | undefined) ?? null;
+  const filter = jsonObjectOption(options, 'filter');
+  return names === null && filter === null ? {} : { restriction: { collection_names: names, filter } };
+}
+
 async function list(
   context: CommandContext,
   _words: readonly string[],
@@ -59,8 +77,15 @@ async function list(
     context.terminal.out(JSON.stringify(reply));
     return exitCodes.done;
   }
-  const rows = reply.api_keys.map((key) => [key.id, key.name, key.permission, key.api_key, key.created_at]);
-  table(['Id', 'Name', 'Permission', 'Key', 'Created'], rows).forEach(context.terminal.out);
+  const rows = reply.api_keys.map((key) => [
+    key.id,
+    key.name,
+    key.permission,
+    seenBy(key),
+    key.api_key,
+    key.created_at,
+  ]);
+  table(['Id', 'Name', 'Permission', 'Sees', 'Key', 'Created'], rows).forEach(context.terminal.out);
   return exitCodes.done;
 }
 
@@ -73,6 +98,7 @@ async function add(
     ...organisation(context),
     name: words[0]!,
     permission: options.readOnly === true ? 'read_only' : 'all',
+    ...restriction(options),
   });
   if (options.json === true) {
     context.terminal.out(JSON.stringify(reply));

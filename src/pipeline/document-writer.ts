@@ -56,6 +56,11 @@ export interface DocumentWriterOptions {
   readonly onAbandoned: (record: DocumentRecord) => void;
 }
 
+/** Whether the caller sees a document; one that it does not see is not there for it. */
+export type Sees = (record: DocumentRecord) => boolean;
+
+const seesAll: Sees = () => true;
+
 export interface AddedDocument {
   readonly created: boolean;
   readonly version: number;
@@ -78,10 +83,10 @@ export class DocumentWriter {
     this.#options = options;
   }
 
-  /** Adds or overwrites. A path that exists is a conflict unless `overwrite`. */
-  add(collection: Collection, input: NewDocument): Promise<AddedDocument> {
+  /** Adds or overwrites. A path that exists is a conflict unless `overwrite`, and always where it is not seen. */
+  add(collection: Collection, input: NewDocument, sees: Sees = seesAll): Promise<AddedDocument> {
     return this.#locked(collection, input.path, async (existing) => {
-      if (existing !== undefined && !input.overwrite) throw pathTaken(collection, input.path);
+      if (existing !== undefined) refuseTaken(collection, existing, { overwrite: input.overwrite, sees });
       const { clock, switchboard, onJob } = this.#options;
       const record = this.#newRecord(collection, input, existing);
       const job = newJob(collection, record, input.contentKind === 'auto' ? 'parse' : 'chunk', clock.now());
@@ -104,9 +109,9 @@ export class DocumentWriter {
    * Deletes those of `paths` that exist and answers them; each deletion is atomic by itself. Rejects with the first
    * refusal, when all the others have ended too: search shows by then what was not deleted.
    */
-  async remove(collection: Collection, paths: readonly string[]): Promise<string[]> {
+  async remove(collection: Collection, paths: readonly string[], sees: Sees = seesAll): Promise<string[]> {
     const wanted = [...new Set(paths)];
-    const ended = await Promise.allSettled(wanted.map((path) => this.#remove(collection, path)));
+    const ended = await Promise.allSettled(wanted.map((path) => this.#remove(collection, path, sees)));
     const removed: string[] = [];
     for (const [i, outcome] of ended.entries()) {
       if (outcome.status === 'rejected') throw outcome.reason;
@@ -116,8 +121,14 @@ export class DocumentWriter {
   }
 
   /** New metadata for an indexed document; search keeps the old until the new is indexed. */
-  updateMetadata(collection: Collection, path: string, metadata: Metadata): Promise<void> {
+  updateMetadata(
+    collection: Collection,
+    path: string,
+    metadata: Metadata,
+    sees: Sees = seesAll,
+  ): Promise<void> {
     return this.#change(collection, path, (existing) => {
+      if (!sees(existing)) throw pathUnknown(collection, path);
       if (existing.status !== 'indexed') {
         throw precondition(existing, 'its metadata can be replaced when it is "indexed"');
       }
@@ -130,12 +141,18 @@ export class DocumentWriter {
   }
 
   /** Tries a failed document again from the step that failed. */
-  retry(collection: Collection, path: string, status: 'not_parsed' | 'not_indexed'): Promise<void> {
+  retry(
+    collection: Collection,
+    path: string,
+    status: 'not_parsed' | 'not_indexed',
+    sees: Sees = seesAll,
+  ): Promise<void> {
     const [failed, step] =
       status === 'not_parsed'
         ? (['parsing_failed', 'parse'] as const)
         : (['indexing_failed', 'chunk'] as const);
     return this.#change(collection, path, (existing) => {
+      if (!sees(existing)) throw pathUnknown(collection, path);
       if (existing.status !== failed) {
         throw precondition(existing, `index_status can be set to "${status}" when it is "${failed}"`);
       }
@@ -164,9 +181,9 @@ export class DocumentWriter {
     });
   }
 
-  #remove(collection: Collection, path: string): Promise<boolean> {
+  #remove(collection: Collection, path: string, sees: Sees): Promise<boolean> {
     return this.#locked(collection, path, async (existing) => {
-      if (existing === undefined) return false;
+      if (existing === undefined || !sees(existing)) return false;
       const { documents, counts, switchboard } = this.#options;
       const { collectionId, live } = existing;
       await switchboard.apply(
@@ -341,7 +358,22 @@ function newJob(collection: Collection, record: DocumentRecord, step: Job['step'
   };
 }
 
-export function pathTaken(collection: Collection, path: string): AppError {
+/** Refuses to put a document in the place of `existing`, unless that is wanted and allowed. */
+export function refuseTaken(
+  collection: Collection,
+  existing: DocumentRecord,
+  { overwrite, sees }: { readonly overwrite: boolean; readonly sees: Sees },
+): void {
+  if (!sees(existing)) {
+    throw new AppError(
+      'conflict',
+      `The path ${JSON.stringify(existing.path)} belongs to a document that this API key does not see: choose another.`,
+    );
+  }
+  if (!overwrite) throw pathTaken(collection, existing.path);
+}
+
+function pathTaken(collection: Collection, path: string): AppError {
   return new AppError(
     'conflict',
     `The collection ${JSON.stringify(collection.name)} has a document ${JSON.stringify(path)} already; set overwrite to true to replace it.`,

@@ -1,6 +1,12 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { DBAPIKeyPermission, SubscriptionType } from './admin.ts';
+import {
+  changedRestriction,
+  DBAPIKeyPermission,
+  givenRestriction,
+  SubscriptionType,
+  shownRestriction,
+} from './admin.ts';
 import { roles } from './principal.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
@@ -240,6 +246,7 @@ export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key wi
   created_by: Nullable(Type.String()),
   expires_at: Nullable(Timestamp('When it ends by itself.')),
   last_used_at: Nullable(Timestamp('To the minute; null for a key that was never used.')),
+  restriction: shownRestriction,
   api_key: Type.String({ description: 'The key, masked.' }),
 });
 export type OrganizationAPIKey = Static<typeof OrganizationAPIKey>;
@@ -355,6 +362,7 @@ export const AddOrganizationAPIKeyRequest = Component(
         description: 'When it ends by itself; never when absent.',
       }),
     ),
+    restriction: givenRestriction,
   },
 );
 export type AddOrganizationAPIKeyRequest = Static<typeof AddOrganizationAPIKeyRequest>;
@@ -369,6 +377,7 @@ export const AddOrganizationAPIKeyResponse = Component(
     permission: DBAPIKeyPermission,
     created_at: Timestamp('When it was issued.'),
     expires_at: Nullable(Timestamp('When it ends by itself.')),
+    restriction: shownRestriction,
   },
 );
 export type AddOrganizationAPIKeyResponse = Static<typeof AddOrganizationAPIKeyResponse>;
@@ -381,6 +390,7 @@ export const UpdateOrganizationAPIKeyRequest = Component(
     api_key_id: Uuid('The API key.'),
     name: optionalText('A new name; absent or null keeps it.'),
     permission: Type.Optional(Nullable(DBAPIKeyPermission)),
+    restriction: changedRestriction,
   },
 );
 export type UpdateOrganizationAPIKeyRequest = Static<typeof UpdateOrganizationAPIKeyRequest>;

@@ -73,11 +73,39 @@ export const UpdateOrganizationRequest = Component(
 );
 export type UpdateOrganizationRequest = Static<typeof UpdateOrganizationRequest>;
 
+export const APIKeyRestriction = Component('APIKeyRestriction', 'All that a key sees; null means no bound.', {
+  collection_names: Nullable(Type.Array(Type.String()), {
+    description:
+      'The only collections there are for the key, 1 to 256, also of names that do not exist yet; null for all.',
+    examples: [['handbook']],
+  }),
+  filter: Nullable(Type.Record(Type.String(), Type.Unknown()), {
+    description:
+      'Only documents whose metadata match are there for the key, in every operation; as queries filter. Null or `{}` for all.',
+    examples: [{ tenant: 'acme' }],
+  }),
+});
+export type APIKeyRestriction = Static<typeof APIKeyRestriction>;
+
+export const givenRestriction = Type.Optional(
+  Nullable(APIKeyRestriction, { description: 'What the key sees; all of the organisation when absent.' }),
+);
+export const changedRestriction = Type.Optional(
+  Nullable(APIKeyRestriction, {
+    description:
+      'Replaces what the key sees; absent or null keeps it, `{"collection_names": null, "filter": null}` ends it.',
+  }),
+);
+export const shownRestriction = Nullable(APIKeyRestriction, {
+  description: 'What the key sees; null for all of the organisation.',
+});
+
 export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to issue.', {
   organization_id: organizationId,
   name: Type.String({ description: 'A name for people, 1 to 256 bytes.', examples: ['Website'] }),
   permission: DBAPIKeyPermission,
   created_by: Type.Optional(Nullable(Type.String(), { description: 'Who asked for it.' })),
+  restriction: givenRestriction,
 });
 export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
 
@@ -97,6 +125,7 @@ export const APIKeyInfo = Component('APIKeyInfo', 'An API key without its secret
   name: Type.String(),
   permission: DBAPIKeyPermission,
   created_by: Nullable(Type.String()),
+  restriction: shownRestriction,
   api_key: Type.String({ description: 'The key, masked.' }),
 });
 export type APIKeyInfo = Static<typeof APIKeyInfo>;
@@ -113,6 +142,7 @@ export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'What to cha
     Nullable(Type.String(), { description: 'A new name, 1 to 256 bytes; absent or null keeps it.' }),
   ),
   permission: Type.Optional(Nullable(DBAPIKeyPermission)),
+  restriction: changedRestriction,
 });
 export type UpdateAPIKeyRequest = Static<typeof UpdateAPIKeyRequest>;
 

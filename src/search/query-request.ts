@@ -33,6 +33,8 @@ export interface SearchRequest {
   /** How many results at most. */
   readonly k: number;
   readonly filter: FilterNode | null;
+  /** The caller must learn nothing of documents that the filter leaves out, not even which words they have. */
+  readonly isConfined?: boolean;
   /** Reranking model, null for none. */
   readonly reranker: string | null;
   /** `latency_mode: high`: search wider and share model runs with others. */

@@ -433,7 +433,7 @@ export class Search {
     const languages = request.collection.languages as readonly Language[];
     const analysed = analyseQuery(text, languages);
     const { knowsWord } = this.#options;
-    if (knowsWord === null) return { ...nothing, analysed };
+    if (knowsWord === null || request.isConfined === true) return { ...nothing, analysed };
     const { collectionId } = request.collection;
     const index = this.#options.indexOf(collectionId, generationOf(request.collection));
     const phrases = control.operators?.phrases ?? [];

@@ -1,6 +1,7 @@
 import type {
   AddAPIKeyRequest,
   AddAPIKeyResponse,
+  APIKeyRestriction,
   CreateOrganizationRequest,
   DeleteAPIKeyRequest,
   GetOrganizationRequest,
@@ -11,7 +12,7 @@ import type {
   UpdateAPIKeyRequest,
   UpdateOrganizationRequest,
 } from '../schemas/admin.ts';
-import type { KeyPermission, Principal } from '../schemas/principal.ts';
+import type { KeyPermission, KeyRestriction, Principal } from '../schemas/principal.ts';
 import { type DefaultResponse, success } from '../schemas/wire.ts';
 import type { Call } from './call.ts';
 
@@ -71,6 +72,7 @@ export interface KeysOfAdmin {
       readonly name: string;
       readonly permission: KeyPermission;
       readonly createdBy: string | null;
+      readonly restriction: KeyRestriction | null;
     },
     by: Actor,
   ): Promise<{ readonly secret: string }>;
@@ -82,6 +84,11 @@ export interface KeysOfAdmin {
       readonly permission: KeyPermission;
       readonly createdBy: string | null;
       readonly masked: string;
+      /** As JSON text where it has a filter. */
+      readonly restriction?: {
+        readonly collections: readonly string[] | null;
+        readonly filter: string | null;
+      };
     }[]
   >;
   update(
@@ -89,6 +96,7 @@ export interface KeysOfAdmin {
     changes: {
       readonly name?: string | null | undefined;
       readonly permission?: KeyPermission | null | undefined;
+      readonly restriction: KeyRestriction | null;
     },
     by: Actor,
   ): Promise<unknown>;
@@ -156,7 +164,9 @@ export class AdminService {
     const { organizationId } = this.#organisations.get(idOf(request.organization_id));
     const { name, permission } = request;
     const createdBy = request.created_by ?? null;
-    const { secret } = await this.#keys.issue({ organizationId, name, permission, createdBy }, administrator);
+    const restriction = asked(request.restriction);
+    const wanted = { organizationId, name, permission, createdBy, restriction };
+    const { secret } = await this.#keys.issue(wanted, administrator);
     return { api_key: secret };
   }
 
@@ -170,6 +180,7 @@ export class AdminService {
         name: key.name,
         permission: key.permission,
         created_by: key.createdBy,
+        restriction: shown(key.restriction),
         api_key: key.masked,
       })),
     };
@@ -177,7 +188,8 @@ export class AdminService {
 
   async updateApiKey(_call: AdministratorCall, request: UpdateAPIKeyRequest): Promise<DefaultResponse> {
     const { name, permission } = request;
-    await this.#keys.update(this.#placeOf(request), { name, permission }, administrator);
+    const restriction = asked(request.restriction);
+    await this.#keys.update(this.#placeOf(request), { name, permission, restriction }, administrator);
     return success;
   }
 
@@ -190,6 +202,21 @@ export class AdminService {
     const { organizationId } = this.#organisations.get(idOf(request.organization_id));
     return { organizationId, keyId: idOf(request.api_key_id) };
   }
+}
+
+function asked(restriction: APIKeyRestriction | null | undefined): KeyRestriction | null {
+  return restriction ? { collections: restriction.collection_names, filter: restriction.filter } : null;
+}
+
+function shown(
+  restriction: { readonly collections: readonly string[] | null; readonly filter: string | null } | undefined,
+): APIKeyRestriction | null {
+  if (restriction === undefined) return null;
+  const { collections, filter } = restriction;
+  return {
+    collection_names: collections && [...collections],
+    filter: filter === null ? null : (JSON.parse(filter) as APIKeyRestriction['filter']),
+  };
 }
 
 /** Ids compare in small letters, as the store writes them. */

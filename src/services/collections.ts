@@ -24,6 +24,7 @@ import {
 } from '../store/collections.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
 import type { Call } from './call.ts';
+import { seesCollection } from './sight.ts';
 
 /** What has to happen around a collection's record: its shards open with it, and are cleared away after it. */
 export interface CollectionLifecycle {
@@ -72,6 +73,8 @@ export class CollectionServices {
     checkShardCount(shards);
     const defaults = request.query_defaults;
     if (defaults !== undefined) checkControl(defaults);
+    // Before anything is looked for, so that it says nothing of what there is.
+    if (!seesCollection(call.principal, name)) throw notForThisKey(name);
     const { organizationId } = call.principal;
     if (collections.get(organizationId, name) !== undefined) throw nameTaken(name);
     const model = this.#modelOf(request);
@@ -195,7 +198,7 @@ export class CollectionServices {
   }
 
   async getCollectionList(call: Call<OrganisationPrincipal>): Promise<GetCollectionListResponse> {
-    const found = await this.#options.collections.list(call.principal.organizationId);
+    const found = await collectionsOf(this.#options.collections, call.principal);
     const collectionNames = found.map((collection) => collection.name);
     const defaults = found.flatMap(({ name, queryDefaults }) =>
       queryDefaults === undefined ? [] : [{ collection_name: name, query_defaults: queryDefaults }],
@@ -205,6 +208,17 @@ export class CollectionServices {
   }
 }
 
+/** All collections that there are for the caller. */
+export async function collectionsOf(
+  collections: Pick<Collections, 'list'>,
+  principal: OrganisationPrincipal,
+): Promise<Collection[]> {
+  const all = await collections.list(principal.organizationId);
+  return principal.restriction === undefined
+    ? all
+    : all.filter(({ name }) => seesCollection(principal, name));
+}
+
 /** The caller's own collection of that name. Throws 400 for an impossible name and 404 when there is none. */
 export function findCollection(
   collections: Collections,
@@ -212,7 +226,9 @@ export function findCollection(
   name: string,
 ): Collection {
   checkCollectionName(name);
-  const collection = collections.get(principal.organizationId, name);
+  const collection = seesCollection(principal, name)
+    ? collections.get(principal.organizationId, name)
+    : undefined;
   if (collection === undefined) throw collectionUnknown(name);
   return collection;
 }
@@ -227,6 +243,13 @@ function knownDefaults({ weights, min_score, max_per_document, syntax }: QueryDe
     ...(max_per_document === undefined ? {} : { max_per_document }),
     ...(syntax === undefined ? {} : { syntax }),
   };
+}
+
+function notForThisKey(name: string): AppError {
+  return new AppError(
+    'forbidden',
+    `This API key is restricted to certain collections, and ${JSON.stringify(name)} is none of them.`,
+  );
 }
 
 function collectionUnknown(name: string): AppError {

@@ -5,8 +5,14 @@ import type { Clock } from '../base/clock.ts';
 import { derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { withTimeout } from '../base/with-timeout.ts';
-import type { AddedDocument, DocumentWriter, NewDocument } from '../pipeline/document-writer.ts';
-import { pathTaken, pathUnknown } from '../pipeline/document-writer.ts';
+import {
+  type AddedDocument,
+  type DocumentWriter,
+  type NewDocument,
+  pathUnknown,
+  refuseTaken,
+  type Sees,
+} from '../pipeline/document-writer.ts';
 import type { Ingest } from '../pipeline/ingest.ts';
 import {
   checkBatchSize,
@@ -51,6 +57,7 @@ import { findCollection } from './collections.ts';
 import { documentText } from './document-text.ts';
 import { decodeFile } from './file-bytes.ts';
 import { needsText, vectorsOfDocument } from './given-vectors.ts';
+import { seesDocument } from './sight.ts';
 
 /** Decides whether one more document may come in now. */
 import { progressOf } from './status.ts';
@@ -80,6 +87,15 @@ export interface DocumentServicesOptions {
 }
 
 type DocumentCall = Call<OrganisationPrincipal>;
+
+/** Where a document goes, and for whom. */
+interface Place {
+  readonly collection: Collection;
+  readonly principal: OrganisationPrincipal;
+  /** Documents that the caller does not see are not there for it. */
+  readonly sees: Sees;
+}
+
 interface Answer<Body> {
   readonly status: number;
   readonly body: Body;
@@ -100,10 +116,10 @@ export class DocumentServices {
   }
 
   async addDocument(call: DocumentCall, request: AddDocumentRequest): Promise<Answer<AddDocumentResponse>> {
-    const collection = this.#collection(call, request.collection_name);
-    const added = await this.#add(collection, request);
+    const place = this.#place(call, request.collection_name);
+    const added = await this.#add(place, request);
     const body = request.wait
-      ? await this.#waiting(call, (signal) => this.#settled(collection, request.path, added, signal))
+      ? await this.#waiting(call, (signal) => this.#settled(place.collection, request.path, added, signal))
       : success;
     return { status: added.created ? 201 : 200, body };
   }
@@ -111,11 +127,11 @@ export class DocumentServices {
   /** Each document by itself: what is wrong with one stands in its own result. */
   async addDocuments(call: DocumentCall, request: AddDocumentsRequest): Promise<AddDocumentsResponse> {
     checkBatchSize(request.documents.length);
-    const collection = this.#collection(call, request.collection_name);
+    const place = this.#place(call, request.collection_name);
     const { documents, wait } = request;
     const results = wait
-      ? await this.#waiting(call, (signal) => this.#addAll(collection, documents, signal))
-      : await this.#addAll(collection, documents, null);
+      ? await this.#waiting(call, (signal) => this.#addAll(place, documents, signal))
+      : await this.#addAll(place, documents, null);
     return { results };
   }
 
@@ -126,13 +142,14 @@ export class DocumentServices {
     body: AsyncIterable<Uint8Array>,
   ): Promise<Answer<AddDocumentResponse>> {
     const { path, metadata, overwrite, wait } = parameters;
-    const collection = this.#collection(call, parameters.collection_name);
-    this.#check(collection, { path, metadata, overwrite });
+    const place = this.#place(call, parameters.collection_name);
+    const { collection } = place;
+    this.#check(place, { path, metadata, overwrite });
     if (hasOwnVectors(collection)) throw needsText(collection);
-    this.#checkFree(collection, { path, overwrite });
+    this.#checkFree(place, { path, overwrite });
     const file = await this.#receive(body);
     const received = { ...call, receivedAt: this.#options.clock.monotonic() }; // an upload may take its time
-    const added = await this.#addFile(collection, file, { path, metadata, overwrite });
+    const added = await this.#addFile(place, file, { path, metadata, overwrite });
     const answer = wait
       ? await this.#waiting(received, (signal) => this.#settled(collection, path, added, signal))
       : success;
@@ -141,9 +158,9 @@ export class DocumentServices {
 
   async deleteDocument(call: DocumentCall, request: DeleteDocumentRequest): Promise<DeleteDocumentResponse> {
     checkPaths(request.path);
-    const collection = this.#collection(call, request.collection_name);
+    const { collection, sees } = this.#place(call, request.collection_name);
     const paths = typeof request.path === 'string' ? [request.path] : request.path;
-    const deleted = await this.#options.writer.remove(collection, paths);
+    const deleted = await this.#options.writer.remove(collection, paths, sees);
     if (deleted.length === 0) {
       throw paths.length === 1
         ? pathUnknown(collection, paths[0]!)
@@ -159,7 +176,8 @@ export class DocumentServices {
     const status = request.index_status ?? null;
     checkPath(path);
     if (metadata !== null) checkMetadata(metadata, metadataBytesMax(call.principal.organizationId));
-    const collection = this.#collection(call, request.collection_name);
+    const place = this.#place(call, request.collection_name);
+    const { collection, sees } = place;
     if (metadata !== null && status !== null) {
       throw new AppError(
         'bad_request',
@@ -167,9 +185,12 @@ export class DocumentServices {
       );
     }
     if (metadata !== null || status !== null) this.#options.admission.check();
-    if (metadata !== null) await writer.updateMetadata(collection, path, metadata);
-    else if (status !== null) await writer.retry(collection, path, status);
-    else this.#record(collection, path);
+    if (metadata !== null) {
+      this.#record(place, path);
+      refuseUnseen(place, metadata);
+      await writer.updateMetadata(collection, path, metadata, sees);
+    } else if (status !== null) await writer.retry(collection, path, status, sees);
+    else this.#record(place, path);
     return success;
   }
 
@@ -178,9 +199,9 @@ export class DocumentServices {
     request: GetDocumentInfoRequest,
   ): Promise<GetDocumentInfoResponse> {
     checkPath(request.path);
-    const collection = this.#collection(call, request.collection_name);
-    const record = this.#record(collection, request.path);
-    const { created_at: _, ...document } = this.#describe(call, collection, record);
+    const place = this.#place(call, request.collection_name);
+    const record = this.#record(place, request.path);
+    const { created_at: _, ...document } = this.#describe(call, place.collection, record);
     const { contents } = this.#options;
     const content = request.include_content ? await documentText(contents, record.documentId) : null;
     return { document: { ...document, ...this.#found(record.documentId), content } };
@@ -196,15 +217,18 @@ export class DocumentServices {
     checkListLimit(limit);
     if (prefix !== null) checkPathBound('path_prefix', prefix);
     if (pathGt !== null) checkPathBound('path_gt', pathGt);
-    const collection = this.#collection(call, request.collection_name);
+    const { collection, sees } = this.#place(call, request.collection_name);
     const documents: DocumentMetadataResponse[] = [];
     const range = {
-      limit,
+      // Those that the caller does not see do not count.
+      ...(call.principal.restriction === undefined ? { limit } : {}),
       ...(prefix === null ? {} : { prefix }),
       ...(pathGt === null ? {} : { pathGt }),
     };
     for await (const record of this.#options.documents.list(collection.collectionId, range)) {
+      if (!sees(record)) continue;
       documents.push(this.#describe(call, collection, record));
+      if (documents.length === limit) break;
     }
     return { documents };
   }
@@ -213,8 +237,9 @@ export class DocumentServices {
     const { versions, addresses } = this.#options;
     const { path, page_index: pageIndex } = request;
     checkPath(path);
-    const collection = this.#collection(call, request.collection_name);
-    const record = this.#record(collection, path);
+    const place = this.#place(call, request.collection_name);
+    const { collection } = place;
+    const record = this.#record(place, path);
     const { documentId, numPages, collectionId } = record;
     if (numPages === null || pageIndex < 0 || pageIndex >= numPages) {
       const has = numPages === null ? 'has no pages yet' : `has ${numPages} pages`;
@@ -233,58 +258,63 @@ export class DocumentServices {
     };
   }
 
-  #collection(call: DocumentCall, name: string): Collection {
-    return findCollection(this.#options.collections, call.principal, name);
+  #place({ principal }: DocumentCall, name: string): Place {
+    const collection = findCollection(this.#options.collections, principal, name);
+    return { collection, principal, sees: (record) => seesDocument(principal, record) };
   }
 
-  #record(collection: Collection, path: string): DocumentRecord {
+  #record({ collection, sees }: Place, path: string): DocumentRecord {
     const record = this.#options.documents.get(collection.collectionId, path);
-    if (record === undefined) throw pathUnknown(collection, path);
+    if (record === undefined || !sees(record)) throw pathUnknown(collection, path);
     return record;
   }
 
   /** Everything that can be said before a byte of content is stored. */
-  #check(collection: Collection, input: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>): void {
+  #check(place: Place, input: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>): void {
     const { admission, metadataBytesMax } = this.#options;
     checkPath(input.path);
-    checkMetadata(input.metadata, metadataBytesMax(collection.organizationId));
+    checkMetadata(input.metadata, metadataBytesMax(place.collection.organizationId));
+    refuseUnseen(place, input.metadata);
     admission.check();
   }
 
   /** The writer refuses a path that is taken; this says so before a file is stored for nothing. */
-  #checkFree(collection: Collection, input: Pick<NewDocument, 'path' | 'overwrite'>): void {
-    const { documents } = this.#options;
-    if (!input.overwrite && documents.get(collection.collectionId, input.path) !== undefined) {
-      throw pathTaken(collection, input.path);
-    }
+  #checkFree(
+    { collection, principal, sees }: Place,
+    { path, overwrite }: Pick<NewDocument, 'path' | 'overwrite'>,
+  ): void {
+    if (overwrite && principal.restriction === undefined) return;
+    const existing = this.#options.documents.get(collection.collectionId, path);
+    if (existing !== undefined) refuseTaken(collection, existing, { overwrite, sees });
   }
 
   async #add(
-    collection: Collection,
+    place: Place,
     request: Omit<AddDocumentRequest, 'collection_name' | 'wait'>,
   ): Promise<AddedDocument> {
     const { path, content } = request;
     const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
-    this.#check(collection, common);
+    const { collection, sees } = place;
+    this.#check(place, common);
     const given = vectorsOfDocument(collection, content, request);
     if (content.type === 'auto') {
-      this.#checkFree(collection, common);
+      this.#checkFree(place, common);
       const file = await this.#options.blobs.put(decodeFile(content.base64_data, this.#options.fileBytesMax));
-      return this.#addFile(collection, file, common);
+      return this.#addFile(place, file, common);
     }
-    return this.#options.writer.add(collection, { ...common, ...textDocument(content), ...given });
+    return this.#options.writer.add(collection, { ...common, ...textDocument(content), ...given }, sees);
   }
 
   /** `signal`: how long to wait until they are indexed; null: not at all. */
   async #addAll(
-    collection: Collection,
+    place: Place,
     documents: readonly unknown[],
     signal: AbortSignal | null,
   ): Promise<BatchDocumentResult[]> {
     const adding: Promise<BatchDocumentResult>[] = [];
     for (const [i, item] of documents.entries()) {
       if (i > 0 && i % limits.batchSliceDocuments === 0) await nextTurn();
-      const added = this.#addOne(collection, item, signal);
+      const added = this.#addOne(place, item, signal);
       // Told below, with all others; until then nobody listens.
       added.catch(() => {});
       adding.push(added);
@@ -293,18 +323,14 @@ export class DocumentServices {
   }
 
   /** `signal`: how long to wait until the document is indexed; null: not at all. */
-  async #addOne(
-    collection: Collection,
-    item: unknown,
-    signal: AbortSignal | null,
-  ): Promise<BatchDocumentResult> {
+  async #addOne(place: Place, item: unknown, signal: AbortSignal | null): Promise<BatchDocumentResult> {
     const path = pathOf(item);
     try {
       const document = validateBatchDocument(item);
-      const added = await this.#add(collection, document);
+      const added = await this.#add(place, document);
       const status = added.created ? 201 : 200;
       if (signal === null) return { path, status };
-      const { index_status } = await this.#settled(collection, document.path, added, signal);
+      const { index_status } = await this.#settled(place.collection, document.path, added, signal);
       return { path, status, ...(index_status === undefined ? {} : { index_status }) };
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error;
@@ -325,20 +351,21 @@ export class DocumentServices {
   }
 
   async #addFile(
-    collection: Collection,
+    { collection, sees }: Place,
     file: HeldBlob,
     common: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>,
   ): Promise<AddedDocument> {
     const { writer, blobs } = this.#options;
     try {
-      const added = await writer.add(collection, {
+      const document: NewDocument = {
         ...common,
         contentKind: 'auto',
         contentType: fileContentType,
         rawHash: file.hash,
         size: file.size,
         pages: null,
-      });
+      };
+      const added = await writer.add(collection, document, sees);
       file.release();
       return added;
     } catch (error) {
@@ -421,6 +448,15 @@ export class DocumentServices {
     const { contents } = this.#options;
     return contents.parsedPage(documentId, pageIndex) ?? contents.readPage(documentId, pageIndex) ?? null;
   }
+}
+
+/** 403 for a document that whoever writes it would not see. */
+function refuseUnseen({ principal }: Place, metadata: DocumentRecord['metadata']): void {
+  if (seesDocument(principal, { metadata })) return;
+  throw new AppError(
+    'forbidden',
+    'This API key writes only documents that it sees: these metadata do not match the filter that it is restricted to.',
+  );
 }
 
 function pathOf(item: unknown): string | null {

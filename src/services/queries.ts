@@ -26,6 +26,7 @@ import { findCollection } from './collections.ts';
 import { vectorOfQuery } from './given-vectors.ts';
 import { documentsReply, pagesReply, type Showing, snippetsReply } from './query-replies.ts';
 import type { Rendered } from './rendered.ts';
+import { filterOf, within } from './sight.ts';
 
 export interface QueryServicesOptions {
   readonly search: Search;
@@ -139,7 +140,8 @@ export class QueryServices {
       query,
       vector,
       k: request.k,
-      filter: parseFilter(request.filter),
+      filter: within(call.principal, parseFilter(request.filter)),
+      isConfined: filterOf(call.principal) !== null,
       reranker,
       wide: request.latency_mode === 'high',
       deadlineMs: Math.max(1, limits.requestMsMax - (clock.monotonic() - call.receivedAt)),

@@ -2,13 +2,16 @@ import type { ParsingDocument } from '../pipeline/ingest.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import type { ParsingProgress, StatusRequest, StatusResponse } from '../schemas/status.ts';
 import type { Collection, Collections } from '../store/collections.ts';
-import type { CollectionCounts, Counts } from '../store/counts.ts';
+import type { CollectionCounts } from '../store/counts.ts';
+import type { Documents } from '../store/documents.ts';
 import type { Call } from './call.ts';
-import { findCollection } from './collections.ts';
+import { collectionsOf, findCollection } from './collections.ts';
+import { SeenCounts, type SeenCountsOptions } from './seen-counts.ts';
+import { filterOf, seesDocument } from './sight.ts';
 
-export interface StatusServicesOptions {
+export interface StatusServicesOptions extends SeenCountsOptions {
   readonly collections: Collections;
-  readonly counts: Counts;
+  readonly documents: Pick<Documents, 'list' | 'get'>;
   /** Why documents of a collection wait for their vectors, as a sentence; null when nothing is in their way. */
   readonly waitsFor: (collectionId: string) => string | null;
   /** The model of collections that do not remember theirs. */
@@ -27,29 +30,30 @@ export interface StatusServicesOptions {
 /** How many documents stand where, from counts that every write keeps exact. */
 export class StatusServices {
   readonly #options: StatusServicesOptions;
+  readonly #counts: SeenCounts;
 
   constructor(options: StatusServicesOptions) {
     this.#options = options;
+    this.#counts = new SeenCounts(options);
   }
 
   async getStatus(call: Call<OrganisationPrincipal>, request: StatusRequest): Promise<StatusResponse> {
-    const { collections, counts, waitsFor } = this.#options;
+    const { collections, waitsFor } = this.#options;
+    const { principal } = call;
     const name = request.collection_name ?? null;
     const asked =
       name === null
-        ? await collections.list(call.principal.organizationId)
-        : [findCollection(collections, call.principal, name)];
-    const found = asked.map(({ collectionId }) => ({ collectionId, ...counts.get(collectionId) }));
+        ? await collectionsOf(collections, principal)
+        : [findCollection(collections, principal, name)];
+    const found = [];
+    for (const { collectionId } of asked)
+      found.push({ collectionId, ...(await this.#counts.get(principal, collectionId)) });
     const waiting = found.filter(({ documents }) => documents.not_indexed + documents.indexing > 0);
     const reasons = new Set(waiting.flatMap(({ collectionId }) => waitsFor(collectionId) ?? []));
-    const parsing = asked.flatMap((collection) =>
-      this.#options.parsingIn(collection.collectionId).map((document) => ({
-        collection_name: collection.name,
-        path: document.path,
-        ...progressOf(document),
-      })),
-    );
-    const changes = asked.flatMap((collection) => this.#changeOf(collection));
+    const parsing = asked.flatMap((collection) => this.#parsing(principal, collection));
+    // They count the documents of the whole collection.
+    const changes =
+      filterOf(principal) === null ? asked.flatMap((collection) => this.#changeOf(collection)) : [];
     return {
       ...summarise(found),
       ...(reasons.size === 0 ? {} : { waiting_for: [...reasons] }),
@@ -57,6 +61,21 @@ export class StatusServices {
       ...(parsing.length === 0 ? {} : { parsing_documents: parsing }),
       ...(changes.length === 0 ? {} : { model_changes: changes }),
     };
+  }
+
+  #parsing(
+    principal: OrganisationPrincipal,
+    { collectionId, name }: Collection,
+  ): NonNullable<StatusResponse['parsing_documents']> {
+    const { parsingIn, documents } = this.#options;
+    return parsingIn(collectionId).flatMap((document) => {
+      const { path } = document;
+      if (principal.restriction !== undefined) {
+        const record = documents.get(collectionId, path);
+        if (record === undefined || !seesDocument(principal, record)) return [];
+      }
+      return [{ collection_name: name, path, ...progressOf(document) }];
+    });
   }
 
   #changeOf(collection: Collection): NonNullable<StatusResponse['model_changes']> {

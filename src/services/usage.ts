@@ -18,6 +18,8 @@ import type { Counters, UsageKind } from '../usage/facts.ts';
 import { namedCounters, type UsageLedger, type WindowTotals } from '../usage/ledger.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { Call } from './call.ts';
+import { collectionsOf } from './collections.ts';
+import { seesCollection } from './sight.ts';
 
 type UsageCall = Call<OrganisationPrincipal>;
 
@@ -54,12 +56,12 @@ const measures = {
 export class UsageService {
   readonly #meter: UsageMeter;
   readonly #ledger: UsageLedger;
-  readonly #collections: Pick<Collections, 'get'>;
+  readonly #collections: Pick<Collections, 'get' | 'list'>;
 
   constructor(options: {
     readonly meter: UsageMeter;
     readonly ledger: UsageLedger;
-    readonly collections: Pick<Collections, 'get'>;
+    readonly collections: Pick<Collections, 'get' | 'list'>;
   }) {
     this.#meter = options.meter;
     this.#ledger = options.ledger;
@@ -68,7 +70,7 @@ export class UsageService {
 
   /** `POST /usage/documents`. Errors: 400 bad range, 404 unknown collection. */
   async documents(call: UsageCall, request: UsageRequest): Promise<DocumentUsageResponse[]> {
-    const rows = await this.#windows(call, request, 'documents', this.#collectionIds(call, request));
+    const rows = await this.#windows(call, request, 'documents', await this.#collectionIds(call, request));
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
@@ -80,7 +82,7 @@ export class UsageService {
 
   /** `POST /usage/queries`. Errors: 400 bad range, 404 unknown collection. */
   async queries(call: UsageCall, request: UsageRequest): Promise<QueryUsageResponse[]> {
-    const rows = await this.#windows(call, request, 'queries', this.#collectionIds(call, request));
+    const rows = await this.#windows(call, request, 'queries', await this.#collectionIds(call, request));
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
@@ -92,7 +94,7 @@ export class UsageService {
 
   /** `POST /usage/models/reranker`; collection names are ignored. Errors: 400 bad range. */
   async reranker(call: UsageCall, request: UsageRequest): Promise<RerankUsageResponse[]> {
-    const rows = await this.#windows(call, request, 'rerank', null);
+    const rows = this.#ofModels(call, await this.#windows(call, request, 'rerank', null));
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
@@ -104,7 +106,7 @@ export class UsageService {
 
   /** `POST /usage/models/embed`; collection names are ignored. Errors: 400 bad range. */
   async embed(call: UsageCall, request: UsageRequest): Promise<EmbedUsageResponse[]> {
-    const rows = await this.#windows(call, request, 'embed', null);
+    const rows = this.#ofModels(call, await this.#windows(call, request, 'embed', null));
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
@@ -118,9 +120,12 @@ export class UsageService {
   async counters(call: UsageCall): Promise<UsageCountersResponse> {
     const { organizationId } = call.principal;
     await this.#meter.settle();
+    const about = await this.#seen(call);
+    const seen = <Kind extends UsageKind>(rows: Row<Kind>[]) =>
+      about === null ? rows : rows.filter((row) => about.has(row.about));
     const stats = async (read: 'allTime' | 'thisMonth') => {
-      const documents = named('documents', await this.#ledger[read](organizationId, 'documents'));
-      const queries = named('queries', await this.#ledger[read](organizationId, 'queries'));
+      const documents = seen(named('documents', await this.#ledger[read](organizationId, 'documents')));
+      const queries = seen(named('queries', await this.#ledger[read](organizationId, 'queries')));
       const of = (event: DocumentEventEnum) => documents.filter((row) => row.what === event);
       return {
         docs: sum(of('added'), measures.docs),
@@ -166,11 +171,25 @@ export class UsageService {
     return named(kind, totals);
   }
 
-  #collectionIds(call: UsageCall, request: UsageRequest): ReadonlySet<string> | null {
-    if (request.collection_names === undefined || request.collection_names === null) return null;
+  /** Null for all. Of a key with a restriction only what it names; those that are gone have no name any more. */
+  async #seen({ principal }: UsageCall): Promise<ReadonlySet<string> | null> {
+    if (principal.restriction === undefined) return null;
+    const seen = await collectionsOf(this.#collections, principal);
+    return new Set(seen.map(({ collectionId }) => collectionId));
+  }
+
+  /** What models did inside of documents and queries says something of all collections. */
+  #ofModels<Kind extends UsageKind>({ principal }: UsageCall, rows: Row<Kind>[]): Row<Kind>[] {
+    return principal.restriction === undefined ? rows : rows.filter(isExplicit);
+  }
+
+  async #collectionIds(call: UsageCall, request: UsageRequest): Promise<ReadonlySet<string> | null> {
+    if (request.collection_names === undefined || request.collection_names === null) return this.#seen(call);
     const { organizationId } = call.principal;
     const ids = request.collection_names.map((name) => {
-      const collection = this.#collections.get(organizationId, name);
+      const collection = seesCollection(call.principal, name)
+        ? this.#collections.get(organizationId, name)
+        : undefined;
       if (collection !== undefined) return collection.collectionId;
       throw new AppError('not_found', `The collection "${name}" does not exist.`);
     });

@@ -3,6 +3,14 @@ import { hash, tables, uuid } from './keys.ts';
 import type { Operation, Store } from './store.ts';
 import { Table } from './table.ts';
 
+/** What a key is restricted to; at least one of both is. */
+export interface StoredRestriction {
+  /** Names of collections; null for all. */
+  readonly collections: readonly string[] | null;
+  /** A filter as JSON text, because users choose names in it; null for none. */
+  readonly filter: string | null;
+}
+
 export interface ApiKey {
   readonly keyId: string;
   readonly organizationId: string;
@@ -18,6 +26,8 @@ export interface ApiKey {
   readonly createdAt: number;
   /** When it ends by itself; absent for one that does not. */
   readonly expiresAt?: number;
+  /** Absent for one that sees all of its organisation. */
+  readonly restriction?: StoredRestriction;
 }
 
 const keys = new Table<readonly [organizationId: string, keyId: string], ApiKey>(tables.apiKeys, [
@@ -69,7 +79,7 @@ export class ApiKeys {
     ];
   }
 
-  /** Replaces name or permission; the secret of a key never changes. */
+  /** Replaces name, permission or restriction; the secret of a key never changes. */
   update(key: ApiKey): Operation[] {
     return [
       keys.expect([key.organizationId, key.keyId], (known) => known !== undefined, 'the API key exists'),

@@ -10,6 +10,7 @@ import type { Tiers } from '../../src/accounts/tiers.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { createLogger } from '../../src/base/logger.ts';
+import { parseFilter } from '../../src/search/filter.ts';
 import type { Store } from '../../src/store/store.ts';
 import { FakeTime } from '../access/fake-time.ts';
 import { publishedTiers } from './tiers.ts';
@@ -37,7 +38,7 @@ export function accountRooms(
     chance,
     audit,
     organisations: new OrganisationDirectory({ ...parts, tiers }),
-    keys: new KeyRing({ ...parts, ...rest }),
+    keys: new KeyRing({ ...parts, checkFilter: parseFilter, ...rest }),
     people: new People(parts),
     sessions: new Sessions({ ...parts, logger: createLogger('silent') }),
     memberships: new Memberships(parts),

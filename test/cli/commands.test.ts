@@ -297,15 +297,19 @@ t.test(
       permission: 'read_only',
       created_by: null,
     };
-    server.fixed.set('admin/list-api-keys', { api_keys: [{ ...entry, api_key: 'ze_...abcd' }] });
+    const restriction = { collection_names: ['a', 'b'], filter: { tenant: 'x' } };
+    const restricted = { ...entry, id: 'id-2', restriction, api_key: 'ze_...efgh' };
+    server.fixed.set('admin/list-api-keys', { api_keys: [{ ...entry, api_key: 'ze_...abcd' }, restricted] });
     t.equal((await quarry(['keys', 'add', 'web', '--read-only'], { variables: admin })).out, 'ze_new\n');
-    t.match(
-      (await quarry(['keys', 'list'], { variables: admin })).out,
-      /id-1 {2}web {3}read_only {3}ze_\.\.\.abcd/,
-    );
+    const bounds = ['--collections', 'a', 'b', '--filter', '{"tenant":"x"}'];
+    await quarry(['keys', 'add', 'part', ...bounds], { variables: admin });
+    const listed = (await quarry(['keys', 'list'], { variables: admin })).out;
+    t.match(listed, /id-1 {2}web {3}read_only {3}everything {17,20}ze_\.\.\.abcd/);
+    t.match(listed, /id-2 {2}web {3}read_only {3}a, b where \{"tenant":"x"\} {3}ze_\.\.\.efgh/);
     t.equal((await quarry(['keys', 'delete', 'id-1', '-y'], { variables: admin })).code, 0);
     t.same(server.bodies('admin/add-api-key'), [
       { organization_id: organization, name: 'web', permission: 'read_only' },
+      { organization_id: organization, name: 'part', permission: 'all', restriction },
     ]);
     t.same(server.bodies('admin/delete-api-key'), [{ organization_id: organization, api_key_id: 'id-1' }]);
     for (const seen of server.seen) t.equal(seen.headers.authorization, `Bearer ${adminKey}`);

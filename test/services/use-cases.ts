@@ -88,6 +88,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
   const files = new FileServices({ ...first, images, secret });
   const status = new StatusServices({
     ...first,
+    clock,
     waitsFor: () => obstacle.reason,
     firstModel: 'letters',
     parsingIn: () => [],
