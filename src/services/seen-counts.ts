@@ -26,7 +26,10 @@ const restPerWork = 20;
 const quickMs = 50;
 const keptMax = 1_000;
 
-/** Counts of documents as a caller sees them. For one that sees all they are kept by the store; others need a look at each. */
+/**
+ * Counts of documents as a caller sees them. For one that sees all they are kept by the store; for others each document
+ * is looked at.
+ */
 export class SeenCounts {
   readonly #options: SeenCountsOptions;
   /** By collection and filter. */
