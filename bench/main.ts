@@ -21,6 +21,8 @@ import {
   type BenchOptions,
   type CommandLine,
   helpText,
+  publishedOptions,
+  publishedWords,
   readCommandLine,
   UsageFailure,
 } from './harness/options.ts';
@@ -97,8 +99,8 @@ async function runCase(chosen: BenchCase, { line, words, signal }: Run): Promise
     format: 2,
     case: chosen.name,
     startedAt,
-    command: `npm run bench -- ${words.join(' ')}`,
-    options: { ...options },
+    command: `npm run bench -- ${publishedWords(words).join(' ')}`,
+    options: publishedOptions(options),
     machine: { ...machine, loadAfter: oneMinuteLoad() },
     ...findings,
   };

@@ -893,6 +893,7 @@ async function openTooling(settings: Settings, data: DataDirectory, logger: Logg
   const { ocrEngine, ocrLanguages, office, parseThreads } = settings;
   const tools = await openTools({
     ...{ ocrEngine, ocrLanguages, converted: made },
+    ocrDataFolder: settings.ocrDataFolder ?? null,
     office: office === 'auto',
     runningMax: parseThreads,
     folder: join(data.cachePath, 'tools'),

@@ -2,6 +2,7 @@ import type { BenchOptions } from '../harness/options.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import type { Column, Figure, Findings, Row, Table } from '../report/findings.ts';
 import type { ParsedFile } from './parsing-run.ts';
+import type { TimedOut } from './parsing-timeouts.ts';
 
 /** Amount per second of CPU by generated file, round by round; null where poppler is missing. */
 export type Speeds = ReadonlyMap<string, readonly (number | null)[]>;
@@ -14,6 +15,7 @@ export interface ParsingFindings {
   readonly peakBytes: number | null;
   /** Optional tools that took part. */
   readonly tools: readonly string[];
+  readonly timeouts: readonly TimedOut[];
   readonly options: BenchOptions;
 }
 
@@ -27,7 +29,7 @@ export function parsingFindings(found: ParsingFindings): Findings {
       `Speeds are of files that the bench makes: a report of ${options.pages} pages in one column, a table, a letter, a web page; ${options.rounds} rounds, interleaved.`,
       `Optional tools: ${found.tools.join('; ')}.`,
     ],
-    tables: [wantedTable(found), formatTable(files), fileTable(files)],
+    tables: [wantedTable(found), formatTable(files), timeoutTable(found.timeouts), fileTable(files)],
     charts: [],
     notes: [
       'Pages that were read by OCR cost hundreds of times what other pages cost; they are in the CPU of their format. Running headers, footers and page numbers, which poppler keeps, count against the agreement with it.',
@@ -39,6 +41,7 @@ export function parsingFindings(found: ParsingFindings): Findings {
       speeds: Object.fromEntries(found.speeds),
       imageMs: found.imageMs,
       peakBytes: found.peakBytes,
+      timeouts: found.timeouts,
     },
   };
 }
@@ -73,7 +76,7 @@ function wantedTable(found: ParsingFindings): Table {
   };
 }
 
-function promises({ files, speeds, imageMs, peakBytes }: ParsingFindings): Wanted[] {
+function promises({ files, speeds, imageMs, peakBytes, timeouts }: ParsingFindings): Wanted[] {
   const clean = files.flatMap(({ poppler }) => (poppler?.clean === true ? [poppler.words] : []));
   const judged = files.filter(({ asWanted }) => asWanted !== null);
   return [
@@ -94,6 +97,11 @@ function promises({ files, speeds, imageMs, peakBytes }: ParsingFindings): Wante
       what: 'parser process: MiB at its peak',
       reached: peakBytes === null ? null : peakBytes / 2 ** 20,
       most: 400,
+    },
+    {
+      what: 'longest way of a document beyond its time: s',
+      reached: Math.max(...timeouts.map(beyondMs)) / 1_000,
+      most: 1,
     },
     {
       what: 'documents that ended as they should, %',
@@ -168,6 +176,29 @@ function formatRow(type: string, files: readonly ParsedFile[]): Row {
     characters: sum(({ characters }) => characters),
     cpu: seconds,
     rate: seconds === 0 ? null : sum(({ pages }) => pages) / seconds,
+  };
+}
+
+/** For each attempt, the start of a fresh process after a lost one included. */
+function beyondMs({ ms, msMax, attempts }: TimedOut): number {
+  return ms / attempts - msMax;
+}
+
+function timeoutTable(timeouts: readonly TimedOut[]): Table {
+  return {
+    title: 'Documents that run into each kind of time-out',
+    columns: [
+      word('what', 'time for'),
+      { key: 'limit', heading: 'limit', unit: 's', digits: 1 },
+      count('attempts', 'attempts'),
+      { key: 'seconds', heading: 'ended after', unit: 's', digits: 2 },
+      { key: 'beyond', heading: 'beyond the limit, each', unit: 's', digits: 2 },
+      word('said', 'said'),
+    ],
+    rows: timeouts.map((one) => ({
+      ...{ what: one.what, attempts: one.attempts, said: one.said },
+      ...{ limit: one.msMax / 1_000, seconds: one.ms / 1_000, beyond: beyondMs(one) / 1_000 },
+    })),
   };
 }
 

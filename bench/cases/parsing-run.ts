@@ -72,7 +72,7 @@ export class ParsingRun {
   /** `folder` is for temporary files and ends with the run. */
   static async open(folder: string): Promise<ParsingRun> {
     const tools = await openTools({
-      ...{ ocrEngine: 'auto', ocrLanguages: 'eng', office: true, runningMax: 1 },
+      ...{ ocrEngine: 'auto', ocrLanguages: 'eng', ocrDataFolder: null, office: true, runningMax: 1 },
       folder: join(folder, 'tools'),
       // What is converted for one document is of no use to another.
       converted: {

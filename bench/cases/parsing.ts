@@ -16,6 +16,7 @@ import { interleaved } from '../harness/rounds.ts';
 import { documentFiles } from './parsing-files.ts';
 import { type ParsingFindings, parsingFindings, type Speeds } from './parsing-findings.ts';
 import { type ParsedFile, ParsingRun } from './parsing-run.ts';
+import { measureTimeouts } from './parsing-timeouts.ts';
 
 /** How many first pages are drawn. */
 const imagesMax = 20;
@@ -33,6 +34,7 @@ export const parsingCase: BenchCase = {
     const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-parsing-'));
     await mkdir(join(folder, 'temporary'));
     await mkdir(join(folder, 'made'));
+    await mkdir(join(folder, 'timeouts'));
     const run = await ParsingRun.open(join(folder, 'temporary'));
     try {
       const own = join(folder, 'made');
@@ -43,6 +45,7 @@ export const parsingCase: BenchCase = {
         ...{ files, speeds, peakBytes: run.peakBytes, options: context.options },
         imageMs: await measureImages(run, context.options.dir ?? own, files, context),
         tools: run.toolNames(),
+        timeouts: await measureTimeouts(join(folder, 'timeouts'), context.options.size === 'smoke'),
       };
       return parsingFindings(found);
     } finally {

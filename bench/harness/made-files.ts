@@ -32,14 +32,46 @@ export function plainReport(pages: number, seed: number): MadeFile {
       latin1(
         `<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents ${5 + 2 * page} 0 R/Resources<</Font<</F1 3 0 R>>>>>>`,
       ),
-      Buffer.concat([
-        latin1(`<</Length ${content.length}/Filter/FlateDecode>>\nstream\n`),
-        content,
-        latin1('\nendstream'),
-      ]),
+      streamOf('/Filter/FlateDecode', content),
     );
   }
   return { name: 'report.pdf', bytes: pdfOf(objects), amount: pages };
+}
+
+/** One page whose content keeps any engine busy for minutes. */
+export function hangingPage(): Uint8Array {
+  const words = latin1(`BT /F1 1 Tf 1 TL 0 700 Td ${'(over and over again) Tj T* '.repeat(4_000_000)} ET`);
+  return pdfOf([
+    latin1('<</Type/Catalog/Pages 2 0 R>>'),
+    latin1('<</Type/Pages/Count 1/Kids[4 0 R]>>'),
+    latin1('<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>'),
+    latin1(
+      '<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 5 0 R/Resources<</Font<</F1 3 0 R>>>>>>',
+    ),
+    streamOf('/Filter/FlateDecode', deflateSync(words)),
+  ]);
+}
+
+/** Pages that are pictures of nothing that can be read. */
+export function scannedPages(pages: number): Uint8Array {
+  const side = 64;
+  const dots = Buffer.from(Array.from({ length: side * side }, (_, i) => ((i * 7_919) % 97) * 2));
+  const image = `/Type/XObject/Subtype/Image/Width ${side}/Height ${side}/ColorSpace/DeviceGray/BitsPerComponent 8`;
+  const kids = Array.from({ length: pages }, (_, i) => `${5 + i} 0 R`).join(' ');
+  const page =
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</XObject<</I 3 0 R>>>>>>';
+  return pdfOf([
+    latin1('<</Type/Catalog/Pages 2 0 R>>'),
+    latin1(`<</Type/Pages/Count ${pages}/Kids[${kids}]>>`),
+    streamOf(`${image}/Filter/FlateDecode`, deflateSync(dots)),
+    streamOf('', latin1('q 300 0 0 300 0 0 cm /I Do Q')),
+    ...Array.from({ length: pages }, () => latin1(page)),
+  ]);
+}
+
+function streamOf(entries: string, content: Buffer): Buffer {
+  const head = latin1(`<</Length ${content.length}${entries}>>\nstream\n`);
+  return Buffer.concat([head, content, latin1('\nendstream')]);
 }
 
 function pdfOf(objects: readonly Buffer[]): Uint8Array {

@@ -152,6 +152,40 @@ export function readCommandLine(words: readonly string[]): CommandLine {
   return { words: positionals, size, help: values.help === true, optionsFor };
 }
 
+/** What a report may say of a run: names of files and folders, which are the machine's own affair, are left out. */
+export function publishedWords(words: readonly string[]): string[] {
+  const shown: string[] = [];
+  for (let i = 0; i < words.length; i++) {
+    const [, name = '', value] = /^--([\w-]+)(?:=(.*))?$/s.exec(words[i]!) ?? [];
+    const flag = (flags as Record<string, Flag<unknown>>)[name];
+    const isPlace = placeholdersOfPlaces.has(flag?.placeholder ?? '');
+    if (!isPlace) shown.push(words[i]!);
+    else {
+      shown.push(`--${name}`, `<${flag?.placeholder}>`);
+      if (value === undefined) i += 1;
+    }
+  }
+  return shown;
+}
+
+/** The same for the options themselves. */
+export function publishedOptions(options: BenchOptions): Record<string, unknown> {
+  const hidden = places.filter((name) => options[name] !== null).map((name) => [name, 'given'] as const);
+  return { ...options, ...Object.fromEntries(hidden) };
+}
+
+const places = [
+  'vectorsFile',
+  'questionsFile',
+  'pgvectorUrl',
+  'judged',
+  'passages',
+  'dir',
+  'compare',
+  'out',
+] as const satisfies readonly (keyof BenchOptions)[];
+const placeholdersOfPlaces: ReadonlySet<string> = new Set(['file', 'folder', 'url']);
+
 type Values = ReturnType<typeof parsed>['values'];
 
 function readOptions(values: Values, size: Size): BenchOptions {

@@ -179,6 +179,12 @@ const table = {
     meaning: 'Languages of text in images; the start fails when one is not installed',
     allowed: "names of Tesseract's language data with + between, such as eng+deu",
   }),
+  ocrDataFolder: optional({
+    meaning:
+      'Folder of Tesseract language data for the embedded engine, besides that of installed npm packages',
+    allowed: 'a folder with files such as deu.traineddata or deu.traineddata.gz',
+    defaultMeaning: 'none',
+  }),
   ocrPagesMax: whole(0, 5_000, 200, {
     meaning: 'Pages of one document whose text is read from their image',
     unit: 'pages',

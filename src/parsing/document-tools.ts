@@ -43,10 +43,17 @@ export type ToolReply =
   | { readonly kind: 'missing'; readonly message: string }
   | { readonly kind: 'failed'; readonly code: ParseFailureCode; readonly message: string };
 
-/** A request as the parser process makes it: which file it is about is not for that process to say. */
-export type ToolNeed<Request extends ToolRequest = ToolRequest> = Request extends unknown
-  ? Omit<Request, 'file' | 'msMax'>
-  : never;
+/**
+ * A request as the parser process makes it: which file it is about and how long it may take is not for that process to say,
+ * but it may ask for less time.
+ */
+export type ToolNeed<Request extends ToolRequest = ToolRequest> = Request extends {
+  readonly kind: 'recognise';
+}
+  ? Omit<Request, 'msMax'> & { readonly msLeft: number }
+  : Request extends unknown
+    ? Omit<Request, 'file' | 'msMax'>
+    : never;
 
 /** How a parser asks. */
 export interface DocumentTools {
@@ -78,7 +85,7 @@ export function isToolNeed(value: unknown): value is ToolNeed {
   const need = value as Record<string, unknown>;
   switch (need.kind) {
     case 'recognise':
-      return need.image instanceof Uint8Array;
+      return need.image instanceof Uint8Array && Number.isFinite(need.msLeft);
     case 'convert':
       return (
         officeSources.some((source) => source === need.from) && (need.to === 'pdf' || need.to === 'xlsx')

@@ -5,7 +5,15 @@ import type { ParseLimits } from './limits.ts';
 import { PageRecognition } from './page-recognition.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
-import { type ImageFacts, type ImageSource, imageFacts, type Scaled, toGreyPng } from './raster.ts';
+import {
+  type ImageFacts,
+  type ImageSource,
+  imageFacts,
+  type Scaled,
+  toGreyPixels,
+  toGreyPng,
+} from './raster.ts';
+import { skewOf, skewSide } from './skew.ts';
 import { TextBudget } from './text-budget.ts';
 
 export interface ImageContext {
@@ -33,9 +41,10 @@ export async function* parseImage(
   const budget = new TextBudget(limits.textUnitsMax);
   for (let page = 0; page < pages; page++) {
     tools.tell({ stage: 'recognising', page, of: pages });
-    const text = await recognition.read(page, async (turn) => {
-      const size = page === 0 ? facts : checked(await imageFacts(source, page), kind, limits);
-      return toGreyPng(source, { page, size: readableSize(size), turn });
+    const size = page === 0 ? facts : checked(await imageFacts(source, page), kind, limits);
+    const text = await recognition.read(page, {
+      png: (turn) => toGreyPng(source, { page, size: readableSize(size), turn }),
+      skew: async () => skewOf(await toGreyPixels(source, { page, side: skewSide })),
     });
     budget.take(text?.length ?? 0);
     yield text ?? '';

@@ -1,16 +1,14 @@
-import { join } from 'node:path';
-import { projectRoot } from '../base/root.ts';
+import { realpathSync } from 'node:fs';
 import type { ToolReply } from './document-tools.ts';
 import { processLimits } from './limits.ts';
 import { ParserChild, type ParserChildOptions } from './parser-child.ts';
 
-/** The only language whose data comes with Quarry. */
-export const embeddedLanguage = 'eng';
-
-export type OcrChildOptions = Pick<ParserChildOptions, 'entry' | 'prlimit'>;
-
-/** Data that is as good as the largest there is, and a quarter of its size. */
-const dataFolder = join(projectRoot, 'node_modules/@tesseract.js-data/eng/4.0.0_best_int');
+export interface OcrChildOptions extends Pick<ParserChildOptions, 'entry' | 'prlimit'> {
+  /** Names of languages with `+` between. */
+  readonly languages: string;
+  /** Where their data lies, see `linkLanguages`. */
+  readonly dataFolder: string;
+}
 
 /** Images after which the embedded engine's process is replaced: its memory only grows. */
 const recycleImages = 100;
@@ -68,8 +66,10 @@ export class OcrChild {
 
   async #ready(): Promise<ParserChild> {
     if (this.#child?.alive === true) return this.#child;
-    const { entry, prlimit } = this.#options;
-    this.#child = await ParserChild.start({ entry, prlimit, folders: [], words: [dataFolder] }, () => {});
+    const { entry, prlimit, languages } = this.#options;
+    const dataFolder = realpathSync(this.#options.dataFolder);
+    const words = [dataFolder, languages];
+    this.#child = await ParserChild.start({ entry, prlimit, folders: [dataFolder], words }, () => {});
     return this.#child;
   }
 

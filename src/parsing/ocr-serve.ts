@@ -1,28 +1,27 @@
 import { createWorker, PSM, type Worker } from 'tesseract.js';
 import { assert } from '../base/assert.ts';
-import { embeddedLanguage } from './ocr-child.ts';
 import type { ParserMessage, ParserRequest } from './parser-messages.ts';
 import { watchOver } from './parser-serve.ts';
 import { textOfWords } from './recognised-text.ts';
 
 /**
- * The process of the embedded OCR engine: one image after the other over the IPC channel. Its argument is the
- * folder of the language data; it fetches nothing.
+ * The process of the embedded OCR engine: one image after the other over the IPC channel. Its arguments are the
+ * folder of the language data and the languages; it fetches nothing.
  */
 export function serveOcr(watchdog: URL): void {
   watchOver(watchdog);
-  const folder = process.argv[2];
-  assert(folder !== undefined, 'the host names the folder of the language data');
+  const [, , folder, languages] = process.argv;
+  assert(folder !== undefined && languages !== undefined, 'the host names the language data');
   let engine: Promise<Worker> | null = null;
   process.on('message', (request: ParserRequest) => {
-    engine ??= openEngine(folder);
+    engine ??= openEngine(folder, languages);
     void answer(engine, request);
   });
   send({ type: 'ready' });
 }
 
-async function openEngine(folder: string): Promise<Worker> {
-  const engine = await createWorker(embeddedLanguage, 1, {
+async function openEngine(folder: string, languages: string): Promise<Worker> {
+  const engine = await createWorker(languages, 1, {
     langPath: folder,
     cacheMethod: 'none',
     errorHandler: () => {}, // the call that failed rejects, too

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   type OptionalToolName,
@@ -15,6 +16,8 @@ import { ToolRunner } from './tool-runner.ts';
 export interface OpenToolsOptions {
   readonly ocrEngine: OcrEngineName;
   readonly ocrLanguages: string;
+  /** Folder with language data of the operator for the embedded engine; null: there is none. */
+  readonly ocrDataFolder: string | null;
   /** False: LibreOffice is not used. */
   readonly office: boolean;
   /** Programs of a kind that run at the same time. */
@@ -53,6 +56,8 @@ export async function openTools(options: OpenToolsOptions): Promise<OpenedTools>
     languages: options.ocrLanguages,
     runner,
     installed,
+    dataFolder: options.ocrDataFolder,
+    linksFolder: join(folder, 'languages'),
     embeddedEntry: fileURLToPath(new URL('../../workers/ocr-process.js', import.meta.url)),
   });
   const versions = new Map<OptionalToolName, string | null>();

@@ -14,6 +14,14 @@ const turns = [180, 90] as const;
 const confidenceGood = 70;
 const confidenceGain = 5;
 
+/** A page as it looks. */
+export interface PagePicture {
+  /** PNG for OCR, turned clockwise by so many degrees. */
+  png(turn: number): Promise<Uint8Array>;
+  /** By how many degrees its lines lie askew, clockwise. */
+  skew(): Promise<number>;
+}
+
 /**
  * Reads the text of page images, one after the other, within the budgets of one document. What could not be read is told
  * in warnings and costs only those pages.
@@ -33,26 +41,28 @@ export class PageRecognition {
   }
 
   /**
-   * Text of a page, empty where its image holds none; null when it was not read. `image` makes its PNG, turned clockwise by
-   * so many degrees: a page whose words the engine doubts is also looked at from the other sides.
+   * Text of a page, empty where its image holds none; null when it was not read. A page that went askew through the scanner
+   * is straightened first; one whose words the engine doubts is also looked at from the other sides.
    */
-  async read(page: number, image: (turn: number) => Promise<Uint8Array>): Promise<string | null> {
+  async read(page: number, picture: PagePicture): Promise<string | null> {
     const spent = this.#spent();
     if (spent !== null) return this.#leave(page, spent);
     this.#pages += 1;
-    const upright = this.#textOf(page, await this.#look(image, 0));
+    const straight = -(await picture.skew());
+    const upright = this.#textOf(page, await this.#look(picture, straight));
     if (upright === null) return null;
     let best = upright;
     for (const turn of turns) {
       if (best.confidence === 0 || best.confidence >= confidenceGood || this.#spent() !== null) break;
-      const reply = await this.#look(image, turn);
+      const reply = await this.#look(picture, straight + turn);
       if (reply.kind === 'text' && reply.confidence > best.confidence + confidenceGain) best = reply;
     }
     return best.text;
   }
 
-  async #look(image: (turn: number) => Promise<Uint8Array>, turn: number): Promise<ToolReply> {
-    return await this.#tools.ask({ kind: 'recognise', image: await image(turn) });
+  async #look(picture: PagePicture, turn: number): Promise<ToolReply> {
+    const image = await picture.png(turn);
+    return await this.#tools.ask({ kind: 'recognise', image, msLeft: this.#msLeft() });
   }
 
   #textOf(page: number, reply: ToolReply): RecognisedText | null {
@@ -63,7 +73,7 @@ export class PageRecognition {
         this.#missing = reply.message;
         return this.#leave(page, reply.message);
       case 'failed':
-        return this.#leave(page, reply.message);
+        return this.#leave(page, this.#msLeft() > 0 ? reply.message : this.#usedUp());
       case 'bytes':
       case 'file':
         throw new ParseFailure('crash', 'The OCR engine answered something that was not asked.');
@@ -80,12 +90,22 @@ export class PageRecognition {
 
   /** Why nothing more is read of this document; null while there is room. */
   #spent(): string | null {
-    const { ocrPagesMax, ocrMsMax, totalMsMax } = this.#limits;
+    const { ocrPagesMax } = this.#limits;
     if (this.#missing !== null) return this.#missing;
     if (this.#pages >= ocrPagesMax) return `At most ${ocrPagesMax} pages of a document are read so.`;
-    const msMax = Math.min(ocrMsMax, totalMsMax * shareOfTotal);
-    if (performance.now() - this.#startedAt < msMax) return null;
-    return `The time for reading images, ${Math.round(msMax / 1_000)} s a document, was used up.`;
+    return this.#msLeft() > 0 ? null : this.#usedUp();
+  }
+
+  #usedUp(): string {
+    return `The time for reading images, ${Math.round(this.#msMax() / 1_000)} s a document, was used up.`;
+  }
+
+  #msMax(): number {
+    return Math.min(this.#limits.ocrMsMax, this.#limits.totalMsMax * shareOfTotal);
+  }
+
+  #msLeft(): number {
+    return this.#msMax() - (performance.now() - this.#startedAt);
   }
 
   #leave(page: number, reason: string): null {

@@ -318,8 +318,10 @@ const nobody: ToolReply = { kind: 'missing', message: 'Nobody runs programs for 
 /** The process names no files: a need is about the document under work. */
 function requestOf(need: ToolNeed, file: string, limits: ParseLimits): ToolRequest {
   switch (need.kind) {
-    case 'recognise':
-      return { ...need, msMax: limits.ocrPageMsMax };
+    case 'recognise': {
+      const msMax = Math.ceil(Math.max(1, Math.min(need.msLeft, limits.ocrPageMsMax)));
+      return { kind: 'recognise', image: need.image, msMax };
+    }
     case 'convert':
       return { ...need, file, msMax: limits.convertMsMax };
     case 'open-heif':

@@ -1,20 +1,14 @@
 import { cleanPageText } from './page-text.ts';
 import { headingsOf, type OutlineHeadings, UsualType } from './pdf-headings.ts';
 import type { TextLine } from './pdf-lines.ts';
-import {
-  type EdgeLine,
-  edgeLines,
-  runningLines,
-  runningLinesPagesMin,
-  runningLinesReach,
-} from './pdf-running-lines.ts';
+import { PageEdges, runningLines, runningLinesPagesMin, runningLinesReach } from './pdf-running-lines.ts';
 
 /** A page whose lines are known, or one whose text came from elsewhere (another engine, OCR). */
 export type PageSource = { readonly lines: readonly TextLine[] } | { readonly text: string };
 
 interface WaitingPage {
   readonly source: PageSource;
-  readonly edges: readonly EdgeLine[];
+  readonly edges: PageEdges;
 }
 
 /**
@@ -44,7 +38,7 @@ export class PageAssembly {
   add(source: PageSource): string[] {
     const lines = 'lines' in source ? source.lines : [];
     this.#usual.add(lines);
-    this.#pages.set(this.#next, { source, edges: edgeLines(lines) });
+    this.#pages.set(this.#next, { source, edges: new PageEdges(lines) });
     this.#next += 1;
     const texts: string[] = [];
     while (
@@ -64,7 +58,7 @@ export class PageAssembly {
     const running =
       this.#total < runningLinesPagesMin
         ? new Set()
-        : runningLines(index, source.lines, (at) => this.#pages.get(at)?.edges ?? null);
+        : runningLines(index, (at) => this.#pages.get(at)?.edges ?? null);
     const lines = source.lines.filter((line) => !running.has(line));
     if (
       lines.every(({ text }) => !/\p{L}/u.test(text)) &&

@@ -1,5 +1,6 @@
-import { type Block, type PieceRow, readingOrder, usualHeight } from './pdf-order.ts';
+import { type Block, readingOrder } from './pdf-order.ts';
 import type { Piece, Run } from './pdf-pieces.ts';
+import { type PieceRow, usualHeight } from './pdf-rows.ts';
 
 /** A line as a person reads it, with what running lines and headings are told by. */
 export interface TextLine {

@@ -1,11 +1,7 @@
+import { bestGutter } from './pdf-gutter.ts';
 import { outOfOrder, type Piece } from './pdf-pieces.ts';
-
-/** Pieces side by side, from left to right. */
-export interface PieceRow {
-  readonly pieces: Piece[];
-  readonly top: number;
-  readonly bottom: number;
-}
+import { isDrawnApart, type PieceRow, rowsOf, usualHeight } from './pdf-rows.ts';
+import { tablesApart } from './pdf-side-tables.ts';
 
 /** Rows that belong together, from top to bottom: a page without columns, one column, a heading over columns. */
 export interface Block {
@@ -15,10 +11,6 @@ export interface Block {
 }
 
 const depthMax = 8;
-/** Width of the space between columns, in heights of the usual type. */
-const gutterMin = 0.9;
-/** Share of the width at either side where no space between columns is looked for. */
-const sideShareMin = 0.08;
 
 /**
  * Blocks in the order in which a person reads them. Columns are told apart only where lines of running text stand side by
@@ -29,38 +21,13 @@ export function readingOrder(pieces: readonly Piece[]): Block[] {
   return [...blocks.filter(({ notes }) => !notes), ...blocks.filter(({ notes }) => notes)];
 }
 
-/** Rows from top to bottom. A piece belongs to the row whose lowest piece it stands beside. */
-export function rowsOf(pieces: readonly Piece[]): PieceRow[] {
-  const sorted = pieces.toSorted((a, b) => b.top + b.bottom - a.top - a.bottom || a.order - b.order);
-  const rows: { pieces: Piece[]; top: number; bottom: number }[] = [];
-  for (const piece of sorted) {
-    const row = rows.at(-1);
-    const common = row === undefined ? -1 : Math.min(row.top, piece.top) - Math.max(row.bottom, piece.bottom);
-    const height = piece.top - piece.bottom;
-    if (row === undefined || common < 0.5 * Math.min(height, row.top - row.bottom) || common <= 0) {
-      rows.push({ pieces: [piece], top: piece.top, bottom: piece.bottom });
-      continue;
-    }
-    row.pieces.push(piece);
-    if (height < row.top - row.bottom) [row.top, row.bottom] = [piece.top, piece.bottom];
-  }
-  for (const { pieces: row } of rows) if (row.length > 1) sortRow(row);
-  return rows;
-}
-
-/** From left to right; a row of right-to-left text the other way round. */
-function sortRow(row: Piece[]): void {
-  const turned = row.filter(({ rightToLeft }) => rightToLeft).length * 2 > row.length;
-  row.sort((a, b) => (turned ? b.right - a.right : a.left - b.left) || a.order - b.order);
-}
-
 function divide(pieces: readonly Piece[], depth: number): Block[] {
   if (pieces.length === 0) return [];
   const gutter = depth < depthMax && pieces.length >= 4 ? bestGutter(pieces) : null;
-  if (gutter === null) return [{ rows: rowsOf(pieces), notes: false }];
+  if (gutter === null) return withTablesApart(pieces, depth);
   const parts = bandsOf(pieces, gutter);
   const columns = parts.map((band) => columnsOf(band, gutter));
-  if (columns.every((one) => one === null)) return [{ rows: rowsOf(pieces), notes: false }];
+  if (columns.every((one) => one === null)) return withTablesApart(pieces, depth);
   const blocks: Block[] = [];
   let waiting: Piece[] = [];
   for (const [i, band] of parts.entries()) {
@@ -76,59 +43,39 @@ function divide(pieces: readonly Piece[], depth: number): Block[] {
   return [...blocks, ...divide(waiting, depth + 1)];
 }
 
-/** The place with the most pieces on both sides and few across it; null when hardly anything stands side by side. */
-function bestGutter(pieces: readonly Piece[]): number | null {
-  const em = usualHeight(pieces);
-  let [left, right] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const piece of pieces) {
-    left = Math.min(left, piece.left);
-    right = Math.max(right, piece.right);
+/** Rows as they stand, except where tables stand side by side: those are read one after the other. */
+function withTablesApart(pieces: readonly Piece[], depth: number): Block[] {
+  const blocks: Block[] = [];
+  let waiting: PieceRow[] = [];
+  const flush = () => {
+    if (waiting.length > 0) blocks.push({ rows: waiting, notes: false });
+    waiting = [];
+  };
+  for (const run of runsOfCells(rowsOf(pieces))) {
+    const cells = run.flatMap((row) => row.pieces);
+    const mayBeTables = depth < depthMax && cells.every(({ order }) => order !== outOfOrder);
+    const tables = mayBeTables ? tablesApart(cells) : null;
+    if (tables === null) {
+      waiting.push(...run);
+      continue;
+    }
+    flush();
+    for (const table of tables) blocks.push(...withTablesApart(table, depth + 1));
   }
-  const width = right - left;
-  if (!(width > 8 * em) || !Number.isFinite(width)) return null;
-  const bins = Math.min(1_000, Math.ceil(width / 2));
-  const [across, before, after] = [
-    new Int32Array(bins + 2),
-    new Int32Array(bins + 2),
-    new Int32Array(bins + 2),
-  ];
-  const bin = (x: number) => Math.max(0, Math.min(bins, Math.round(((x - left) / width) * bins)));
-  for (const piece of pieces) {
-    const [from, to] = [bin(piece.left - (gutterMin / 2) * em), bin(piece.right + (gutterMin / 2) * em)];
-    across[from]! += 1;
-    across[to]! -= 1;
-    before[to]! += 1;
-    after[from]! += 1;
-  }
-  return gutterFrom({ across, before, after, bins, total: pieces.length }, left, width);
+  flush();
+  return blocks;
 }
 
-interface Profile {
-  readonly across: Int32Array;
-  readonly before: Int32Array;
-  readonly after: Int32Array;
-  readonly bins: number;
-  readonly total: number;
-}
-
-function gutterFrom(
-  { across, before, after, bins, total }: Profile,
-  left: number,
-  width: number,
-): number | null {
-  const [first, last] = [Math.ceil(bins * sideShareMin), Math.floor(bins * (1 - sideShareMin))];
-  let [crossing, ended, started] = [0, 0, 0];
-  let best = { score: 0, from: -1, to: -1 };
-  for (let i = 0; i <= last; i++) {
-    crossing += across[i]!;
-    ended += before[i]!;
-    started += after[i]!;
-    if (i < first) continue;
-    const score = Math.min(ended, total - started) - 0.5 * crossing;
-    if (score > best.score) best = { score, from: i, to: i };
-    else if (score === best.score && best.to === i - 1) best.to = i;
+/** Rows of several pieces that follow each other, and the rows between them. */
+function runsOfCells(rows: readonly PieceRow[]): PieceRow[][] {
+  const runs: { rows: PieceRow[]; cells: boolean }[] = [];
+  for (const row of rows) {
+    const cells = row.pieces.length > 1;
+    const run = runs.at(-1);
+    if (run !== undefined && run.cells === cells) run.rows.push(row);
+    else runs.push({ rows: [row], cells });
   }
-  return best.score < 2 ? null : left + ((best.from + best.to) / 2 / bins) * width;
+  return runs.map((run) => run.rows);
 }
 
 /** Cut at the pieces that cross the gutter, from top to bottom; rows of such pieces are bands of their own. */
@@ -195,18 +142,6 @@ function isProse(rows: readonly PieceRow[]): boolean {
   );
 }
 
-/** One side was drawn wholly before the other, but for a few pieces. */
-function isDrawnApart(left: readonly Piece[], right: readonly Piece[]): boolean {
-  const orders = [
-    ...left.map(({ order }) => ({ order, side: 0 })),
-    ...right.map(({ order }) => ({ order, side: 1 })),
-  ];
-  orders.sort((a, b) => a.order - b.order);
-  let changes = 0;
-  for (let i = 1; i < orders.length; i++) if (orders[i]!.side !== orders[i - 1]!.side) changes += 1;
-  return changes <= 1 + Math.floor(orders.length / 25);
-}
-
 /** Nearly every row of the shorter side stands exactly beside one of the other: a table that was drawn by columns. */
 function isGrid(a: readonly PieceRow[], b: readonly PieceRow[]): boolean {
   const [few, many] = a.length < b.length ? [a, b] : [b, a];
@@ -214,18 +149,6 @@ function isGrid(a: readonly PieceRow[], b: readonly PieceRow[]): boolean {
     many.some((row) => Math.abs(row.top + row.bottom - top - bottom) < 0.5 * (top - bottom)),
   );
   return beside.length >= 0.8 * few.length && few.length >= 0.6 * many.length;
-}
-
-/** The usual height of type, by characters. */
-export function usualHeight(pieces: readonly Piece[]): number {
-  const heights = pieces.map(({ height, text }) => ({ height, units: text.length }));
-  heights.sort((a, b) => a.height - b.height);
-  let left = heights.reduce((sum, { units }) => sum + units, 0) / 2;
-  for (const { height, units } of heights) {
-    left -= units;
-    if (left <= 0) return Math.max(height, 1);
-  }
-  return 10;
 }
 
 /** Where a column ends in smaller type that begins with a mark, its end are notes. */

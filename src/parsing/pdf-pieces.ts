@@ -31,6 +31,8 @@ export interface Piece {
 export const outOfOrder = -1;
 /** Gap that ends a piece, in heights of its type: two spaces of typewriter type do not, the space between columns does. */
 const gapMax = 1.25;
+/** Gap between letters of one word that was drawn apart, in heights of its type; more parts signs of their own. */
+const spacingMax = 0.9;
 /** Characters outside the page's box by less than this many points belong to it. */
 const boxTolerance = 1;
 
@@ -264,6 +266,7 @@ class PieceCutter {
     const gaps = letters.slice(1).map((at, i) => left[at]! - right[letters[i]!]!);
     const usual = gaps.toSorted((a, b) => a - b)[gaps.length >> 1] ?? 0;
     const height = this.#box.top - this.#box.bottom;
+    if (usual > spacingMax * height) return raw;
     const words = letters.map((at, i) => {
       const wide = i > 0 && gaps[i - 1]! > Math.max(usual * 1.6, usual + 0.12 * height);
       return (wide ? ' ' : '') + String.fromCodePoint(codes[at]!);

@@ -14,9 +14,13 @@ const placeTolerance = 8;
 const spaceMin = 0.5;
 /** Type higher than this, in heights of the usual type of the page, is a headline, however often it repeats. */
 const heightMax = 1.15;
+/** Share of the lines of two pages that are the same, above which the pages say the same: what repeats there is content. */
+const twinShareMin = 0.5;
+/** Other pages that have to differ from each other around a line that repeats. */
+const differentPagesMin = repetitionsMin - 1;
 
 /** A line at the edge of a page. */
-export interface EdgeLine {
+interface EdgeLine {
   readonly line: TextLine;
   /** The text with its numbers masked. */
   readonly key: string;
@@ -24,35 +28,84 @@ export interface EdgeLine {
 }
 
 /** The lines of a page that may be running ones. Rows of tables never are: the head of a table repeats, too. */
-export function edgeLines(lines: readonly TextLine[]): EdgeLine[] {
+function edgeLines(lines: readonly TextLine[]): EdgeLine[] {
   const sorted = lines.toSorted((a, b) => b.top - a.top);
   const edge = new Set([...sorted.slice(0, linesPerEdge), ...sorted.slice(-linesPerEdge)]);
   return [...edge].filter(({ cells }) => !cells).map((line) => ({ line, ...masked(line.text) }));
 }
 
-/**
- * The lines of page `index` that repeat at the same place on pages nearby, between the text and the edge of the page. Their
- * numbers stay the same or count the pages; anything else is content. `pages` holds the edges of neighbouring pages, null
- * where there are none.
- */
-export function runningLines(
-  index: number,
-  lines: readonly TextLine[],
-  pages: (index: number) => readonly EdgeLine[] | null,
-): Set<TextLine> {
-  const usual = usualOf(lines);
-  const repeated = new Set<TextLine>();
-  for (const edge of pages(index) ?? []) {
-    if (edge.line.height > heightMax * usual) continue;
-    let repetitions = 1;
-    for (let other = index - runningLinesReach; other <= index + runningLinesReach; other++) {
-      if (other !== index && pages(other)?.some((one) => isSame(edge, one, other - index))) repetitions += 1;
+/** What a page is compared by. */
+export class PageEdges {
+  readonly lines: readonly TextLine[];
+  readonly edges: readonly EdgeLine[];
+  #wordings: ReadonlyMap<string, number> | null = null;
+  /** Pages that it was compared with, and whether they say the same. */
+  readonly #twins = new WeakMap<PageEdges, boolean>();
+
+  constructor(lines: readonly TextLine[]) {
+    this.lines = lines;
+    this.edges = edgeLines(lines);
+  }
+
+  /** Whether most lines of both pages are the same, like those of empty forms or of specimens. */
+  saysTheSame(other: PageEdges): boolean {
+    const known = this.#twins.get(other);
+    if (known !== undefined) return known;
+    const [own, others] = [this.#counted(), other.#counted()];
+    let common = 0;
+    for (const [wording, count] of own) common += Math.min(count, others.get(wording) ?? 0);
+    const twins = common > twinShareMin * Math.max(this.lines.length, other.lines.length);
+    this.#twins.set(other, twins);
+    other.#twins.set(this, twins);
+    return twins;
+  }
+
+  /** How often each line stands on the page. */
+  #counted(): ReadonlyMap<string, number> {
+    if (this.#wordings !== null) return this.#wordings;
+    const counts = new Map<string, number>();
+    for (const { text } of this.lines) {
+      const letters = text.replace(/[\s|]+/g, ''); // spaces and cells are told apart by the type, which may differ
+      counts.set(letters, (counts.get(letters) ?? 0) + 1);
     }
-    if (repetitions >= repetitionsMin) repeated.add(edge.line);
+    this.#wordings = counts;
+    return counts;
+  }
+}
+
+/**
+ * The lines of page `index` that repeat at the same place on pages nearby, which otherwise differ from each other, between
+ * the text and the edge of the page. Their numbers stay the same or count the pages; anything else is content. `pages`
+ * holds neighbouring pages, null where there are none.
+ */
+export function runningLines(index: number, pages: (index: number) => PageEdges | null): Set<TextLine> {
+  const page = pages(index);
+  const repeated = new Set<TextLine>();
+  if (page === null) return repeated;
+  const usual = usualOf(page.lines);
+  for (const edge of page.edges) {
+    if (edge.line.height > heightMax * usual) continue;
+    const others: PageEdges[] = [];
+    for (let at = index - runningLinesReach; at <= index + runningLinesReach; at++) {
+      const other = at === index ? null : pages(at);
+      if (other?.edges.some((one) => isSame(edge, one, at - index))) others.push(other);
+    }
+    if (others.length >= repetitionsMin - 1 && areDifferent(others)) repeated.add(edge.line);
   }
   if (repeated.size === 0) return repeated;
-  const downwards = lines.toSorted((a, b) => b.top - a.top);
+  const downwards = page.lines.toSorted((a, b) => b.top - a.top);
   return new Set([...fromEdge(downwards, repeated), ...fromEdge(downwards.toReversed(), repeated)]);
+}
+
+/** Whether enough of the pages say different things. */
+function areDifferent(pages: readonly PageEdges[]): boolean {
+  const different: PageEdges[] = [];
+  for (const page of pages) {
+    if (different.some((one) => one.saysTheSame(page))) continue;
+    different.push(page);
+    if (different.length >= differentPagesMin) return true;
+  }
+  return false;
 }
 
 /** The repeated lines from one edge inwards, as far as white space parts them from the text. */

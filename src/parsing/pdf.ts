@@ -15,9 +15,11 @@ import { PageAssembly, type PageSource } from './pdf-assembly.ts';
 import { OutlineHeadings } from './pdf-headings.ts';
 import { linesOf } from './pdf-lines.ts';
 import { type Piece, piecesOf } from './pdf-pieces.ts';
+import { xmpTitle } from './pdf-xmp.ts';
 import { type PageGlyphs, PdfiumDocument } from './pdfium.ts';
 import { PdfjsDocument } from './pdfjs.ts';
-import { type Raster, toGreyPng } from './raster.ts';
+import { type Raster, toGreyPixels, toGreyPng } from './raster.ts';
+import { skewOf, skewSide } from './skew.ts';
 import { TextBudget } from './text-budget.ts';
 
 /** What an engine reads on a page. */
@@ -28,6 +30,9 @@ interface PageContent {
   /** True when the page holds more than is read of one. */
   readonly cut: boolean;
 }
+
+/** Pixels per point of a page of this size in points. */
+type PageScale = (width: number, height: number) => number;
 
 /** What either engine can tell about a PDF. */
 interface PdfSource {
@@ -40,7 +45,7 @@ interface PdfSource {
   /** Share of a page that images cover. */
   imageShare(index: number): number;
   /** Draws a page as it looks, null when it cannot; null for an engine that does not draw. */
-  readonly picture: ((index: number) => Raster | null) | null;
+  readonly picture: ((index: number, scaleOf: PageScale) => Raster | null) | null;
   close(): Promise<void>;
 }
 
@@ -134,10 +139,14 @@ async function recognise({
   tools,
 }: PageToRecognise): Promise<PageSource | null> {
   tools.tell({ stage: 'recognising', page: index, of: count });
-  const text = await recognition.read(index, async (turn) => {
-    const raster = source.picture?.(index) ?? null;
+  const drawn = (scaleOf: PageScale): Raster => {
+    const raster = source.picture?.(index, scaleOf) ?? null;
     if (raster === null) throw new ParseFailure('corrupt', 'A page of the PDF cannot be drawn.');
-    return toGreyPng({ raster }, { turn });
+    return raster;
+  };
+  const text = await recognition.read(index, {
+    png: (turn) => toGreyPng({ raster: drawn(ocrScale) }, { turn }),
+    skew: async () => skewOf(await toGreyPixels({ raster: drawn(skewScale) }, { side: skewSide })),
   });
   return text === '' || text === null ? null : { text };
 }
@@ -146,7 +155,7 @@ async function recognise({
 export async function renderPdfPage(
   bytes: Uint8Array,
   index: number,
-  scaleOf: (width: number, height: number) => number,
+  scaleOf: PageScale,
 ): Promise<Raster | null> {
   const opened = await PdfiumDocument.open(bytes);
   if (opened === 'encrypted') return null;
@@ -278,9 +287,9 @@ function pdfiumSource(document: PdfiumDocument, bytes: Uint8Array, limits: Parse
         ? content
         : own.content;
     },
-    title: async () => usefulTitle(document.metadata('Title')),
+    title: async () => usefulTitle(document.metadata('Title')) ?? usefulTitle(xmpTitle(bytes) ?? ''),
     imageShare: (index) => document.imageShare(index),
-    picture: (index) => document.render(index, ocrScale),
+    picture: (index, scaleOf) => document.render(index, scaleOf),
     close: async () => {
       document.close();
       await other.close();
@@ -339,6 +348,10 @@ const ocrPixelsMax = 12_000_000;
 
 function ocrScale(width: number, height: number): number {
   return Math.min(ocrDotsPerInch / pointsPerInch, Math.sqrt(ocrPixelsMax / Math.max(1, width * height)));
+}
+
+function skewScale(width: number, height: number): number {
+  return Math.min(ocrScale(width, height), skewSide / Math.max(1, width, height));
 }
 
 function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {

@@ -1,4 +1,5 @@
 import { ParseFailure } from './parse-failure.ts';
+import type { GreyPixels } from './skew.ts';
 
 /** Pixels in RGBA, `width * height * 4` bytes. */
 export interface Raster {
@@ -75,20 +76,33 @@ export async function toJpeg(
   );
 }
 
-/** Grey PNG of a page for OCR, upright as its EXIF data says and then turned by `turn` degrees, on white. */
+/** Grey PNG of a page for OCR, upright as its EXIF data says and then turned by `turn` degrees clockwise, on white. */
 export async function toGreyPng(
   source: ImageSource,
   { page = 0, size, turn }: { readonly page?: number; readonly size?: Scaled; readonly turn: number },
 ): Promise<Uint8Array> {
   const image = (await open(source, page)).autoOrient();
   const sized = size === undefined ? image : image.resize({ ...size, fit: 'inside' });
-  const turned = turn === 0 ? sized : sized.rotate(turn);
+  const turned = turn === 0 ? sized : sized.rotate(turn, { background: '#ffffff' });
   return await decoded(
     turned.flatten({ background: '#ffffff' }).toColourspace('b-w').png({ compressionLevel: 1 }).toBuffer(),
   );
 }
 
-async function decoded(encoding: Promise<Buffer>): Promise<Uint8Array> {
+/** Grey pixels of a page that fit into a square, upright as its EXIF data says, on white. */
+export async function toGreyPixels(
+  source: ImageSource,
+  { page = 0, side }: { readonly page?: number; readonly side: number },
+): Promise<GreyPixels> {
+  const image = (await open(source, page)).autoOrient();
+  const size = { width: side, height: side, fit: 'inside', withoutEnlargement: true } as const;
+  const grey = image.flatten({ background: '#ffffff' }).resize(size).toColourspace('b-w').raw();
+  const { data, info } = await decoded(grey.toBuffer({ resolveWithObject: true }));
+  const { width, height, channels } = info;
+  return { width, height, pixels: channels === 1 ? data : data.filter((_, i) => i % channels === 0) };
+}
+
+async function decoded<Encoded>(encoding: Promise<Encoded>): Promise<Encoded> {
   try {
     return await encoding;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import type { ToolReply } from './document-tools.ts';
-import { embeddedLanguage, OcrChild } from './ocr-child.ts';
-import type { OptionalTools } from './optional-tools.ts';
+import { OcrChild } from './ocr-child.ts';
+import { languageData, languagePackage, linkLanguages } from './ocr-languages.ts';
 import { textOfWords } from './recognised-text.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
@@ -31,6 +31,10 @@ export interface RecogniserChoice {
   readonly installed: readonly string[];
   /** Compiled module that calls `serveOcr`. */
   readonly embeddedEntry: string;
+  /** Folder with language data for the embedded engine, which goes before that of packages; null: there is none. */
+  readonly dataFolder: string | null;
+  /** Folder of its own in which the embedded engine finds the languages that it reads. */
+  readonly linksFolder: string;
 }
 
 /** The engine that the settings ask for. Throws an error with a whole sentence when this host cannot do what they say. */
@@ -40,15 +44,22 @@ export function chooseRecogniser(choice: RecogniserChoice): Recogniser {
   if (engine === 'off') return noRecogniser;
   if (engine === 'tesseract' && !binary)
     throw refusal('ocrEngine is tesseract, but tesseract is not installed (Debian: tesseract-ocr)');
-  const missing = languages.split('+').filter((name) => !installed.includes(name));
+  const names = languages.split('+');
+  const missing = names.filter((name) => !installed.includes(name));
   if (binary && missing.length === 0 && engine !== 'embedded') return new TesseractBinary(runner, languages);
-  if (languages === embeddedLanguage && engine !== 'tesseract')
-    return new EmbeddedRecogniser(choice.embeddedEntry, runner.tools);
-  const have =
-    engine === 'embedded' || !binary
-      ? `the embedded engine knows ${embeddedLanguage} only; tesseract knows others (Debian: tesseract-ocr)`
-      : `tesseract lacks ${missing.join(', ')} and has ${installed.join(', ')} (Debian: tesseract-ocr-<language>)`;
-  throw refusal(`ocrLanguages is ${languages}, but ${have}`);
+  const data = names.flatMap((name) => languageData(name, choice.dataFolder) ?? []);
+  if (data.length === names.length && engine !== 'tesseract') {
+    linkLanguages(data, choice.linksFolder);
+    return new EmbeddedRecogniser(choice);
+  }
+  const has = new Set(data.map(({ language }) => language));
+  const lacking = names.filter((name) => !has.has(name));
+  const embedded = `the embedded engine lacks ${lacking.join(', ')} (npm install ${lacking.map(languagePackage).join(' ')}, or put the data into ocrDataFolder)`;
+  const other = binary
+    ? `tesseract lacks ${missing.join(', ')} and has ${installed.join(', ')} (Debian: tesseract-ocr-<language>)`
+    : 'tesseract is not installed (Debian: tesseract-ocr)';
+  const reasons = { auto: [embedded, other], embedded: [embedded], tesseract: [other] }[engine];
+  throw refusal(`ocrLanguages is ${languages}, but ${reasons.join('; ')}`);
 }
 
 /** The start of the server fails with this sentence. */
@@ -120,14 +131,15 @@ function lastLine(complaint: string): string {
   return complaint.trim().split('\n').at(-1)?.slice(0, 200) || 'it did not say why';
 }
 
-/** tesseract.js with its own data: works where nothing is installed. */
+/** tesseract.js: works where nothing is installed. */
 class EmbeddedRecogniser implements Recogniser {
   readonly name: string;
   readonly #child: OcrChild;
 
-  constructor(entry: string, { prlimit }: OptionalTools) {
-    this.name = `embedded tesseract.js, language ${embeddedLanguage}`;
-    this.#child = new OcrChild({ entry, prlimit });
+  constructor({ languages, embeddedEntry, linksFolder, runner }: RecogniserChoice) {
+    this.name = `embedded tesseract.js, languages ${languages}`;
+    const { prlimit } = runner.tools;
+    this.#child = new OcrChild({ entry: embeddedEntry, prlimit, languages, dataFolder: linksFolder });
   }
 
   recognise(image: Uint8Array, bounds: RecognitionBounds): Promise<ToolReply> {

@@ -9,5 +9,8 @@ export type ParseDocumentRequest = Static<typeof ParseDocumentRequest>;
 
 export const ParseDocumentResponse = Component('ParseDocumentResponse', 'The text of the file.', {
   pages: Type.Array(Type.String(), { description: 'One string per page.' }),
+  warnings: Type.Array(Type.String(), {
+    description: 'What was left out or could not be read, in sentences. Additive; empty when nothing was.',
+  }),
 });
 export type ParseDocumentResponse = Static<typeof ParseDocumentResponse>;

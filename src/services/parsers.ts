@@ -37,7 +37,7 @@ export class ParserServices {
     const signal = AbortSignal.any([call.caller.signal, deadline]);
     // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
     const outcome = await Promise.race([reader.read(bytes, { msMax: left, signal }), passed]);
-    if (!('failure' in outcome)) return { pages: outcome.pages };
+    if (!('failure' in outcome)) return { pages: outcome.pages, warnings: [...outcome.warnings] };
     if (outcome.failure.code === 'timeout') throw tooSlow(msMax);
     throw new AppError('bad_request', outcome.failure.message);
   }

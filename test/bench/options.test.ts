@@ -1,5 +1,11 @@
 import t from 'tap';
-import { helpText, readCommandLine, UsageFailure } from '../../bench/harness/options.ts';
+import {
+  helpText,
+  publishedOptions,
+  publishedWords,
+  readCommandLine,
+  UsageFailure,
+} from '../../bench/harness/options.ts';
 
 const words = (line: string) => line.split(' ');
 
@@ -84,4 +90,12 @@ t.test('a wrong word is named together with what is allowed', async (t) => {
       t.match((error as Error).message, sentence, line);
     }
   }
+});
+
+t.test('a report names no file or folder of the machine', async (t) => {
+  const line = words('parsing --dir /srv/papers --rounds=2 --out=/tmp/x --seed 3 --keep');
+  const shown = 'parsing --dir <folder> --rounds=2 --out <folder> --seed 3 --keep';
+  t.equal(publishedWords(line).join(' '), shown);
+  const options = readCommandLine(words('parsing --dir /srv/papers')).optionsFor('');
+  t.match(publishedOptions(options), { dir: 'given', judged: null, seed: 1 });
 });

@@ -80,7 +80,10 @@ export const fakeServices: Services = {
     Rendered.of({ results: [{ path: 'p', score: 1, metadata: null, file_url: document.file_url }] }),
   topPages: async () => Rendered.of({ results: [], document_results: [] }),
   topSnippets: async () => Rendered.of({ results: [], document_results: [] }),
-  parseDocument: async (_call, { base64_data }) => ({ pages: [decodeBase64(base64_data).toString()] }),
+  parseDocument: async (_call, { base64_data }) => ({
+    pages: [decodeBase64(base64_data).toString()],
+    warnings: [],
+  }),
   embed: async () => ({ results: [{ embedding: [1, 0] }], usage: { total_bytes: 1, total_tokens: 1 } }),
   rerank: async () => ({
     results: [{ index: 0, relevance_score: 0.5 }],

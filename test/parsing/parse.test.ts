@@ -33,6 +33,24 @@ t.test('a PDF gives the text of its pages, its title and its language', async (t
   t.same(document.pages, [english, 'Second page']);
 });
 
+t.test('a PDF that gives its title in XMP only has that title', async (t) => {
+  const packet = (title: string, schema = 'pdf="http://ns.adobe.com/pdf/1.3/"') =>
+    `<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="r">
+<rdf:Description xmlns:dc="d" xmlns:${schema}><dc:title><rdf:Alt><rdf:li xml:lang="x-default">${title}</rdf:li>
+<rdf:li xml:lang="de">Felder</rdf:li></rdf:Alt></dc:title></rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>`;
+  const pdf = (...packets: string[]) => {
+    const objects = packets.map(
+      (xml) => `<</Type/Metadata/Subtype/XML/Length ${xml.length}>>\nstream\n${xml}\nendstream`,
+    );
+    return pdfWithPages([english], { objects });
+  };
+  const old = packet('An old title');
+  const picture = packet('A picture in it', 'tiff="http://ns.adobe.com/tiff/1.0/"');
+  t.equal((await parsed(pdf(old, packet('Fields &amp; meadows'), picture))).title, 'Fields & meadows');
+  t.equal((await parsed(pdf(picture))).title, null);
+  t.equal((await parsed(pdf(packet('<b>broken')))).title, null);
+});
+
 t.test(
   'a PDF page without text is an empty page with a warning, and a password nobody needs is no obstacle',
   async (t) => {

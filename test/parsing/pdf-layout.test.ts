@@ -119,6 +119,99 @@ t.test('rows of a table are lines whose cells are told apart', async (t) => {
   t.same((await parsed([[before, ...byColumn]])).pages, [`${before.text}\n\n${wanted}`], 'drawn by columns');
 });
 
+/** Cells of a table, row by row. */
+function tableAt(rows: readonly (readonly string[])[], xs: readonly number[], top: number, pitch = 14) {
+  return rows.map((row, i) => row.map((text, at) => ({ text, x: xs[at]!, y: top - i * pitch })));
+}
+
+const sales = [
+  ['Region', 'Sales', 'Share'],
+  ['North', '1,200', '12 %'],
+  ['South islands', '800', '8 %'],
+  ['East', '450', '5 %'],
+  ['West', '390', '4 %'],
+];
+const costs = [
+  ['Item', 'Cost'],
+  ['Rent of offices', '310'],
+  ['Wages', '2,800'],
+  ['Power', '95'],
+  ['Post', '12'],
+];
+const rowsText = (rows: readonly (readonly string[])[]) => rows.map((row) => row.join(' | ')).join('\n');
+
+/** Both tables, drawn row by row across the page. */
+const acrossPage = (...tables: readonly PlacedText[][][]) =>
+  (tables[0] ?? []).flatMap((_, i) => tables.flatMap((table) => table[i] ?? []));
+
+const sideBySide: readonly { name: string; page: readonly PlacedText[]; wanted: string }[] = [
+  {
+    name: 'drawn row by row across the page, far apart',
+    page: acrossPage(tableAt(sales, [50, 170, 220], 600), tableAt(costs, [360, 460], 600)),
+    wanted: `${rowsText(sales)}\n\n${rowsText(costs)}`,
+  },
+  {
+    name: 'drawn one after the other, close together',
+    page: [...tableAt(sales, [50, 170, 220], 600).flat(), ...tableAt(costs, [280, 380], 600).flat()],
+    wanted: `${rowsText(sales)}\n\n${rowsText(costs)}`,
+  },
+  {
+    name: 'with rows at heights of their own',
+    page: acrossPage(tableAt(sales, [50, 170, 220], 600, 15), tableAt(costs, [310, 420], 593, 19)),
+    wanted: `${rowsText(sales)}\n\n${rowsText(costs)}`,
+  },
+  {
+    name: 'with names above them, below text that fills the page',
+    page: [
+      ...column(prose('A', 20, 80), 50, 760),
+      { text: 'Table 1: what came in', x: 50, y: 480 },
+      { text: 'Table 2: what went out', x: 360, y: 480 },
+      ...acrossPage(tableAt(sales, [50, 170, 220], 460), tableAt(costs, [360, 460], 460)),
+      ...column(prose('B', 10, 80), 50, 360),
+    ],
+    wanted: `Table 1: what came in\n\n${rowsText(sales)}\n\nTable 2: what went out\n\n${rowsText(costs)}`,
+  },
+  {
+    name: 'three of them',
+    page: acrossPage(
+      tableAt(costs, [40, 130], 600),
+      tableAt(costs, [240, 330], 600),
+      tableAt(costs, [440, 530], 600),
+    ),
+    wanted: [costs, costs, costs].map(rowsText).join('\n\n'),
+  },
+];
+for (const { name, page, wanted } of sideBySide) {
+  t.test(`tables side by side are read one after the other: ${name}`, async (t) => {
+    const [read = ''] = (await parsed([page])).pages;
+    t.ok(read.includes(wanted), read);
+  });
+}
+
+t.test('a wide table stays one table, whatever its spaces', async (t) => {
+  const years = [
+    ['Region', '2023', '2022', '2023', '2022'],
+    ['North', '1,200', '1,100', '12 %', '11 %'],
+    ['South', '800', '790', '8 %', '8 %'],
+    ['East', '450', '470', '5 %', '5 %'],
+  ];
+  const cells = tableAt(years, [50, 170, 230, 420, 480], 600).flat();
+  t.same((await parsed([cells])).pages, [rowsText(years)], 'groups of columns');
+  const byColumns = cells.toSorted((a, b) => a.x - b.x || b.y - a.y);
+  t.same((await parsed([byColumns])).pages, [rowsText(years)], 'drawn by columns');
+  const people = [
+    ['Name', 'Role', 'Town', 'Since'],
+    ['Ada', 'Engineer', 'London', '1833'],
+    ['Grace', 'Admiral', 'Arlington', '1944'],
+    ['Emmy', 'Professor', 'Erlangen', '1915'],
+  ];
+  t.same(
+    (await parsed([tableAt(people, [50, 170, 330, 450], 600).flat()])).pages,
+    [rowsText(people)],
+    'words',
+  );
+});
+
 t.test('a numbered list is no table', async (t) => {
   const items = [1, 2, 3, 4].flatMap((n) => [
     { text: `${n}.`, x: 60, y: 700 - n * 14 },
@@ -218,6 +311,31 @@ t.test('what may be content stays, however often it repeats', async (t) => {
     ),
   );
   t.equal(tables.pages.filter((text) => text.includes('Item | Amount | Price')).length, 5, 'heads of tables');
+  const specimens = Array.from({ length: 8 }, (_, i) => [
+    { text: 'All letters of a font', x: 60, y: 760 },
+    { text: `Font ${'abcdefgh'[i]}`, x: 60, y: 730 },
+    ...column(['A sample line.', 'Another one.', 'And one in between.'], 60, 700),
+    { text: 'The last line of the sample', x: 60, y: 620 },
+  ]);
+  const same = await parsed(specimens);
+  t.equal(
+    same.pages.filter((text) => /^All letters[\s\S]*of the sample$/.test(text)).length,
+    8,
+    'like pages',
+  );
+  t.same(same.warnings, []);
+});
+
+t.test('between pages that are alike, what repeats on different ones is still left out', async (t) => {
+  const form = (page: number) => [
+    { text: 'The Annual Report', x: 60, y: 750, size: 9 },
+    ...column(['Name', 'Street and number', 'Town', 'Signature'], 60, 700),
+    { text: `Page ${page}`, x: 290, y: 40, size: 9 },
+  ];
+  const pages = Array.from({ length: 9 }, (_, i) =>
+    i % 3 === 2 ? form(i) : framed(i, 'The Annual Report', `Page ${i}`),
+  );
+  t.notMatch((await parsed(pages)).pages.join('\n'), /Annual Report|Page/);
 });
 
 t.test('headings are told by their type, give the document its title and head its chunks', async (t) => {

@@ -42,7 +42,8 @@ function setup(t: Test, scripts: { soffice?: string; tesseract?: string }) {
   const runner = new ToolRunner({ tools, unshare: null, folder, freshName });
   const engine = scripts.tesseract === undefined ? 'off' : 'tesseract';
   const languages = { languages: 'eng', installed: ['eng'] };
-  const recogniser = chooseRecogniser({ engine, ...languages, runner, embeddedEntry: '' });
+  const embedded = { embeddedEntry: '', dataFolder: null, linksFolder: '' };
+  const recogniser = chooseRecogniser({ engine, ...languages, runner, ...embedded });
   const converted = {
     folder: made,
     find: async (name: string) => (existsSync(join(made, name)) ? join(made, name) : null),

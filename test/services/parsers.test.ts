@@ -27,9 +27,10 @@ t.test('a file is answered with its pages, a broken one with the reason', async 
     headings: false,
     title: null,
     language: null,
-    warnings: [],
+    warnings: ['Page 2 is damaged.'],
   }));
-  t.same(await pages.parseDocument(callOf(), request), { pages: ['a file'] });
+  const answer = { pages: ['a file'], warnings: ['Page 2 is damaged.'] };
+  t.same(await pages.parseDocument(callOf(), request), answer);
   const broken = services(async () => failure('corrupt', 'The file is damaged.'));
   await t.rejects(broken.parseDocument(callOf(), request), {
     code: 'bad_request',

@@ -1,0 +1,38 @@
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { projectRoot } from '../base/root.ts';
+
+/** Data of one language for the embedded OCR engine. */
+export interface LanguageData {
+  readonly language: string;
+  readonly file: string;
+}
+
+/** The package that brings the data of a language. */
+export function languagePackage(language: string): string {
+  return `@tesseract.js-data/${language}`;
+}
+
+/**
+ * The data of a language: a file of the operator's own folder, else of an installed npm package, there the variant that is
+ * as good as the largest and a quarter of its size. Null: there is none.
+ */
+export function languageData(language: string, ownFolder: string | null): LanguageData | null {
+  if (!/^\w+$/.test(language)) return null; // names of scripts hold a slash; only the binary has those
+  const packed = join(projectRoot, 'node_modules', languagePackage(language));
+  const files = [
+    ...(ownFolder === null
+      ? []
+      : ['.traineddata.gz', '.traineddata'].map((ending) => join(resolve(ownFolder), language + ending))),
+    ...['4.0.0_best_int', '4.0.0'].map((variant) => join(packed, variant, `${language}.traineddata.gz`)),
+  ];
+  const file = files.find(existsSync);
+  return file === undefined ? null : { language, file };
+}
+
+/** Makes `folder` anew, with a link to each file under the name by which the engine asks for it. */
+export function linkLanguages(data: readonly LanguageData[], folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const { language, file } of data) symlinkSync(file, join(folder, `${language}.traineddata.gz`));
+}
