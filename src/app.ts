@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Authenticator } from './access/authenticate.ts';
-import type { Operation } from './access/authorise.ts';
+import { type Operation, operationNeeds } from './access/authorise.ts';
 import { ModelAdmission } from './access/model-admission.ts';
 import { systemTimer } from './access/timer.ts';
 import { firstStart } from './accounts/first-start.ts';
@@ -20,6 +20,7 @@ import { SignInOperations } from './accounts/sign-in-operations.ts';
 import { tiersOf } from './accounts/tiers.ts';
 import { UserOperations } from './accounts/user-operations.ts';
 import { AuditLog } from './audit/audit-log.ts';
+import { Refusals } from './audit/refusals.ts';
 import { systemClock } from './base/clock.ts';
 import { systemChance } from './base/ids.ts';
 import { limits } from './base/limits.ts';
@@ -31,7 +32,7 @@ import { heldBytes } from './base/process-memory.ts';
 import type { Settings } from './config/schema.ts';
 import { CollectionIndex } from './engine/collection-index.ts';
 import type { AccountServices } from './http/account-routes.ts';
-import { Door } from './http/handle.ts';
+import { Door, type RefusalFact } from './http/handle.ts';
 import { defaultBounds, openDoor } from './http/listen.ts';
 import type { Readiness } from './http/pages.ts';
 import { routes } from './http/routes.ts';
@@ -73,6 +74,7 @@ import { Pool, type TaskPriority } from './pipeline/pools.ts';
 import { QueryEmbedder } from './pipeline/query-embedder.ts';
 import { StoredVectors, type VectorMaker, vectorRenewal } from './pipeline/stored-vectors.ts';
 import { Switchboard } from './pipeline/switchboard.ts';
+import type { Principal } from './schemas/principal.ts';
 import { parseFilter } from './search/filter.ts';
 import { Search } from './search/search.ts';
 import { Addresses } from './services/addresses.ts';
@@ -80,6 +82,7 @@ import { AdminService } from './services/admin.ts';
 import { CollectionServices } from './services/collections.ts';
 import { DocumentServices } from './services/documents.ts';
 import { FileServices } from './services/files.ts';
+import { Inspection } from './services/inspection.ts';
 import { ModelService } from './services/models.ts';
 import { ParserServices } from './services/parsers.ts';
 import { QueryServices } from './services/queries.ts';
@@ -142,8 +145,11 @@ function cacheBytes({ queryCacheBytes }: Settings): { readonly texts: number; re
 async function buildStorage(settings: Settings, data: DataDirectory, logger: Logger) {
   const { store } = data;
   const reads = { versions: new Versions(store), contents: new Contents(store) };
+  // What knows the answer is built later.
+  const hooks = { isGone: (_organizationId: string) => false };
   const parts = {
     ...reads,
+    hooks,
     reader: new VersionReader({
       ...reads,
       fileToken: (documentId) => issueToken(data.secret, { kind: 'file', documentId }),
@@ -155,7 +161,7 @@ async function buildStorage(settings: Settings, data: DataDirectory, logger: Log
     collections: new Collections(store),
     documents: new Documents(store),
     counts: new Counts(store),
-    meter: new UsageMeter({ store, clock, logger }),
+    meter: new UsageMeter({ store, clock, logger, isGone: (id) => hooks.isGone(id) }),
   };
   CollectionIndex.useKernels(settings.engineKernels);
   CollectionIndex.useSearchThreads(settings.searchThreads);
@@ -388,6 +394,9 @@ interface ServiceParts {
   readonly pipeline: Pipeline;
   readonly organisations: OrganisationDirectory;
   readonly keys: KeyRing;
+  readonly audit: AuditLog;
+  /** Clears away the deleted collections that are due. */
+  readonly sweep: () => Promise<void>;
   readonly gate: ModelAdmission;
   readonly images: PageImages;
   readonly made: DerivedFiles;
@@ -396,11 +405,11 @@ interface ServiceParts {
 /** The use cases of retrieval, and how everything that an organisation stored is deleted. */
 interface RetrievalServices {
   readonly services: Services;
-  readonly removeData: (organizationId: string) => Promise<void>;
+  readonly removeData: (organizationId: string) => Promise<boolean>;
 }
 
 function buildServices(parts: ServiceParts): RetrievalServices {
-  const { settings, data, storage, pools, pipeline, organisations, keys, gate, images, made } = parts;
+  const { settings, data, storage, pools, pipeline, organisations, keys, audit, gate, images, made } = parts;
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
   const addresses = new Addresses(data.secret);
@@ -452,15 +461,24 @@ function buildServices(parts: ServiceParts): RetrievalServices {
   const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
   const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax, clock });
   const models = modelService({ pipeline, gate, meter });
-  const admin = new AdminService({ organisations, keys });
+  const admin = new AdminService({ organisations, keys, audit });
+  const inspection = new Inspection({
+    ...{ store: storage.store, blobs: storage.blobs, audit },
+    indexFolder: data.indexPath,
+    madeFolder: made.folder,
+  });
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
-  const rooms = { collections, documents, queries, files, status, parsers, models, admin, usage };
+  const rooms = { collections, documents, queries, files, status, parsers, models, admin, inspection, usage };
   return {
     services: bindServices(rooms),
     removeData: async (organizationId) => {
       await collections.deleteAllOf(organizationId);
+      await parts.sweep();
+      const waiting = await storage.collections.tombstones();
+      if (waiting.some((tombstone) => tombstone.organizationId === organizationId)) return false;
       await ledger.forget(organizationId);
+      return true;
     },
   };
 }
@@ -496,11 +514,12 @@ interface ServiceRooms {
   readonly parsers: ParserServices;
   readonly models: ModelService;
   readonly admin: AdminService;
+  readonly inspection: Inspection;
   readonly usage: UsageService;
 }
 
 function bindServices(rooms: ServiceRooms): Services {
-  const { collections, documents, queries, files, status, parsers, models, admin, usage } = rooms;
+  const { collections, documents, queries, files, status, parsers, models, admin, inspection, usage } = rooms;
   return {
     addCollection: (call, request) => collections.addCollection(call, request),
     deleteCollection: (call, request) => collections.deleteCollection(call, request),
@@ -533,6 +552,8 @@ function bindServices(rooms: ServiceRooms): Services {
     listApiKeys: (call, request) => admin.listApiKeys(call, request),
     updateApiKey: (call, request) => admin.updateApiKey(call, request),
     deleteApiKey: (call, request) => admin.deleteApiKey(call, request),
+    inspectOrganization: (call, request) => inspection.inspectOrganization(call, request),
+    getAuditLog: (call, request) => admin.getAuditLog(call, request),
     usageDocuments: (call, request) => usage.documents(call, request),
     usageQueries: (call, request) => usage.queries(call, request),
     usageReranker: (call, request) => usage.reranker(call, request),
@@ -652,8 +673,11 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   opened.add(() => rooms.mail.close());
   opened.add(() => rooms.sessions.close());
   opened.add(() => rooms.keys.writeUses());
-  const { organisations, keys } = rooms;
+  opened.add(() => rooms.refusals.close());
+  const { organisations, keys, audit } = rooms;
   retrieval.hooks.mayQuote = () => organisations.mayQuote;
+  storage.hooks.isGone = (id) => organisations.find(id) === undefined;
+  const sweep = () => housekeeping.sweep();
   const gate = new ModelAdmission({
     limitsOf: (id) => organisations.limitsOf(id),
     clock,
@@ -661,10 +685,25 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   });
   const { memoryBytesMax } = settings;
   registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools), memoryBytesMax });
-  const parts = { settings, data, storage, pools, pipeline, organisations, keys, gate, images, made };
+  const parts = {
+    settings,
+    data,
+    storage,
+    pools,
+    pipeline,
+    organisations,
+    keys,
+    audit,
+    sweep,
+    gate,
+    images,
+    made,
+  };
   const { services, removeData } = buildServices(parts);
   const removal = new OrganisationRemoval({ ...rooms, removeData, logger });
   opened.add(() => removal.close());
+  // Before that: a removal waits for the sweep that it asked for.
+  opened.add(() => housekeeping.close());
   /** Known when the door is open. */
   const installation = { url: '', organizationId: '' };
   const accounts = buildAccounts(settings, { data, rooms, removal, installation });
@@ -681,7 +720,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   installation.organizationId = first.organizationId;
   const loaded = load(storage, pipeline, progress, logger).then(async () => {
     await modelWatch.start();
-    housekeeping.start(accountChores(rooms, accounts));
+    housekeeping.start(accountChores(settings, rooms, accounts));
     await removal.start();
   });
   return {
@@ -719,6 +758,7 @@ function buildDoor(settings: Settings, parts: DoorParts): Door {
       admit: (_principal, operation) => {
         if (documentOperations.has(operation)) pipeline.admission.check();
       },
+      refused: (fact) => noteRefusal(rooms, fact),
     },
     metadataBytesMax: (principal) => organisations.limitsOf(principal.organizationId).metadataBytesMax,
     notReady: () =>
@@ -735,6 +775,28 @@ function buildDoor(settings: Settings, parts: DoorParts): Door {
   });
 }
 
+/** What members may not do in their organisation is noted where that is decided. */
+function noteRefusal({ refusals }: AccountRooms, { principal, operation, address }: RefusalFact): void {
+  if (principal?.kind === 'person' && operationNeeds[operation] === 'person') return;
+  const organizationId = principal?.kind === 'organisation' ? principal.organizationId : null;
+  const actor = actorOf(principal);
+  refusals.note({ organizationId, actor, address, target: operation, action: 'access.denied' });
+}
+
+/** As the audit log names them. */
+function actorOf(principal: Principal | null): string | null {
+  switch (principal?.kind) {
+    case undefined:
+      return null;
+    case 'organisation':
+      return `key:${principal.keyId}`;
+    case 'administrator':
+      return 'administrator';
+    case 'person':
+      return principal.userId;
+  }
+}
+
 /** Where this machine itself reaches the server. */
 function localUrl(host: string, port: number): string {
   const any: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
@@ -747,6 +809,7 @@ function buildAccountRooms(settings: Settings, { store, secret }: DataDirectory,
   const parts = { store, clock, chance, audit };
   return {
     audit,
+    refusals: new Refusals({ audit, clock, logger }),
     organisations: new OrganisationDirectory({ ...parts, tiers: tiersOf(settings) }),
     keys: new KeyRing({ ...parts, checkFilter: parseFilter }),
     people: new People(parts),
@@ -821,9 +884,19 @@ function identityProviders(settings: Settings) {
   return { google: google && openIdProvider(google), github: github && gitHubProvider(github) };
 }
 
-function accountChores({ sessions, links, keys }: AccountRooms, { providers }: AccountServices): Chore[] {
+function accountChores(
+  { auditDays }: Settings,
+  { sessions, links, keys, audit }: AccountRooms,
+  { providers }: AccountServices,
+): Chore[] {
   const everyMs = limits.accountSweepMs;
+  const old: Chore = {
+    name: 'old entries of the audit log',
+    everyMs: limits.auditSweepMs,
+    work: (signal) => audit.forgetOlder(auditDays * 86_400_000, signal),
+  };
   return [
+    ...(auditDays === 0 ? [] : [old]),
     { name: 'uses of API keys', everyMs: limits.keyUseMs, work: () => keys.writeUses() },
     { name: 'sign-ins that nobody finished', everyMs, work: () => providers.sweep() },
     { name: 'ended sessions', everyMs, work: () => sessions.sweep() },

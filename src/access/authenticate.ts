@@ -80,9 +80,8 @@ export class Authenticator {
     if (authorization === undefined || authorization === '') {
       const cookie = cookieOf(credentials.header('cookie'), need === 'administrator' ? 'admin' : 'session');
       if (cookie === undefined) throw unauthorised(need === 'person' ? signIn : sendKey);
-      const principal = this.#signedIn(cookie, credentials, need);
       refuseForeign(credentials);
-      return principal;
+      return this.#signedIn(cookie, credentials, need);
     }
     const token = bearerOf(authorization);
     if (token === undefined) throw unauthorised('The Authorization header must read "Bearer <API key>".');

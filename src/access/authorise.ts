@@ -47,6 +47,8 @@ export const operationNeeds = {
   'list-api-keys': 'administrator',
   'update-api-key': 'administrator',
   'delete-api-key': 'administrator',
+  'inspect-organization': 'administrator',
+  'get-any-audit-log': 'administrator',
   'admin-login': 'nothing',
   'admin-logout': 'nothing',
   'send-magic-link': 'nothing',

@@ -1,12 +1,14 @@
 import type { AuditLog } from '../audit/audit-log.ts';
+import { auditPage } from '../audit/audit-page.ts';
+import type { Refusals } from '../audit/refusals.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
+import type { AuditLogResponse } from '../schemas/audit.ts';
 import { type KeyRestriction, type Role, roles } from '../schemas/principal.ts';
 import type { ApiKey } from '../store/api-keys.ts';
-import type { AuditEntry } from '../store/audit-entries.ts';
 import type { Invitation } from '../store/invitations.ts';
 import type { Organisation } from '../store/organisations.ts';
 import { ExpectationFailed } from '../store/store.ts';
@@ -27,6 +29,7 @@ export interface OrganisationOperationsOptions {
   readonly organisations: OrganisationDirectory;
   readonly keys: KeyRing;
   readonly audit: AuditLog;
+  readonly refusals: Pick<Refusals, 'note'>;
   readonly mail: Mail;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -146,6 +149,7 @@ export class OrganisationOperations {
     const { organizationId } = organisation;
     const wanted: Role = request.permission ?? 'MEMBER';
     if (roles.indexOf(wanted) < roles.indexOf(role)) {
+      this.#deny(call, organizationId, role);
       throw new AppError('forbidden', `You are ${role} and may not invite somebody as ${wanted}.`);
     }
     const email = normalisedEmail(request.email);
@@ -275,12 +279,9 @@ export class OrganisationOperations {
     return done;
   }
 
-  async auditLog(call: PersonCall, request: wire.AuditLogRequest): Promise<wire.AuditLogResponse> {
+  async auditLog(call: PersonCall, request: wire.OrganizationAuditLogRequest): Promise<AuditLogResponse> {
     const { organisation } = this.#enter(call, request, owners);
-    const before = typeof request.before === 'string' ? Date.parse(request.before) : Number.MAX_SAFE_INTEGER;
-    const limit = request.limit ?? 100;
-    const entries = await this.#options.audit.list(organisation.organizationId, { before, limit });
-    return { entries: entries.map(auditEntry) };
+    return auditPage(this.#options.audit, organisation.organizationId, request);
   }
 
   /** The organisation and what the caller may do in it. 404 for strangers, 403 for the wrong role. */
@@ -295,12 +296,24 @@ export class OrganisationOperations {
     const role = memberships.roleOf({ organizationId, userId: call.principal.userId });
     if (organisation === undefined || role === null) throw noOrganisation(organizationId);
     if (!allowed.includes(role)) {
+      this.#deny(call, organizationId, role);
       throw new AppError(
         'forbidden',
         `You are ${role} of this organisation; this takes ${allowed.join(' or ')}.`,
       );
     }
     return { organisation, role };
+  }
+
+  /** Its owners learn who tried more than they may. */
+  #deny(call: PersonCall, organizationId: string, role: Role): void {
+    this.#options.refusals.note({
+      ...actorOf(call),
+      organizationId,
+      action: 'access.denied',
+      target: call.operation,
+      details: { permission: role },
+    });
   }
 }
 
@@ -396,16 +409,4 @@ function shownRestriction(key: ApiKey): wire.OrganizationAPIKey['restriction'] {
   if (restriction === null) return null;
   const { collections, filter } = restriction;
   return { collection_names: collections && [...collections], filter: filter && { ...filter } };
-}
-
-function auditEntry({
-  entryId,
-  at,
-  actor,
-  action,
-  target,
-  address,
-  details,
-}: AuditEntry): wire.AuditLogEntry {
-  return { id: entryId, at: timestamp(at), actor, action, target, address, details: { ...details } };
 }

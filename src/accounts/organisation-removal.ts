@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Invitations } from './invitations.ts';
@@ -11,9 +12,14 @@ export interface OrganisationRemovalOptions {
   readonly memberships: Memberships;
   readonly invitations: Invitations;
   readonly audit: AuditLog;
-  /** Deletes collections and records of use; what it does is durable and may be done again. */
-  readonly removeData: (organizationId: string) => Promise<void>;
+  /**
+   * Deletes collections and records of use; what it does is durable and may be done again. False while some of it has to
+   * wait for those who still read it.
+   */
+  readonly removeData: (organizationId: string) => Promise<boolean>;
   readonly logger: Logger;
+  /** Milliseconds until it is tried again. */
+  readonly retryMs?: number;
 }
 
 /**
@@ -22,8 +28,8 @@ export interface OrganisationRemovalOptions {
  */
 export class OrganisationRemoval {
   readonly #options: OrganisationRemovalOptions;
-  #last: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stop = new AbortController();
 
   constructor(options: OrganisationRemovalOptions) {
     this.#options = options;
@@ -34,40 +40,53 @@ export class OrganisationRemoval {
     for (const { organizationId } of await this.#options.organisations.deleted()) this.remove(organizationId);
   }
 
-  /** In the background, one after another. */
+  /** In the background. */
   remove(organizationId: string): void {
-    this.#last = this.#last.then(() => this.#remove(organizationId));
+    if (this.#stop.signal.aborted || this.#running.has(organizationId)) return;
+    const running = this.#untilGone(organizationId).finally(() => this.#running.delete(organizationId));
+    this.#running.set(organizationId, running);
   }
 
-  /** Waits for the one that is under way. */
+  /** Waits for the step that is under way. */
   async close(): Promise<void> {
-    this.#closed = true;
-    await this.#last;
+    this.#stop.abort();
+    await Promise.all(this.#running.values());
   }
 
-  /** Never rejects: what failed is tried again after the next start. */
-  async #remove(organizationId: string): Promise<void> {
-    if (this.#closed) return;
-    const { organisations, keys, memberships, invitations, audit, removeData, logger } = this.#options;
-    try {
-      await removeData(organizationId);
-      await audit.forget(organizationId);
-      // What was on its way when the organisation was deleted may have been written after it.
-      await organisations.purge(organizationId, [
-        ...(await keys.endAll(organizationId)),
-        ...(await memberships.endAll(organizationId)),
-        ...(await invitations.endAll(organizationId)),
-        audit.entry({
-          organizationId: null,
-          actor: 'system',
-          address: null,
-          action: 'organization.removed',
-          target: organizationId,
-        }),
-      ]);
-      logger.info({ organizationId }, 'a deleted organisation is gone');
-    } catch (error) {
-      logger.error({ organizationId, error }, 'a deleted organisation is not gone yet');
+  /** Never rejects: what failed is tried again. */
+  async #untilGone(organizationId: string): Promise<void> {
+    const { logger, retryMs = 1_000 } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        if (await this.#remove(organizationId)) return;
+      } catch (error) {
+        logger.error({ organizationId, error: String(error) }, 'a deleted organisation is not gone yet');
+      }
+      // Ended early by `close`, which is no failure.
+      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => {});
     }
+  }
+
+  /** False when it has to be tried again. */
+  async #remove(organizationId: string): Promise<boolean> {
+    const { organisations, keys, memberships, invitations, audit, removeData, logger } = this.#options;
+    if (!(await removeData(organizationId))) return false;
+    await audit.forget(organizationId);
+    // What was on its way when the organisation was deleted may have been written after it.
+    await organisations.purge(organizationId, [
+      ...(await keys.endAll(organizationId)),
+      ...(await memberships.endAll(organizationId)),
+      ...(await invitations.endAll(organizationId)),
+      audit.entry({
+        organizationId: null,
+        actor: 'system',
+        address: null,
+        action: 'organization.removed',
+        target: organizationId,
+      }),
+    ]);
+    logger.info({ organizationId }, 'a deleted organisation is gone');
+    return true;
   }
 }

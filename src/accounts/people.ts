@@ -121,8 +121,9 @@ export function checkText(field: string, text: string): void {
   const isFine =
     length >= 1 &&
     length <= limits.personTextMax &&
-    text.trim() !== '' &&
-    !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(text);
+    /[^\p{Z}\p{Cf}]/u.test(text) &&
+    // Signs that turn the direction of what stands around the name would let it lie in a mail.
+    !/[\p{Cc}\p{Surrogate}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u.test(text);
   if (isFine) return;
   throw new AppError(
     'bad_request',

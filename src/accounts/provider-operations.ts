@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { AuditLog } from '../audit/audit-log.ts';
+import type { Refusals } from '../audit/refusals.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
@@ -23,6 +24,7 @@ export interface ProviderOperationsOptions {
   readonly people: People;
   readonly sessions: Sessions;
   readonly audit: AuditLog;
+  readonly refusals: Pick<Refusals, 'note'>;
   readonly mail: Mail;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -92,6 +94,20 @@ export class ProviderOperations {
     request: wire.FinishProviderLoginRequest,
   ): Promise<Outcome<wire.SignInResponse>> {
     const provider = this.#provider(request.provider);
+    try {
+      return await this.#finish(provider, visitor, request);
+    } catch (error) {
+      const fact = { organizationId: null, actor: null, address: visitor.address, target: request.provider };
+      if (error instanceof AppError) this.#options.refusals.note({ ...fact, action: 'sign_in.failed' });
+      throw error;
+    }
+  }
+
+  async #finish(
+    provider: IdentityProvider,
+    visitor: Visitor,
+    request: wire.FinishProviderLoginRequest,
+  ): Promise<Outcome<wire.SignInResponse>> {
     const { state } = request;
     const flow = this.#flow(visitor, request);
     const returned = new URL(this.#returnUri(request.provider));

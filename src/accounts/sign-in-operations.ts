@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { AuditLog } from '../audit/audit-log.ts';
+import type { Refusals } from '../audit/refusals.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
@@ -33,6 +34,7 @@ export interface SignInOperationsOptions {
   readonly memberships: Memberships;
   readonly links: MagicLinks;
   readonly audit: AuditLog;
+  readonly refusals: Pick<Refusals, 'note'>;
   readonly mail: Mail;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -48,6 +50,7 @@ export interface SignInOperationsOptions {
 }
 
 const minute = 60_000;
+const mailedLink = 'sign-in link';
 const verifyPath = '/api/auth/magic-link/verify';
 /** The lone operator's user. No mail reaches this address, so nobody else can prove to own it. */
 const operatorEmail = 'operator@localhost';
@@ -110,7 +113,7 @@ export class SignInOperations {
     visitor: Visitor,
     { token }: wire.VerifyMagicLinkRequest,
   ): Promise<Outcome<wire.SignInResponse>> {
-    const link = this.#options.links.find(token);
+    const link = this.#link(visitor, token);
     if (visitor.wantsJson) return this.#signIn(visitor, link, 'program');
     if (isSameBrowser(link, visitor.cookie('sign-in'))) return this.#signIn(visitor, link, 'browser');
     const value = newToken('', this.#options.chance);
@@ -127,7 +130,7 @@ export class SignInOperations {
     visitor: Visitor,
     { token, confirmation }: wire.ConfirmMagicLinkRequest,
   ): Promise<Outcome<wire.SignInResponse>> {
-    const link = this.#options.links.find(token);
+    const link = this.#link(visitor, token);
     const shown = visitor.cookie('confirmation');
     if (shown === undefined || !isEqual(tokenDigest(shown), confirmation)) {
       throw new AppError('bad_request', 'Open the link again and confirm it in the same browser.');
@@ -144,6 +147,7 @@ export class SignInOperations {
     this.#proofs.check(keys);
     if (!isOperatorProof(proof, this.#options.secret)) {
       this.#proofs.failed(keys);
+      this.#noteFailure(visitor, 'proof of the operator');
       throw new AppError('unauthorised', 'This is not the proof of the operator of this installation.');
     }
     const { url, expiresAt } = await this.operatorLink();
@@ -213,9 +217,25 @@ export class SignInOperations {
       return { operations, with: opened };
     });
     const { user, with: opened } = await arrived.catch((error: unknown) => {
-      throw error instanceof ExpectationFailed ? deadLink() : error;
+      if (!(error instanceof ExpectationFailed)) throw error;
+      this.#noteFailure(visitor, mailedLink);
+      throw deadLink();
     });
     return signedIn({ user, ...opened, redirect: link.redirect, to });
+  }
+
+  #link(visitor: Visitor, token: string): SignInLink {
+    try {
+      return this.#options.links.find(token);
+    } catch (error) {
+      this.#noteFailure(visitor, mailedLink);
+      throw error;
+    }
+  }
+
+  #noteFailure({ address }: Visitor, target: string): void {
+    const fact = { organizationId: null, actor: null, address, target };
+    this.#options.refusals.note({ ...fact, action: 'sign_in.failed' });
   }
 
   /** The operator owns the first organisation. */

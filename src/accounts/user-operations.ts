@@ -14,6 +14,8 @@ import type { Visitor } from './visitor.ts';
 export interface PersonCall {
   readonly principal: PersonPrincipal;
   readonly visitor: Visitor;
+  /** Its name. */
+  readonly operation: string;
 }
 
 export interface UserOperationsOptions {

@@ -4,7 +4,7 @@ export interface Visitor {
   readonly address: string;
   /** Cut to what is worth keeping. */
   readonly userAgent: string;
-  /** Value of a cookie of the account side, where the request has it. */
+  /** Value of a cookie of the account side, where the request has it. 403 for a session's that another site sends along. */
   readonly cookie: (name: CookieName) => string | undefined;
   /** The bearer token of the request, whatever it is worth. */
   readonly bearer: string | undefined;

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { AuditEntries, type AuditEntry } from '../store/audit-entries.ts';
+import { AuditEntries, type AuditEntry, type AuditRange } from '../store/audit-entries.ts';
 import type { Operation, Store } from '../store/store.ts';
 
 /** What an action tells of itself; the log adds when. */
@@ -41,12 +41,19 @@ export class AuditLog {
     return this.#store.write([this.entry(fact)]);
   }
 
-  /** Newest first, older than `before` (milliseconds since the epoch), at most `limit`. */
-  list(
-    organizationId: string | null,
-    bounds: { readonly before: number; readonly limit: number },
-  ): Promise<AuditEntry[]> {
-    return this.#entries.list(organizationId, bounds);
+  /** Newest first; null: what belongs to no organisation. */
+  list(organizationId: string | null, range: AuditRange): Promise<AuditEntry[]> {
+    return this.#entries.list(organizationId, range);
+  }
+
+  /** Forgets what is older than this many milliseconds, of everybody; for housekeeping. */
+  async forgetOlder(ms: number, signal: AbortSignal): Promise<void> {
+    const before = this.#clock.now() - ms;
+    while (before > 0 && !signal.aborted) {
+      const deletions = await this.#entries.expired(before, limits.auditPageMax);
+      if (deletions.length === 0) return;
+      await this.#store.write(deletions, { mayUseReserve: true });
+    }
   }
 
   /** Everything of an organisation that is gone. */

@@ -97,6 +97,8 @@ export const limits = {
   mailsWaitingMax: 1_000,
   mailMsMax: 30_000,
   auditPageMax: 1_000,
+  auditSweepMs: 3_600_000,
+  refusalsPerMinuteMax: 600,
   accountSweepMs: 3_600_000,
 
   // usage
@@ -165,6 +167,7 @@ export const limits = {
   sweepOperationsMax: 2_000,
   sweepConcurrencyMax: 32,
   garbageDelayMs: 60_000,
+  organisationGraceMs: 3_000,
   freeSpaceCheckMs: 2_000,
   storeReopenMs: 1_000,
   storeReopenBytes: 8 * 1_048_576,

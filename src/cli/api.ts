@@ -53,11 +53,16 @@ export class Api {
    * One JSON operation, for example `collections/get-collection-list`. Waits and tries again when the server is busy.
    * Throws ReplyFailure, or AppError `unavailable` when nobody answers.
    */
-  async call<Reply>(operation: string, body: object): Promise<Reply> {
+  call<Reply>(operation: string, body: object): Promise<Reply> {
+    return this.callAt(`/v1/${operation}`, body);
+  }
+
+  /** `call` for an address that is not under `/v1`. */
+  async callAt<Reply>(path: string, body: object): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await withTimeout({ signal: this.signal, msMax: callMsMax }, async (signal) => {
-          const reply = await this.send(`/v1/${operation}`, {
+          const reply = await this.send(path, {
             method: 'POST',
             headers: { 'content-type': 'application/json' },
             body: JSON.stringify(body),

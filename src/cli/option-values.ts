@@ -44,6 +44,18 @@ export function weightsOption(options: CommandOptions): { lexical: number; vecto
   );
 }
 
+/** A moment, as ISO 8601 in UTC; null when the option is absent, or AppError `bad_request`. A day begins at midnight UTC. */
+export function timeOption(options: CommandOptions, name: string): string | null {
+  if (options[name] === undefined) return null;
+  const text = String(options[name]);
+  const time = /^\d{4}-\d\d-\d\d(T|$)/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time).toISOString();
+  throw new AppError(
+    'bad_request',
+    `${flag(name)} is ${JSON.stringify(text)}; allowed is a day (2026-11-01) or a time (2026-11-01T08:00:00Z).`,
+  );
+}
+
 /** As it is typed: "maxPerDocument" is --max-per-document. */
 function flag(name: string): string {
   return `--${name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;

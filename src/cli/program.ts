@@ -2,8 +2,10 @@ import { Command, CommanderError, Option } from 'commander';
 import { AppError } from '../base/app-error.ts';
 import { flagName, type SettingName, settingNames, settingOf } from '../config/schema.ts';
 import { allowedValues } from '../config/value.ts';
+import { auditCommands } from './audit.ts';
 import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
+import { doctorCommand } from './doctor.ts';
 import { documentCommands } from './documents.ts';
 import { evalCommand } from './eval.ts';
 import { exitCodeMeanings } from './exit-codes.ts';
@@ -14,6 +16,7 @@ import { modelCommands } from './models.ts';
 import { searchCommand } from './search.ts';
 import { signInCommands } from './sign-in-commands.ts';
 import { statusCommand } from './status.ts';
+import { usageCommand } from './usage.ts';
 
 /** What the words of a command line ask for. */
 export interface Invocation {
@@ -32,6 +35,9 @@ const commands: readonly CommandSpec[] = [
   ...documentCommands,
   ...keyCommands,
   ...modelCommands,
+  ...auditCommands,
+  usageCommand,
+  doctorCommand,
   ...signInCommands,
   configCommand,
   versionCommand,
@@ -41,6 +47,7 @@ const groups: Readonly<Record<string, string>> = {
   collections: 'list, add and delete collections',
   documents: 'list, show, delete, change and retry documents',
   keys: 'list, issue and revoke API keys, with the admin key',
+  audit: 'who did what, and who tried',
   models: 'list, add, remove and try models of your own',
 };
 

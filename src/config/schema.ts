@@ -73,6 +73,10 @@ const table = {
     secret: true,
     defaultMeaning: 'none: the administrator cannot sign in',
   }),
+  auditDays: whole(0, 36_500, 365, {
+    meaning: 'How long the audit log keeps an entry; 0 keeps all of them',
+    unit: 'days',
+  }),
   mailUrl: optional({
     pattern: /^(smtps?:\/\/[^\s/]+\/?|file:\/\/\/[^\s]+|console:)$/,
     meaning: 'How sign-in links and invitations are mailed',

@@ -1,5 +1,5 @@
-import { bearerOf, cookieOf, setCookie } from '../access/credentials.ts';
-import type { Outcome, Visitor } from '../accounts/visitor.ts';
+import { bearerOf, cookieOf, refuseForeign, setCookie } from '../access/credentials.ts';
+import type { CookieName, Outcome, Visitor } from '../accounts/visitor.ts';
 import { limits } from '../base/limits.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { baseUrlOf, clientAddressOf, type OriginSettings } from './origin.ts';
@@ -8,13 +8,25 @@ import { jsonReply, textReply } from './replies.ts';
 /** Nothing may load, run or frame the page; its form may only lead back here. */
 const pagePolicy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/** What a browser sends along with whatever page makes it ask. */
+const sessionCookies: ReadonlySet<CookieName> = new Set(['session', 'admin']);
+
 /** Who calls the account side, as its operations see them. */
 export function visitorOf(exchange: Exchange, settings: OriginSettings): Visitor {
   const cookies = exchange.header('cookie');
+  const credentials = {
+    method: exchange.method,
+    header: (name: string) => exchange.header(name),
+    ownOrigin: () => baseUrlOf(exchange, settings),
+  };
   return {
     address: clientAddressOf(exchange, settings),
     userAgent: (exchange.header('user-agent') ?? '').slice(0, limits.userAgentUnitsMax),
-    cookie: (name) => cookieOf(cookies, name),
+    cookie: (name) => {
+      const value = cookieOf(cookies, name);
+      if (value !== undefined && sessionCookies.has(name)) refuseForeign(credentials);
+      return value;
+    },
     bearer: bearerOf(exchange.header('authorization')),
     isBrowser: exchange.header('sec-fetch-site') !== undefined || exchange.header('origin') !== undefined,
     wantsJson: /\bapplication\/json\b/i.test(exchange.header('accept') ?? ''),

@@ -6,6 +6,7 @@ import type { PersonCall, UserOperations } from '../accounts/user-operations.ts'
 import type { Outcome, Visitor } from '../accounts/visitor.ts';
 import { assert } from '../base/assert.ts';
 import * as wire from '../schemas/accounts.ts';
+import { AuditLogResponse } from '../schemas/audit.ts';
 import type { Principal } from '../schemas/principal.ts';
 import { EmptyRequest } from '../schemas/wire.ts';
 import type { RouteWords } from './route-words.ts';
@@ -96,7 +97,8 @@ function serves<Q extends TSchema, R extends TSchema>({ serve, ...words }: ForPe
   return accountRoute(words, { method: 'POST', from: 'json' }, async (services, call, request) => {
     const { principal, visitor } = call;
     assert(principal?.kind === 'person', 'the permission table lets only people call this operation');
-    return { kind: 'json', body: await serve(services, { principal, visitor }, request) };
+    const { operation } = words;
+    return { kind: 'json', body: await serve(services, { principal, visitor, operation }, request) };
   });
 }
 
@@ -334,9 +336,10 @@ const organisationRoutes: readonly AccountRoute[] = [
     operation: 'get-audit-log',
     path: '/api/organizations/get-audit-log',
     summary: 'Read the audit log',
-    description: 'For owners. Who did what, newest first; send the last `at` as `before` for older entries.',
-    request: wire.AuditLogRequest,
-    reply: wire.AuditLogResponse,
+    description:
+      'For owners. Who did or tried what, newest first. Send `next_cursor` as `cursor` for the next page, until it is null.',
+    request: wire.OrganizationAuditLogRequest,
+    reply: AuditLogResponse,
     example: organizationExample,
     refusals: { 403: notYourRole, 404: notYours },
     serve: ({ organisations }, call, request) => organisations.auditLog(call, request),

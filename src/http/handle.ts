@@ -18,7 +18,7 @@ import { DoorMetrics } from './door-metrics.ts';
 import { bodySize, ClientGone, type Exchange, type Reply } from './exchange.ts';
 import { fileReply, imageReply } from './file-reply.ts';
 import { parseJson } from './json-body.ts';
-import { baseUrlOf, isLocal, type OriginSettings } from './origin.ts';
+import { baseUrlOf, clientAddressOf, isLocal, type OriginSettings } from './origin.ts';
 import { Pages, type Readiness } from './pages.ts';
 import { BodyBudget, BoundedBody, checkDeclaredBody, WholeBody } from './read-body.ts';
 import { clientGoneStatus, failureReply, jsonReply, refusalReply } from './replies.ts';
@@ -47,8 +47,18 @@ export interface Guards {
   readonly admit?: (principal: Principal | null, operation: Operation) => void;
   /** After the request is known and allowed, before it is served. */
   readonly limit?: (call: Call, operation: Operation, request: unknown) => Promise<void>;
+  /** Before the reply that somebody who showed a credential was not let in (401) or not allowed (403). */
+  readonly refused?: (fact: RefusalFact) => void;
   /** After the reply. */
   readonly count?: (fact: CallFact) => void;
+}
+
+export interface RefusalFact {
+  /** Null for a credential that opens nothing. */
+  readonly principal: Principal | null;
+  readonly operation: Operation;
+  /** Of the client. */
+  readonly address: string;
 }
 
 export interface CallFact {
@@ -444,6 +454,7 @@ export class Door {
       baseUrl: baseUrlOf(exchange, this.#options.settings),
       receivedAt,
       caller: deadline,
+      address: () => clientAddressOf(exchange, this.#options.settings),
     };
   }
 
@@ -461,6 +472,7 @@ export class Door {
   #refusal(visit: Visit, error: AppError): Reply {
     const { requestId, route } = visit;
     const { privateDetails, cause } = error.options;
+    if (error.status === 401 || error.status === 403) this.#tellRefused(visit);
     if (privateDetails || error.status >= 500) {
       const fields = {
         requestId,
@@ -474,6 +486,14 @@ export class Door {
       );
     }
     return refusalReply(error);
+  }
+
+  #tellRefused({ exchange, principal, route }: Visit): void {
+    const { guards, settings } = this.#options;
+    const shown = exchange.header('authorization') ?? exchange.header('cookie');
+    if (route === null || shown === undefined) return;
+    const address = clientAddressOf(exchange, settings);
+    guards?.refused?.({ principal, operation: route.operation, address });
   }
 
   #logFailure(visit: Visit, error: unknown): void {

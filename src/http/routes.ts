@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
 import * as admin from '../schemas/admin.ts';
+import * as audit from '../schemas/audit.ts';
 import * as checks from '../schemas/checks.ts';
 import * as collections from '../schemas/collections.ts';
 import * as documents from '../schemas/documents.ts';
@@ -691,6 +692,29 @@ const adminRoutes: readonly Route[] = [
     example: keyExample,
     refusals: { 404: 'The organisation or the key does not exist.' },
     serve: (services, call, request) => services.deleteApiKey(call, request),
+  }),
+  administers({
+    operation: 'inspect-organization',
+    path: '/admin/inspect-organization',
+    summary: 'Look for what is left of an organisation',
+    description:
+      'Searches every table and folder for an organisation, and for what is left of collections and documents that are gone. Nothing is left of a deleted one once it is removed, seconds after it was deleted, but a note in the audit log. It reads much of the store: for `quarry doctor`.',
+    request: admin.InspectOrganizationRequest,
+    reply: admin.InspectOrganizationResponse,
+    example: organizationExample,
+    serve: (services, call, request) => services.inspectOrganization(call, request),
+  }),
+  administers({
+    operation: 'get-any-audit-log',
+    path: '/admin/get-audit-log',
+    summary: 'Read an audit log',
+    description:
+      'Who did or tried what, newest first: in one organisation, or without an id what belongs to none, such as sign-ins. Send `next_cursor` as `cursor` for the next page, until it is null.',
+    request: audit.AuditLogRequest,
+    reply: audit.AuditLogResponse,
+    example: organizationExample,
+    refusals: { 404: noOrganisation },
+    serve: (services, call, request) => services.getAuditLog(call, request),
   }),
 ];
 

@@ -1,4 +1,5 @@
 import type * as admin from '../schemas/admin.ts';
+import type * as audit from '../schemas/audit.ts';
 import type * as collections from '../schemas/collections.ts';
 import type * as documents from '../schemas/documents.ts';
 import type * as models from '../schemas/models.ts';
@@ -99,6 +100,11 @@ export interface Services {
   readonly listApiKeys: Administer<admin.ListAPIKeysRequest, admin.ListAPIKeysResponse>;
   readonly updateApiKey: Administer<admin.UpdateAPIKeyRequest, DefaultResponse>;
   readonly deleteApiKey: Administer<admin.DeleteAPIKeyRequest, DefaultResponse>;
+  readonly inspectOrganization: Administer<
+    admin.InspectOrganizationRequest,
+    admin.InspectOrganizationResponse
+  >;
+  readonly getAuditLog: Administer<audit.AuditLogRequest, audit.AuditLogResponse>;
 
   readonly usageDocuments: Serve<usage.UsageRequest, usage.DocumentUsageResponse[]>;
   readonly usageQueries: Serve<usage.UsageRequest, usage.QueryUsageResponse[]>;

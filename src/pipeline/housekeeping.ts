@@ -35,6 +35,7 @@ export class Housekeeping {
   readonly #stop = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #running = new Set<Promise<void>>();
+  #sweeping: Promise<void> = Promise.resolve();
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
@@ -44,7 +45,7 @@ export class Housekeeping {
   start(others: readonly Chore[]): void {
     const { indexes, snapshotMs, logger } = this.#options;
     this.#repeat({ name: 'garbage', everyMs: sweepMs, work: (signal) => this.#collect(signal) });
-    this.#repeat({ name: 'sweep', everyMs: sweepMs, work: (signal) => this.#sweep(signal) });
+    this.#repeat({ name: 'sweep', everyMs: sweepMs, work: () => this.sweep() });
     this.#repeat({ name: 'snapshot', everyMs: snapshotMs, work: () => indexes.snapshot() });
     this.#repeat({
       name: 'early snapshot',
@@ -82,6 +83,14 @@ export class Housekeeping {
     const { blobs, logger } = this.#options;
     const files = await blobs.collectOrphans(signal);
     if (files > 0) logger.info({ files }, 'files that nothing refers to were deleted');
+  }
+
+  /** Clears away the deleted collections that are due, after whoever does so already. */
+  sweep(): Promise<void> {
+    const swept = this.#sweeping.then(() => this.#sweep(this.#stop.signal));
+    // A failure belongs to its caller; the next sweep goes on.
+    this.#sweeping = swept.catch(() => {});
+    return swept;
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {

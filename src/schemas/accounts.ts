@@ -7,6 +7,7 @@ import {
   SubscriptionType,
   shownRestriction,
 } from './admin.ts';
+import { auditLogRange } from './audit.ts';
 import { roles } from './principal.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
@@ -404,34 +405,9 @@ export type DeleteOrganizationAPIKeyRequest = Static<typeof DeleteOrganizationAP
 
 // the audit log
 
-export const AuditLogRequest = Component('AuditLogRequest', 'Which part of the audit log.', {
-  organization_id: organizationId,
-  before: Type.Optional(
-    Nullable(Type.String({ format: 'date-time' }), { description: 'Only older entries.' }),
-  ),
-  limit: Type.Optional(
-    Nullable(Type.Integer({ minimum: 1, maximum: 1_000 }), { description: '100 when absent.' }),
-  ),
-});
-export type AuditLogRequest = Static<typeof AuditLogRequest>;
-
-export const AuditLogEntry = Component('AuditLogEntry', 'One thing that somebody did.', {
-  id: Uuid('The entry.'),
-  at: Timestamp('When.'),
-  actor: Nullable(
-    Type.String({ description: 'Who: a user, `key:` and a key, `administrator` or `system`.' }),
-  ),
-  action: Type.String({ examples: ['member.joined'] }),
-  target: Nullable(Type.String()),
-  address: Nullable(Type.String({ description: 'From which network address.' })),
-  details: Type.Record(
-    Type.String(),
-    Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
-  ),
-});
-export type AuditLogEntry = Static<typeof AuditLogEntry>;
-
-export const AuditLogResponse = Component('AuditLogResponse', 'Entries, newest first.', {
-  entries: Type.Array(AuditLogEntry),
-});
-export type AuditLogResponse = Static<typeof AuditLogResponse>;
+export const OrganizationAuditLogRequest = Component(
+  'OrganizationAuditLogRequest',
+  'Which part of the audit log.',
+  { organization_id: organizationId, ...auditLogRange },
+);
+export type OrganizationAuditLogRequest = Static<typeof OrganizationAuditLogRequest>;

@@ -151,3 +151,32 @@ export const DeleteAPIKeyRequest = Component('DeleteAPIKeyRequest', 'An API key 
   api_key_id: apiKeyId,
 });
 export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;
+
+export const InspectOrganizationRequest = Component(
+  'InspectOrganizationRequest',
+  'Which organisation to look for.',
+  { organization_id: organizationId },
+);
+export type InspectOrganizationRequest = Static<typeof InspectOrganizationRequest>;
+
+const Finding = Component('InspectionFinding', 'Something that is there.', {
+  place: Type.String({ description: 'A table of the store, or a kind of files.' }),
+  count: Type.Integer(),
+});
+
+export const InspectOrganizationResponse = Component(
+  'InspectOrganizationResponse',
+  'What there is of an organisation.',
+  {
+    organization_id: organizationId,
+    state: OneOf(['exists', 'deleting', 'gone'], {
+      description: '`deleting`: it answers nobody any more, and its data are being removed.',
+    }),
+    removed_at: Nullable(Timestamp('When the last of it was removed, as the audit log notes it.')),
+    remains: Type.Array(Finding, { description: 'Rows that belong to it or name it.' }),
+    orphans: Type.Array(Finding, {
+      description: 'Rows and files of collections and documents that do not exist, whoever had them.',
+    }),
+  },
+);
+export type InspectOrganizationResponse = Static<typeof InspectOrganizationResponse>;

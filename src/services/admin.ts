@@ -1,3 +1,5 @@
+import type { AuditLog } from '../audit/audit-log.ts';
+import { auditPage } from '../audit/audit-page.ts';
 import type {
   AddAPIKeyRequest,
   AddAPIKeyResponse,
@@ -12,6 +14,7 @@ import type {
   UpdateAPIKeyRequest,
   UpdateOrganizationRequest,
 } from '../schemas/admin.ts';
+import type { AuditLogRequest, AuditLogResponse } from '../schemas/audit.ts';
 import type { KeyPermission, KeyRestriction, Principal } from '../schemas/principal.ts';
 import { type DefaultResponse, success } from '../schemas/wire.ts';
 import type { Call } from './call.ts';
@@ -56,7 +59,7 @@ export interface OrganisationsOfAdmin {
 /** Who did it, for the audit log. */
 interface Actor {
   readonly actor: string;
-  readonly address: null;
+  readonly address: string;
 }
 
 interface KeyPlace {
@@ -103,24 +106,28 @@ export interface KeysOfAdmin {
   revoke(place: KeyPlace, by: Actor): Promise<void>;
 }
 
-const administrator: Actor = { actor: 'administrator', address: null };
-
-/** The seven operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
+/** The operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
 export class AdminService {
   readonly #organisations: OrganisationsOfAdmin;
   readonly #keys: KeysOfAdmin;
+  readonly #audit: Pick<AuditLog, 'list'>;
 
-  constructor(options: { readonly organisations: OrganisationsOfAdmin; readonly keys: KeysOfAdmin }) {
+  constructor(options: {
+    readonly organisations: OrganisationsOfAdmin;
+    readonly keys: KeysOfAdmin;
+    readonly audit: Pick<AuditLog, 'list'>;
+  }) {
     this.#organisations = options.organisations;
     this.#keys = options.keys;
+    this.#audit = options.audit;
   }
 
   /** 201; 409 when the id is taken. */
   async createOrganization(
-    _call: AdministratorCall,
+    call: AdministratorCall,
     request: CreateOrganizationRequest,
   ): Promise<DefaultResponse> {
-    await this.#organisations.create(idOf(request.organization_id), administrator);
+    await this.#organisations.create(idOf(request.organization_id), by(call));
     return success;
   }
 
@@ -142,7 +149,7 @@ export class AdminService {
   }
 
   async updateOrganization(
-    _call: AdministratorCall,
+    call: AdministratorCall,
     request: UpdateOrganizationRequest,
   ): Promise<DefaultResponse> {
     const changes = {
@@ -155,18 +162,18 @@ export class AdminService {
         metadataBytesMax: request.override_max_metadata_bytes,
       },
     };
-    await this.#organisations.update(idOf(request.organization_id), changes, administrator);
+    await this.#organisations.update(idOf(request.organization_id), changes, by(call));
     return success;
   }
 
   /** 201; the only reply that holds the key in clear. */
-  async addApiKey(_call: AdministratorCall, request: AddAPIKeyRequest): Promise<AddAPIKeyResponse> {
+  async addApiKey(call: AdministratorCall, request: AddAPIKeyRequest): Promise<AddAPIKeyResponse> {
     const { organizationId } = this.#organisations.get(idOf(request.organization_id));
     const { name, permission } = request;
     const createdBy = request.created_by ?? null;
     const restriction = asked(request.restriction);
     const wanted = { organizationId, name, permission, createdBy, restriction };
-    const { secret } = await this.#keys.issue(wanted, administrator);
+    const { secret } = await this.#keys.issue(wanted, by(call));
     return { api_key: secret };
   }
 
@@ -186,16 +193,26 @@ export class AdminService {
     };
   }
 
-  async updateApiKey(_call: AdministratorCall, request: UpdateAPIKeyRequest): Promise<DefaultResponse> {
+  async updateApiKey(call: AdministratorCall, request: UpdateAPIKeyRequest): Promise<DefaultResponse> {
     const { name, permission } = request;
     const restriction = asked(request.restriction);
-    await this.#keys.update(this.#placeOf(request), { name, permission, restriction }, administrator);
+    await this.#keys.update(this.#placeOf(request), { name, permission, restriction }, by(call));
     return success;
   }
 
-  async deleteApiKey(_call: AdministratorCall, request: DeleteAPIKeyRequest): Promise<DefaultResponse> {
-    await this.#keys.revoke(this.#placeOf(request), administrator);
+  async deleteApiKey(call: AdministratorCall, request: DeleteAPIKeyRequest): Promise<DefaultResponse> {
+    await this.#keys.revoke(this.#placeOf(request), by(call));
     return success;
+  }
+
+  /** Of an organisation, or of what belongs to none. */
+  async getAuditLog(_call: AdministratorCall, request: AuditLogRequest): Promise<AuditLogResponse> {
+    const { organization_id } = request;
+    const whose =
+      typeof organization_id === 'string'
+        ? this.#organisations.get(idOf(organization_id)).organizationId
+        : null;
+    return auditPage(this.#audit, whose, request);
   }
 
   #placeOf(request: { readonly organization_id: string; readonly api_key_id: string }): KeyPlace {
@@ -217,6 +234,11 @@ function shown(
     collection_names: collections && [...collections],
     filter: filter === null ? null : (JSON.parse(filter) as APIKeyRestriction['filter']),
   };
+}
+
+/** Whoever holds the administrator's key, or signed in as the administrator. */
+function by(call: AdministratorCall): Actor {
+  return { actor: 'administrator', address: call.address() };
 }
 
 /** Ids compare in small letters, as the store writes them. */

@@ -11,6 +11,8 @@ export interface Call<P extends Principal = Principal> {
   /** Milliseconds of `Clock.monotonic()` when the request line arrived. */
   readonly receivedAt: number;
   readonly caller: Caller;
+  /** Network address of the client; behind a trusted proxy the one that the proxy names. */
+  readonly address: () => string;
 }
 
 /**

@@ -108,17 +108,18 @@ export class CollectionServices {
     return success;
   }
 
-  /** Those of an organisation that is gone. */
+  /** Those of an organisation that is gone. They are cleared away sooner than others: nobody asks them any more. */
   async deleteAllOf(organizationId: string): Promise<void> {
+    const sooner = limits.garbageDelayMs - limits.organisationGraceMs;
     for (const collection of await this.#options.collections.list(organizationId))
-      await this.#delete(collection);
+      await this.#delete(collection, sooner);
   }
 
   /** False when somebody else deleted it meanwhile. */
-  async #delete(collection: Collection): Promise<boolean> {
+  async #delete(collection: Collection, sooner = 0): Promise<boolean> {
     const { store, collections, lifecycle, clock } = this.#options;
     try {
-      await store.write(collections.delete(collection, clock.now()), { mayUseReserve: true });
+      await store.write(collections.delete(collection, clock.now() - sooner), { mayUseReserve: true });
     } catch (error) {
       if (error instanceof ExpectationFailed) return false;
       throw error;

@@ -1,4 +1,4 @@
-import { tables, u53, uuid } from './keys.ts';
+import { prefixRange, tables, u53, uuid } from './keys.ts';
 import type { Operation, Store } from './store.ts';
 import { Table } from './table.ts';
 
@@ -21,6 +21,21 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
 }
 
+/** A place in the log of one organisation: before the entry, or with a time alone before all entries of that time. */
+export interface AuditPlace {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly entryId?: string;
+}
+
+export interface AuditRange {
+  /** Only what lies before it. */
+  readonly before: AuditPlace;
+  /** Milliseconds since the epoch; nothing older. */
+  readonly since: number;
+  readonly limit: number;
+}
+
 /** Entries of no organisation lie under an id that none has. */
 const installationId = '00000000-0000-0000-0000-000000000000';
 
@@ -37,14 +52,15 @@ export class AuditEntries {
     this.#store = store;
   }
 
-  /** Newest first, older than `before` (milliseconds), at most `limit`. */
+  /** Newest first. */
   async list(
     organizationId: string | null,
-    { before, limit }: { readonly before: number; readonly limit: number },
+    { before: { at, entryId }, since, limit }: AuditRange,
   ): Promise<AuditEntry[]> {
     const whose = organizationId ?? installationId;
     const found: AuditEntry[] = [];
-    const range = { lt: entries.keyOf(whose, before), reverse: true, limit };
+    const lt = entryId === undefined ? entries.keyOf(whose, at) : entries.keyOf(whose, at, entryId);
+    const range = { gte: entries.keyOf(whose, since), lt, reverse: true, limit };
     for await (const { value } of entries.range(this.#store, [whose], range)) found.push(value);
     return found;
   }
@@ -55,6 +71,30 @@ export class AuditEntries {
     for await (const key of entries.keys(this.#store, [organizationId], { limit }))
       found.push({ type: 'delete', key });
     return found;
+  }
+
+  /** Deletes up to `limit` entries older than `before` (milliseconds), whoever's; none are left when it gives none. */
+  async expired(before: number, limit: number): Promise<Operation[]> {
+    const found: Operation[] = [];
+    for await (const whose of this.#organisations()) {
+      const range = { lt: entries.keyOf(whose, before), limit: limit - found.length };
+      for await (const key of entries.keys(this.#store, [whose], range)) found.push({ type: 'delete', key });
+      if (found.length >= limit) break;
+    }
+    return found;
+  }
+
+  /** Whoever has entries: jumps from the first of one to the first of the next. */
+  async *#organisations(): AsyncGenerator<string, void, void> {
+    let from = entries.keyOf();
+    for (;;) {
+      let whose: string | null = null;
+      for await (const key of entries.keys(this.#store, [], { gte: from, limit: 1 }))
+        [whose] = entries.decodeKey(key);
+      if (whose === null) return;
+      yield whose;
+      from = prefixRange(entries.keyOf(whose)).lt;
+    }
   }
 
   put(entry: AuditEntry): Operation {

@@ -122,6 +122,15 @@ export class Blobs {
     return collected;
   }
 
+  /** How many files nothing refers to and nobody holds. */
+  async orphans(): Promise<number> {
+    let found = 0;
+    for await (const hash of this.#files()) {
+      if (!this.#holds.has(hash) && !(await isReferenced(this.#options.store, hash))) found += 1;
+    }
+    return found;
+  }
+
   /** Whoever wants to keep the same bytes waits in `#keep` while this runs. */
   async #collect(hash: string): Promise<boolean> {
     if (await isReferenced(this.#options.store, hash)) return false;

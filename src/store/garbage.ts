@@ -46,6 +46,15 @@ export async function collectGarbage(
   return done;
 }
 
+/** Forgets what waits to be deleted of a collection whose versions and contents are all gone. */
+export async function forgetGarbage(store: Store, collectionId: string): Promise<void> {
+  const found: Operation[] = [];
+  for await (const { key, value } of garbage.range(store, []))
+    if (value.collectionId === collectionId) found.push(garbage.delete(key));
+  for (let at = 0; at < found.length; at += limits.sweepOperationsMax)
+    await store.write(found.slice(at, at + limits.sweepOperationsMax), { mayUseReserve: true });
+}
+
 /**
  * Works on several items at once, so that they share fsyncs. False when it was stopped before the end. After a failure
  * no further item is begun, and the first error is thrown once everything that runs has ended.

@@ -3,7 +3,7 @@ import type { Blobs } from './blobs.ts';
 import { Collections } from './collections.ts';
 import { Counts } from './counts.ts';
 import { Documents } from './documents.ts';
-import { deleteContent, inGroups } from './garbage.ts';
+import { deleteContent, forgetGarbage, inGroups } from './garbage.ts';
 import { deleteJob } from './jobs.ts';
 import { prefixRange, tables, uuid } from './keys.ts';
 import type { Operation, Store } from './store.ts';
@@ -43,6 +43,7 @@ async function sweepCollection(
   if (!(await sweepDocuments(place, collectionId, signal))) return false;
   if (!(await sweepVersions(place, collectionId, signal))) return false;
   for (const table of [tables.live, tables.changes]) await sweepTable(place.store, table, collectionId);
+  await forgetGarbage(place.store, collectionId);
   const last = [
     new Counts(place.store).delete(collectionId),
     ...new Collections(place.store).forget(collectionId),

@@ -20,6 +20,8 @@ export interface UsageMeterOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What was recorded for an organisation that is gone when it would be written is forgotten. */
+  readonly isGone?: (organizationId: string) => boolean;
   /** Milliseconds between writes: what a crash can lose. */
   readonly flushMs?: number;
   /** Totals in memory at most; more of them at once write earlier, and beyond twice as many are not counted. */
@@ -43,6 +45,7 @@ export class UsageMeter {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #isGone: (organizationId: string) => boolean;
   readonly #flushMs: number;
   readonly #pendingMax: number;
   #pending = new Map<string, Pending>();
@@ -55,6 +58,7 @@ export class UsageMeter {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#isGone = options.isGone ?? (() => false);
     this.#flushMs = options.flushMs ?? limits.usageFlushMs;
     this.#pendingMax = options.pendingMax ?? limits.usagePendingMax;
   }
@@ -144,7 +148,7 @@ export class UsageMeter {
     this.#tellDropped();
     const written = this.#pending;
     this.#pending = new Map();
-    const entries = [...written];
+    const entries = [...written].filter(([, { organizationId }]) => !this.#isGone(organizationId));
     for (let at = 0; at < entries.length; at += limits.usageBatchMax) {
       const batch = entries.slice(at, at + limits.usageBatchMax);
       try {

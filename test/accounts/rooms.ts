@@ -8,8 +8,9 @@ import { People } from '../../src/accounts/people.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
 import type { Tiers } from '../../src/accounts/tiers.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
+import { Refusals } from '../../src/audit/refusals.ts';
 import { systemChance } from '../../src/base/ids.ts';
-import { createLogger } from '../../src/base/logger.ts';
+import { silentLogger } from '../../src/base/logger.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 import type { Store } from '../../src/store/store.ts';
 import { FakeTime } from '../access/fake-time.ts';
@@ -37,10 +38,11 @@ export function accountRooms(
     clock,
     chance,
     audit,
+    refusals: new Refusals({ audit, clock, logger: silentLogger }),
     organisations: new OrganisationDirectory({ ...parts, tiers }),
     keys: new KeyRing({ ...parts, checkFilter: parseFilter, ...rest }),
     people: new People(parts),
-    sessions: new Sessions({ ...parts, logger: createLogger('silent') }),
+    sessions: new Sessions({ ...parts, logger: silentLogger }),
     memberships: new Memberships(parts),
     invitations: new Invitations({ ...parts, secret: new Uint8Array(32).fill(7) }),
     links: new MagicLinks(parts),

@@ -9,6 +9,7 @@ import type { Test } from 'tap';
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const startMsMax = 60_000;
 const logBytesMax = 20_000;
+const wholeLogBytesMax = 20_000_000;
 
 export const operatorKey = 'an-old-key-of-a-stranded-user';
 export const adminKey = 'the-administrator-of-the-tests';
@@ -61,6 +62,11 @@ export class TestServer {
     return this.#log.slice(-logBytesMax);
   }
 
+  /** All of that. */
+  get wholeLog(): string {
+    return this.#log;
+  }
+
   /** What it has printed for people since its last start. */
   get printed(): string {
     return this.#out;
@@ -105,7 +111,7 @@ export class TestServer {
       this.#out += part;
     });
     child.stderr.setEncoding('utf8').on('data', (part: string) => {
-      this.#log = (this.#log + part).slice(-2 * logBytesMax);
+      this.#log = (this.#log + part).slice(-wholeLogBytesMax);
     });
     this.#child = child;
     this.#ended = new Promise((resolve) => child.once('close', (code) => resolve(code)));

@@ -17,6 +17,7 @@ const call: Call<Extract<Principal, { kind: 'administrator' }>> = {
   baseUrl: 'http://127.0.0.1',
   receivedAt: 0,
   caller: callerWith(),
+  address: () => '192.0.2.1',
 };
 const organization_id = 'aaaaaaaa-1111-4111-8111-111111111111';
 
@@ -27,7 +28,7 @@ async function build() {
   const { organisations, keys } = rooms;
   const first = await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
   const authenticator = new Authenticator({ ...rooms, hasAdminPassword: false, adminKey: null });
-  return { first, authenticator, admin: new AdminService({ organisations, keys }) };
+  return { first, authenticator, admin: new AdminService(rooms) };
 }
 
 function statusOf(promise: Promise<unknown>): Promise<number> {

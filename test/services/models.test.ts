@@ -96,6 +96,7 @@ function build(organisation: OrganisationLimits = unlimited) {
     requestId: 'request-1',
     baseUrl: 'http://127.0.0.1',
     receivedAt: time.monotonic(),
+    address: () => '192.0.2.1',
     caller: callerWith(signal),
   });
   return { time, runs, facts, service, call };

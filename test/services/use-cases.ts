@@ -27,6 +27,7 @@ export function callOf(organization = organizationId): Call<OrganisationPrincipa
     requestId: 'request',
     baseUrl: 'http://quarry.test',
     receivedAt: performance.now(),
+    address: () => '192.0.2.1',
     caller: callerWith(),
   };
 }

@@ -1,0 +1,53 @@
+import { AppError } from '../base/app-error.ts';
+import type { InspectOrganizationResponse } from '../schemas/admin.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { jsonOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { table } from './layout.ts';
+
+export const doctorCommand: CommandSpec = {
+  usage: 'doctor',
+  settings: 'client',
+  summary:
+    'show what is left of an organisation in every table and folder; fails while there is anything (needs the admin key)',
+  options: [jsonOption],
+  examples: ['quarry doctor --organization 3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10'],
+  run: inspect,
+};
+
+async function inspect(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { organization } = context.loaded.settings;
+  if (organization === null)
+    throw new AppError('bad_request', 'Say which organisation: --organization or QUARRY_ORGANIZATION.');
+  const found = await context.administration.call<InspectOrganizationResponse>('admin/inspect-organization', {
+    organization_id: organization,
+  });
+  const isClean = found.state === 'gone' && found.remains.length === 0 && found.orphans.length === 0;
+  if (options.json === true) context.terminal.out(JSON.stringify(found));
+  else linesOf(found).forEach(context.terminal.out);
+  return isClean ? exitCodes.done : exitCodes.failed;
+}
+
+const states: Readonly<Record<InspectOrganizationResponse['state'], string>> = {
+  exists: 'exists',
+  deleting: 'is deleted, and its data are being removed',
+  gone: 'does not exist',
+};
+
+function linesOf({ organization_id, state, removed_at, remains, orphans }: InspectOrganizationResponse) {
+  const since = removed_at === null ? '' : `; the last of it was removed at ${removed_at}`;
+  const rows = (found: typeof remains) => found.map(({ place, count }) => [place, String(count)]);
+  return [
+    `The organisation ${organization_id} ${states[state]}${since}.`,
+    ...(remains.length === 0
+      ? ['Nothing in the store names it.']
+      : table(['Left of it', '>Rows'], rows(remains))),
+    ...(orphans.length === 0
+      ? ['No collection, document, file or image is left that nobody owns.']
+      : table(['Left of what is gone, whoever’s', '>Count'], rows(orphans))),
+  ];
+}

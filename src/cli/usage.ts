@@ -1,0 +1,138 @@
+import type {
+  DocumentUsageResponse,
+  EmbedUsageResponse,
+  ModelsUsageCountersResponse,
+  QueryUsageResponse,
+  RerankUsageResponse,
+  UsageCountersResponse,
+  UsageMetric,
+} from '../schemas/usage.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { jsonOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { byteWords, table } from './layout.ts';
+import { timeOption } from './option-values.ts';
+
+export const usageCommand: CommandSpec = {
+  usage: 'usage [collections...]',
+  settings: 'client',
+  summary:
+    'show what the organisation of the key used: so far, or with --by minute by minute, by hour or by day',
+  options: [
+    { flags: '--by <window>', meaning: 'a row a window', choices: ['minute', 'hour', 'day'] },
+    {
+      flags: '--since <time>',
+      meaning:
+        'first moment, for example 2026-11-01 or 2026-11-01T08:00:00Z; 60 windows before the end unless given',
+    },
+    { flags: '--until <time>', meaning: 'last moment; now unless given' },
+    jsonOption,
+  ],
+  examples: ['quarry usage', 'quarry usage --by day', 'quarry usage handbook --by hour --since 2026-11-20'],
+  run: usage,
+};
+
+const windows = {
+  minute: { name: 'minutely', seconds: 60 },
+  hour: { name: 'hourly', seconds: 3_600 },
+  day: { name: 'daily', seconds: 86_400 },
+} as const;
+const windowsDefault = 60;
+
+function usage(
+  context: CommandContext,
+  collections: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const by = options.by ?? (collections.length > 0 ? 'day' : undefined);
+  if (by === undefined && options.since === undefined && options.until === undefined)
+    return soFar(context, options);
+  return overTime(context, collections, { ...options, by: by ?? 'day' });
+}
+
+async function soFar({ api, terminal }: CommandContext, options: CommandOptions): Promise<number> {
+  const counters = await api.call<UsageCountersResponse>('usage/counters', {});
+  const models = await api.call<ModelsUsageCountersResponse>('usage/models/counters', {});
+  if (options.json === true) {
+    terminal.out(JSON.stringify({ counters, models }));
+    return exitCodes.done;
+  }
+  const row = (what: string, month: UsageMetric, all: UsageMetric) => [what, ...cells(month), ...cells(all)];
+  const { all_time: all, billing_cycle: month } = counters;
+  const [modelsAll, modelsMonth] = [models.all_time, models.billing_cycle];
+  const rows = [
+    row('Documents added', month.docs, all.docs),
+    row('Documents parsed', month.ocr, all.ocr),
+    row('Documents indexed', month.indexed, all.indexed),
+    row('Queries', month.queries, all.queries),
+    row('Rerank calls', modelsMonth.rerank, modelsAll.rerank),
+    row('Embed calls', modelsMonth.embed, modelsAll.embed),
+  ];
+  const headings = ['What', '>This month', '>Bytes', '>Units', '>In all', '>Bytes', '>Units'];
+  table(headings, rows).forEach(terminal.out);
+  return exitCodes.done;
+}
+
+function cells({ count, bytes, billable_units }: UsageMetric): string[] {
+  return [String(count), byteWords(bytes), String(billable_units)];
+}
+
+async function overTime(
+  { api, terminal, clock }: CommandContext,
+  collections: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const window = windows[options.by as keyof typeof windows];
+  const seconds = (text: string | null, otherwise: number) =>
+    text === null ? otherwise : Math.floor(Date.parse(text) / 1_000);
+  const end_time = seconds(timeOption(options, 'until'), Math.floor(clock.now() / 1_000));
+  const start_time = seconds(
+    timeOption(options, 'since'),
+    Math.max(0, end_time - (windowsDefault - 1) * window.seconds),
+  );
+  const range = { start_time, end_time, aggregation_window: window.name };
+  const ofSome = collections.length === 0 ? {} : { collection_names: collections };
+  const documents = await api.call<DocumentUsageResponse[]>('usage/documents', { ...range, ...ofSome });
+  const queries = await api.call<QueryUsageResponse[]>('usage/queries', { ...range, ...ofSome });
+  // Models know no collections.
+  const isAll = collections.length === 0;
+  const reranker = isAll ? await api.call<RerankUsageResponse[]>('usage/models/reranker', range) : [];
+  const embed = isAll ? await api.call<EmbedUsageResponse[]>('usage/models/embed', range) : [];
+  if (options.json === true) {
+    terminal.out(JSON.stringify({ documents, queries, ...(isAll ? { reranker, embed } : {}) }));
+    return exitCodes.done;
+  }
+  const calls = { rerank: reranker.filter(isCall), embed: embed.filter(isCall) };
+  const starts = [...documents, ...queries, ...calls.rerank, ...calls.embed].map((row) => row.window_start);
+  const rows = [...new Set(starts)]
+    .sort((a, b) => a - b)
+    .map((start) => {
+      const at = <Row extends { readonly window_start: number }>(all: readonly Row[]) =>
+        all.filter((row) => row.window_start === start);
+      const events = (type: string) => sum(at(documents).filter((row) => row.event_type === type));
+      return [
+        timeWords(start, window.seconds),
+        ...['added', 'indexed', 'deleted'].map((type) => String(events(type))),
+        String(sum(at(queries))),
+        ...(isAll ? [String(sum(at(calls.rerank))), String(sum(at(calls.embed)))] : []),
+      ];
+    });
+  if (rows.length === 0) terminal.note('Nothing was used in that time.\n');
+  const headings = ['From (UTC)', '>Added', '>Indexed', '>Deleted', '>Queries'];
+  table([...headings, ...(isAll ? ['>Rerank', '>Embed'] : [])], rows).forEach(terminal.out);
+  return exitCodes.done;
+}
+
+/** A call of the model operation, not the work of documents and queries. */
+function isCall({ explicit_call }: { readonly explicit_call: boolean }): boolean {
+  return explicit_call;
+}
+
+function sum(rows: readonly { readonly event_count: number }[]): number {
+  return rows.reduce((total, row) => total + row.event_count, 0);
+}
+
+function timeWords(seconds: number, window: number): string {
+  const text = new Date(seconds * 1_000).toISOString();
+  return window === windows.day.seconds ? text.slice(0, 10) : text.slice(0, 16).replace('T', ' ');
+}

@@ -1,0 +1,134 @@
+import { Collections } from './collections.ts';
+import { prefixRange, tables, uuid } from './keys.ts';
+import type { Store } from './store.ts';
+import { Table } from './table.ts';
+import { Versions } from './versions.ts';
+
+type TableName = keyof typeof tables;
+
+/** How many rows there are of something, by the name of their table; what has none is left out. */
+export type RowCounts = ReadonlyMap<string, number>;
+
+/**
+ * How rows show whose they are: `organisation`: their key begins with its id; `collection`, `document`: with one of
+ * these; `anywhere`: in key or value, if at all. A new table needs a word here, so that none is forgotten.
+ */
+const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'document' | 'anywhere'>> = {
+  system: 'anywhere',
+  organisations: 'anywhere',
+  apiKeys: 'anywhere',
+  apiKeyHash: 'anywhere',
+  users: 'anywhere',
+  userEmail: 'anywhere',
+  sessions: 'anywhere',
+  userSessions: 'anywhere',
+  members: 'anywhere',
+  memberships: 'anywhere',
+  invitations: 'anywhere',
+  invitationEmail: 'anywhere',
+  signInLinks: 'anywhere',
+  signInLinkOf: 'anywhere',
+  identities: 'anywhere',
+  signInFlows: 'anywhere',
+  collections: 'anywhere',
+  collectionId: 'anywhere',
+  tombstones: 'anywhere',
+  counts: 'collection',
+  vectorStates: 'collection',
+  queryDefaults: 'collection',
+  apiKeyUse: 'anywhere',
+  documents: 'collection',
+  documentId: 'document',
+  versions: 'collection',
+  live: 'collection',
+  changes: 'collection',
+  content: 'document',
+  jobs: 'anywhere',
+  garbage: 'anywhere',
+  // Which documents refer to a file is looked up by file: `Blobs.orphans`.
+  blobReferences: 'anywhere',
+  // What the installation notes of an organisation that is gone names it and stays.
+  auditEntries: 'organisation',
+  usage: 'organisation',
+};
+
+const names = Object.keys(tables) as TableName[];
+
+/** Rows that belong to an organisation or name it, collections and documents aside: those show whose they are no more. */
+export async function remainsOf(store: Store, organizationId: string): Promise<RowCounts> {
+  const found = new Map<string, number>();
+  const bytes = Buffer.from(uuid.encode(organizationId));
+  for (const name of names) {
+    const table = Uint8Array.of(tables[name]);
+    let rows = 0;
+    if (ownership[name] === 'organisation') {
+      const range = prefixRange(Buffer.concat([table, bytes]));
+      for await (const _ of store.range({ ...range, values: false })) rows += 1;
+    }
+    if (ownership[name] === 'anywhere') {
+      for await (const { key, value } of store.range(prefixRange(table)))
+        if (names16(key, bytes) || Buffer.from(value).includes(organizationId)) rows += 1;
+    }
+    if (rows > 0) found.set(name, rows);
+  }
+  return found;
+}
+
+function names16(key: Uint8Array, id: Buffer): boolean {
+  return (
+    key.byteLength > id.byteLength && Buffer.from(key.buffer, key.byteOffset, key.byteLength).includes(id)
+  );
+}
+
+const documentIds = new Table<readonly [documentId: string], readonly [collectionId: string, path: string]>(
+  tables.documentId,
+  [uuid],
+);
+
+/** Rows of collections and documents that do not exist: what a deletion should have taken. Counts ids, not rows. */
+export async function orphansOf(store: Store): Promise<RowCounts> {
+  const found = new Map<string, number>();
+  const collections = new Collections(store);
+  const waiting = new Set((await collections.tombstones()).map(({ collectionId }) => collectionId));
+  const isKnown = (id: string) => waiting.has(id) || collections.byId(id) !== undefined;
+  const note = (name: TableName, ids: number) => {
+    if (ids > 0) found.set(name, ids);
+  };
+  for (const name of names) {
+    if (ownership[name] !== 'collection') continue;
+    let unknown = 0;
+    for await (const id of idsIn(store, name)) if (!isKnown(id)) unknown += 1;
+    note(name, unknown);
+  }
+  let strays = 0;
+  for await (const { value } of documentIds.range(store, [])) if (!isKnown(value[0])) strays += 1;
+  note('documentId', strays);
+  note('content', await unownedContents(store));
+  return found;
+}
+
+/** Contents that neither a document nor a version names. */
+async function unownedContents(store: Store): Promise<number> {
+  const unowned = new Set<string>();
+  for await (const id of idsIn(store, 'content'))
+    if (documentIds.get(store, [id]) === undefined) unowned.add(id);
+  if (unowned.size === 0) return 0;
+  const versions = new Versions(store);
+  for await (const collectionId of idsIn(store, 'versions'))
+    for await (const { documentId } of versions.list(collectionId)) unowned.delete(documentId);
+  return unowned.size;
+}
+
+/** The ids with which the keys of a table begin: jumps from the first key of one to the first of the next. */
+async function* idsIn(store: Store, name: TableName): AsyncGenerator<string, void, void> {
+  const table = prefixRange(Uint8Array.of(tables[name]));
+  let from = table.gte;
+  for (;;) {
+    let first: Uint8Array | null = null;
+    for await (const { key } of store.range({ gte: from, lt: table.lt, limit: 1, values: false }))
+      first = key;
+    if (first === null) return;
+    yield uuid.decode(first, 1)[0];
+    from = prefixRange(first.subarray(0, 17)).lt;
+  }
+}

@@ -1,0 +1,141 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { pdfWithPages } from '../parsing/fixtures.ts';
+import { Api, eventually } from './api.ts';
+import { send } from './people.ts';
+import { adminKey, TestServer } from './server.ts';
+
+/** What administrators do from the command line, and that a deleted organisation is gone, whatever happens meanwhile. */
+
+t.setTimeout(120_000);
+
+const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+const server = await TestServer.start(t);
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly note: string;
+}
+
+function quarry(...words: readonly string[]): Promise<Ran> {
+  const environment = { ...process.env, QUARRY_URL: server.url, QUARRY_ADMIN_KEY: adminKey };
+  return new Promise((resolve) => {
+    const ended = (error: ExecFileException | null, out: string, note: string) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, note });
+    execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, ...words], { env: environment }, ended);
+  });
+}
+
+const json = { accept: 'application/json' };
+const printed = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
+const session = (await send(printed, { method: 'GET', headers: json })).body.access_token;
+const account = (path: string, body: object) =>
+  send(`${server.url}/api/organizations/${path}`, { headers: { authorization: `Bearer ${session}` }, body });
+const { organization_id } = (await account('add-organization', { name: 'Acme' })).body;
+const wanted = { organization_id, name: 'Website', permission: 'all' };
+const { api_key } = (await account('api-keys/add-api-key', wanted)).body;
+const acme = new Api(server, api_key);
+const collection_name = 'handbook';
+await acme.call('collections/add-collection', { collection_name });
+const documents = Array.from({ length: 60 }, (_, i) => ({
+  path: `${i}.txt`,
+  content: { type: 'text', text: `Granite number ${i}. `.repeat(40) } as const,
+  metadata: { number: String(i) },
+}));
+await acme.addAll(collection_name, documents);
+await acme.add(collection_name, '0.txt', 'Basalt instead.', { overwrite: true });
+await acme.call('documents/delete-document', { collection_name, path: '1.txt' });
+for (let i = 0; i < 5; i += 1) await acme.find(collection_name, 'granite');
+const pdf = { type: 'auto', base64_data: Buffer.from(pdfWithPages(['seen'])).toString('base64') } as const;
+await acme.add(collection_name, 'seen.pdf', pdf);
+const { page } = await acme.call('documents/get-page-info', {
+  collection_name,
+  path: 'seen.pdf',
+  page_index: 0,
+});
+await (await fetch(page.image_url ?? '')).arrayBuffer();
+const images = () => readdirSync(join(server.data, 'cache', 'pages'));
+
+await t.test('usage: what was used so far, over time, of one collection, and for programs', async (t) => {
+  const soFar = await quarry('usage', '--key', api_key);
+  t.equal(soFar.code, 0);
+  t.match(soFar.out, /^What +This month +Bytes +Units +In all +Bytes +Units\n/);
+  t.match(soFar.out, /\nDocuments added +62 .+ 62 +62 .+ 62\n/);
+  t.match(soFar.out, /\nQueries +5 /);
+  const byDay = await quarry('usage', '--by', 'day', '--key', api_key);
+  t.match(
+    byDay.out,
+    /^From \(UTC\) +Added +Indexed +Deleted +Queries +Rerank +Embed\n20\d\d-\d\d-\d\d +62 +62 +1 +5 +0 +0\n/,
+  );
+  const ofOne = await quarry('usage', collection_name, '--by', 'hour', '--json', '--key', api_key);
+  const rows = JSON.parse(ofOne.out);
+  t.same(Object.keys(rows), ['documents', 'queries']);
+  t.match(rows.queries, [{ organization_id, query_type: 'documents', event_count: 5 }]);
+  t.match(await quarry('usage', '--since', 'yesterday', '--key', api_key), {
+    code: 2,
+    note: /--since is "yesterday"/,
+  });
+});
+
+await t.test(
+  'audit export: all pages, for programs and for spreadsheets, by administrators and owners',
+  async (t) => {
+    const evil = { organization_id, name: '=HYPERLINK("x")', permission: 'read_only' };
+    const issued = await account('api-keys/add-api-key', evil);
+    const lines = (await quarry('audit', 'export', '--organization', organization_id)).out.trim().split('\n');
+    const entries = lines.map((line) => JSON.parse(line));
+    t.match(entries.at(-1), { action: 'organization.created', address: '127.0.0.1' });
+    t.match(entries[0], { action: 'api_key.created', details: { name: evil.name } });
+    t.notMatch(lines.join('\n'), issued.body.api_key);
+    const csv = (await quarry('audit', 'export', '--organization', organization_id, '--format', 'csv')).out;
+    t.match(csv, /^at,action,actor,target,address,details,id\n20/);
+    t.match(csv, /,"\{""name"":""=HYPERLINK/, 'what a person chose is quoted');
+    t.equal(csv.trim().split('\n').length, lines.length + 1);
+    const whole = (await quarry('audit', 'export', '--installation', '--since', '2020-01-01')).out;
+    t.match(whole, /"action":"user.login"/);
+    const cursor = await send(`${server.url}/v1/admin/get-audit-log`, {
+      headers: { authorization: `Bearer ${adminKey}` },
+      body: { organization_id, cursor: 'nonsense' },
+    });
+    t.match(cursor, { status: 400, body: { detail: /next_cursor/ } });
+  },
+);
+
+await t.test('a server that is killed while it removes an organisation leaves nothing of it', async (t) => {
+  const before = await quarry('doctor', '--organization', organization_id);
+  t.match(before, { code: 1, out: /exists\.\n.*Left of it/s });
+  for (const place of [
+    'organisations',
+    'apiKeys',
+    'collections',
+    'members',
+    'usage',
+    'auditEntries',
+    'collectionId',
+  ])
+    t.match(before.out, new RegExp(`^${place} +\\d+$`, 'm'));
+  t.equal(readdirSync(join(server.data, 'index')).length, 1);
+  t.equal(images().length, 1);
+  t.match(await account('delete-organization', { organization_id, confirm_name: 'Acme' }), { status: 200 });
+  await server.stop('SIGKILL');
+  t.notMatch(server.log, /organisation is gone/, 'it was not done yet');
+  await server.restart();
+  t.equal(await acme.status('collections/get-collection-list', {}), 401);
+  const authorization = `Bearer ${adminKey}`;
+  const found = await eventually('removal', async () => {
+    const address = `${server.url}/v1/admin/inspect-organization`;
+    const { body } = await send(address, { headers: { authorization }, body: { organization_id } });
+    return body.state === 'gone' ? body : null;
+  });
+  t.match(found, { removed_at: /^20/, remains: [], orphans: [] });
+  t.same(readdirSync(join(server.data, 'index')), []);
+  t.same(images(), []);
+  t.match(await quarry('doctor', '--organization', organization_id), {
+    code: 0,
+    out: /does not exist; the last of it was removed at 20.*\.\nNothing in the store names it\./,
+  });
+});

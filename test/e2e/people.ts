@@ -1,0 +1,134 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { SMTPServer } from 'smtp-server';
+import type { Test } from 'tap';
+import type { TestServer } from './server.ts';
+
+/** One reply, its body parsed where it is JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever a server says
+  readonly body: any;
+  readonly text: string;
+}
+
+/** One request as any program would send it. */
+export async function send(
+  address: string,
+  {
+    headers = {},
+    body,
+    method = 'POST',
+  }: { headers?: Record<string, string>; body?: unknown; method?: string } = {},
+): Promise<Answer> {
+  const isText = typeof body === 'string';
+  const response = await fetch(address, {
+    method,
+    redirect: 'manual',
+    headers: { ...(isText || body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text !== '' ? JSON.parse(text) : null,
+    text,
+  };
+}
+
+/** Somebody with a mailbox. */
+export class Person {
+  readonly email: string;
+  readonly #server: TestServer;
+  readonly #mails: () => string[];
+  /** Sent with everything; behind a trusted proxy `x-forwarded-for` makes a host of their own. */
+  headers: Record<string, string> = {};
+  token = '';
+
+  constructor(email: string, server: TestServer, mails: () => string[]) {
+    this.email = email;
+    this.#server = server;
+    this.#mails = mails;
+  }
+
+  /** Asks for a link, reads the mail, follows the link as a program. */
+  async signIn(): Promise<Answer> {
+    const { headers } = this;
+    const wanted = { headers, body: { email: this.email } };
+    const sent = await send(`${this.#server.url}/api/auth/magic-link/send`, wanted);
+    if (sent.status !== 200) return sent;
+    const asProgram = { method: 'GET', headers: { ...headers, accept: 'application/json' } };
+    const answer = await send(await this.link(), asProgram);
+    this.token = answer.body.access_token;
+    return answer;
+  }
+
+  async link(): Promise<string> {
+    const mail = await this.mailWith('/api/auth/magic-link/verify');
+    return /https?:\S+verify\?token=\S+/.exec(mail)?.[0] ?? 'no link';
+  }
+
+  /** The newest mail to this person that has these words. */
+  async mailWith(words: string): Promise<string> {
+    for (let tries = 0; tries < 200; tries += 1) {
+      const mine = this.#mails().filter((mail) => mail.includes(`To: ${this.email}`) && mail.includes(words));
+      if (mine.length > 0) return mine.at(-1)!;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error(`${this.email} got no mail with ${words}`);
+  }
+
+  call(operation: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    const authorization = `Bearer ${this.token}`;
+    return send(`${this.#server.url}/api/${operation}`, {
+      body,
+      headers: { authorization, ...this.headers, ...headers },
+    });
+  }
+}
+
+/** Letters that a real mail server on this machine received, their lines joined as mail programs join them. */
+export async function mailServer(t: Test): Promise<{ url: string; mails: () => string[] }> {
+  const mails: string[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: (stream, _session, done) => {
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => parts.push(part));
+      stream.on('end', () => {
+        mails.push(decoded(Buffer.concat(parts).toString()));
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  const { port } = server.server.address() as { port: number };
+  return { url: `smtp://127.0.0.1:${port}`, mails: () => mails };
+}
+
+/** A folder that the server puts its letters into, and what lies in it. */
+export function outbox(t: Test): { url: string; mails: () => string[] } {
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-outbox-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return {
+    url: pathToFileURL(folder).href,
+    mails: () =>
+      readdirSync(folder)
+        .sort()
+        .map((name) => decoded(readFileSync(join(folder, name), 'utf8'))),
+  };
+}
+
+/** Quoted-printable, of which mail programs make lines that fit. */
+function decoded(mail: string): string {
+  return mail
+    .replace(/=\r\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
