@@ -462,11 +462,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
   const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax, clock });
   const models = modelService({ pipeline, gate, meter });
   const admin = new AdminService({ organisations, keys, audit });
-  const inspection = new Inspection({
-    ...{ store: storage.store, blobs: storage.blobs, audit },
-    indexFolder: data.indexPath,
-    madeFolder: made.folder,
-  });
+  const inspection = inspectionOf(parts);
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
   const rooms = { collections, documents, queries, files, status, parsers, models, admin, inspection, usage };
@@ -481,6 +477,16 @@ function buildServices(parts: ServiceParts): RetrievalServices {
       return true;
     },
   };
+}
+
+function inspectionOf({
+  data,
+  storage,
+  made,
+  audit,
+}: Pick<ServiceParts, 'data' | 'storage' | 'made' | 'audit'>) {
+  const { store, blobs } = storage;
+  return new Inspection({ store, blobs, audit, indexFolder: data.indexPath, madeFolder: made.folder });
 }
 
 function modelService({

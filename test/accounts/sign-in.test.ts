@@ -119,10 +119,10 @@ t.test('the eleventh wrong password in a row waits, and after the wait the right
     }
   }
   t.ok(refused > 0, 'waits begin earlier');
-  await t.rejects(signIn.adminLogin(visitor(), { password: 'wrong' }), {
-    status: 429,
-    options: { retryAfterMs: /^\d+/ },
-  });
+  const eleventh = await signIn
+    .adminLogin(visitor(), { password: 'wrong' })
+    .catch((error: AppError) => error);
+  t.ok(eleventh instanceof AppError && eleventh.status === 429 && Number(eleventh.options.retryAfterMs) > 0);
   t.equal(await login(password), 429, 'the right one waits too');
   await clock.advance(15 * 60_000);
   t.equal(await login(password), 200);
