@@ -1,0 +1,267 @@
+import t from 'tap';
+import { freePort } from './free-port.ts';
+import { type Answer, outbox, Person, send } from './people.ts';
+import { adminKey, TestServer } from './server.ts';
+
+/** What the door of the account side lets nobody do, as an attacker would try it. */
+
+t.setTimeout(120_000);
+const base = 'https://quarry.example.com';
+const { url: MAIL_URL, mails } = outbox(t);
+const server = await TestServer.start(t, {
+  MAIL_URL,
+  BASE_URL: base,
+  PORT: String(await freePort()),
+  GITHUB_CLIENT_ID: 'quarry',
+  GITHUB_CLIENT_SECRET: 'hush',
+});
+const at = (path: string) => `${server.url}${path}`;
+/** Somebody whose mail program knows where the server really is. */
+function person(email: string): Person {
+  const made = new Person(email, server, mails);
+  const { link } = made;
+  made.link = async () => (await link.call(made)).replace(base, server.url);
+  return made;
+}
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  send(at(path), { body, headers });
+
+t.test('a fresh installation has no credential that anybody could guess', async (t) => {
+  const fresh = await TestServer.start(t, { API_KEY: '', ADMIN_KEY: '' });
+  const guesses = [
+    'admin',
+    'password',
+    'quarry',
+    'changeme',
+    'ze_',
+    'default',
+    'secret',
+    'root',
+    '0'.repeat(39),
+  ];
+  for (const guess of [...guesses, ...guesses.map((word) => word.padEnd(16, word))]) {
+    const headers = { authorization: `Bearer ${guess}` };
+    const asKey = await send(`${fresh.url}/v1/collections/get-collection-list`, { headers, body: {} });
+    const asAdministrator = await send(`${fresh.url}/v1/admin/list-api-keys`, { headers, body: {} });
+    const login = await send(`${fresh.url}/api/admin/login`, { body: { username: guess, password: guess } });
+    t.same([asKey.status, asAdministrator.status, login.status], [401, 503, 503], guess);
+  }
+});
+
+t.test('nobody is led to another site after signing in', async (t) => {
+  const evil = [
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\\/evil.example',
+    '\\/evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '/\r/evil.example',
+    '\t//evil.example',
+    ' //evil.example',
+    'https:evil.example',
+    'https:/evil.example',
+    'https://evil.example',
+    'HTTPS://EVIL.example',
+    'http:evil.example',
+    'http://user@evil.example',
+    '//user:word@evil.example',
+    '//evil.example:443/%2f..',
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    '/.//evil.example',
+    '/a/..//evil.example',
+    '//еvil.example',
+    '//xn--vil-5cd.example',
+    '//evil。example',
+    '/\u2028/evil.example',
+    'evil.example',
+    `${server.url}@evil.example`,
+  ];
+  t.ok(evil.length >= 30);
+  for (const redirect_url of evil) {
+    const mailed = await post('/api/auth/magic-link/send', { email: 'ann@example.com', redirect_url });
+    const query = `redirect_url=${encodeURIComponent(redirect_url)}`;
+    const provider = await send(at(`/api/auth/github/login?${query}`), { method: 'GET' });
+    t.same([mailed.status, provider.status], [400, 400], encodeURIComponent(redirect_url).slice(0, 60));
+    t.notMatch(mailed.text + provider.text, /evil/, 'and it is not repeated');
+  }
+});
+
+t.test('over https cookies are bound to this host, closed to scripts and to other sites', async (t) => {
+  const ann = person('cookie@example.com');
+  const sent = await post('/api/auth/magic-link/send', { email: ann.email });
+  const flags = 'Path=\\/; Max-Age=\\d+; HttpOnly; SameSite=Lax; Secure$';
+  const asked = sent.headers.get('set-cookie') ?? '';
+  t.match(asked, new RegExp(`^__Host-sign-in=[\\w-]{43}; ${flags}`));
+  t.notMatch(asked, /domain/i);
+  const link = await ann.link();
+  const page = await send(link, { method: 'GET' });
+  t.match(page.headers.get('set-cookie'), new RegExp(`^__Host-confirmation=[\\w-]{43}; ${flags}`));
+  const cookie = asked.split(';')[0]!;
+  const signedIn = await send(link, { method: 'GET', headers: { cookie } });
+  t.match(signedIn, { status: 302 });
+  const session = signedIn.headers.get('set-cookie') ?? '';
+  t.match(session, new RegExp(`^__Host-session=zes_[\\w-]{43}; ${flags}`));
+  const begun = await send(at('/api/auth/github/login'), { method: 'GET' });
+  t.match(begun.headers.get('set-cookie'), new RegExp(`^__Host-flow=[\\w-]{43}; ${flags}`));
+  const own = { origin: base, cookie: session.split(';')[0]! };
+  t.match(await post('/api/users/get-user', {}, own), { status: 200 });
+  const planted = { ...own, cookie: `session=planted; ${own.cookie}` };
+  t.match(await post('/api/users/get-user', {}, planted), { status: 200 }, 'one that another host set loses');
+});
+
+t.test('cookies of any size and shape are harmless', async (t) => {
+  const own = { origin: base };
+  for (const cookie of [
+    `session=${'x'.repeat(7_000)}`,
+    `session=${'x'.repeat(12_000)}`,
+    Array.from({ length: 900 }, (_, i) => `c${i}=1`).join('; '),
+    'session=',
+    'session',
+    '=;=;=',
+    'session=zes_%00%0d%0a',
+    `session=zes_${'A'.repeat(43)}`,
+    '__proto__=x; constructor=y',
+  ]) {
+    const answer = await post('/api/users/get-user', {}, { ...own, cookie });
+    t.ok([401, 431].includes(answer.status), `${cookie.slice(0, 30)}: ${answer.status}`);
+    const verify = await send(at('/api/auth/magic-link/verify?token=x'), {
+      method: 'GET',
+      headers: { cookie },
+    });
+    t.ok([400, 431].includes(verify.status), `${verify.status}`);
+  }
+});
+
+t.test('every page for people is closed to scripts, frames and curious neighbours', async (t) => {
+  const ann = person('page@example.com');
+  await post('/api/auth/magic-link/send', { email: ann.email });
+  const pages: Record<string, Answer> = {
+    docs: await send(at('/docs'), { method: 'GET' }),
+    confirmation: await send(await ann.link(), { method: 'GET' }),
+  };
+  for (const [name, { status, headers, text }] of Object.entries(pages)) {
+    t.equal(status, 200, name);
+    const policy = headers.get('content-security-policy') ?? '';
+    t.match(policy, /default-src 'none'/, name);
+    t.match(policy, /frame-ancestors 'none'/, name);
+    t.notMatch(policy, /script-src|unsafe-eval/, name);
+    t.equal(headers.get('x-content-type-options'), 'nosniff', name);
+    t.equal(headers.get('referrer-policy'), 'no-referrer', name);
+    t.notMatch(text, /<script/i, name);
+  }
+});
+
+t.test(
+  'names that deceive, break lines or have no end are refused; those of all languages are fine',
+  async (t) => {
+    const ann = person('names@example.com');
+    t.equal((await ann.signIn()).status, 200);
+    const rename = (name: string) => ann.call('users/edit-user', { name });
+    for (const name of [
+      'x'.repeat(256),
+      '😀'.repeat(256),
+      '',
+      ' \t ',
+      '\u200b\u200d',
+      'Acme\r\nBcc: eve@example.com',
+      'Acme\u2028Evil',
+      'Acme\0',
+      'gnp.exe\u202eAcme',
+      '\u2066Acme',
+      'x'.repeat(1_000_000),
+    ])
+      t.match(await rename(name), { status: 400 }, encodeURIComponent(name.slice(0, 20)));
+    for (const name of [
+      'x'.repeat(255),
+      '😀'.repeat(255),
+      '<script>alert(1)</script>',
+      'Аcme (Кириллица)',
+      'العربية',
+      '👩‍👧',
+    ])
+      t.match(await rename(name), { status: 200, body: { user: { name } } });
+    const founded = await ann.call('organizations/add-organization', { name: 'Acme' });
+    const lookAlike = await ann.call('organizations/add-organization', { name: 'Асme' });
+    t.match([founded.status, lookAlike.status], [200, 200]);
+    t.not(founded.body.organization_id, lookAlike.body.organization_id, 'names are for people, ids decide');
+    const { organization_id } = founded.body;
+    for (const email of [
+      'bob@example.com\r\nBcc: eve@example.com',
+      'bob@example.com, eve@example.com',
+      'bob',
+    ])
+      t.match(await ann.call('organizations/users/invite-user', { organization_id, email }), { status: 422 });
+    t.notOk(mails().some((mail) => mail.includes('eve@example.com')));
+    const asInvite = await ann.call('organizations/users/accept-invite', { invite_code: ann.token });
+    t.match(asInvite, { status: 404 }, 'a session is no invitation');
+  },
+);
+
+t.test(
+  'an ended session and a revoked key end in every connection, in the middle of everything',
+  async (t) => {
+    const ann = person('revoked@example.com');
+    await ann.signIn();
+    const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Acme' })).body;
+    const wanted = { organization_id, name: 'k', permission: 'all' };
+    const issued = (await ann.call('organizations/api-keys/add-api-key', wanted)).body;
+    const asKey = { authorization: `Bearer ${issued.api_key}` };
+    const asAnn = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
+    /** Many callers at once; what began after the end was acknowledged must be refused. */
+    const after = async (headers: Record<string, string>, end: () => Promise<unknown>) => {
+      let endedAt = Number.POSITIVE_INFINITY;
+      let late = 0;
+      let before = 0;
+      const caller = async () => {
+        for (let calls = 0; calls < 400; calls += 1) {
+          const began = performance.now();
+          const { status } = await post('/v1/collections/get-collection-list', {}, headers);
+          if (status === 200 && began > endedAt) late += 1;
+          if (status === 200 && began <= endedAt) before += 1;
+          if (status === 401 && began > endedAt) return;
+        }
+      };
+      const callers = Array.from({ length: 8 }, caller);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await end();
+      endedAt = performance.now();
+      await Promise.all(callers);
+      return { late, before };
+    };
+    const gone = { organization_id, api_key_id: issued.id };
+    const key = await after(asKey, () => ann.call('organizations/api-keys/delete-api-key', gone));
+    t.equal(key.late, 0);
+    t.ok(key.before > 0, 'it worked until then');
+    const session = await after(asAnn, () => ann.call('auth/logout'));
+    t.equal(session.late, 0);
+    t.ok(session.before > 0);
+  },
+);
+
+t.test('what goes wrong inside tells no stranger how the server is made', async (t) => {
+  const odd = [
+    post('/api/users/get-user', '{"a":', {
+      'content-type': 'application/json',
+      authorization: 'Bearer zes_x',
+    }),
+    post('/v1/admin/get-audit-log', { cursor: '9'.repeat(400) }, { authorization: `Bearer ${adminKey}` }),
+    post(
+      '/v1/admin/get-audit-log',
+      { before: '2016-12-31T23:59:60Z' },
+      { authorization: `Bearer ${adminKey}` },
+    ),
+    send(at(`/api/auth/magic-link/verify?token=${'%F0%9F%98%80'.repeat(500)}`), { method: 'GET' }),
+    send(at('/api/auth/github/auth?state=x&code=%00'), { method: 'GET' }),
+  ];
+  for (const { status, text } of await Promise.all(odd)) {
+    t.ok(status >= 400 && status < 500, `${status}: ${text}`);
+    t.notMatch(text, /at .*\.js|node_modules|Error:/);
+  }
+});
