@@ -29,6 +29,7 @@ import { Metrics } from './base/metrics.ts';
 import { ModelUnavailable } from './base/model-unavailable.ts';
 import { derivedSecret } from './base/operator-proof.ts';
 import { heldBytes } from './base/process-memory.ts';
+import { Turns } from './base/turns.ts';
 import type { Settings } from './config/schema.ts';
 import { CollectionIndex } from './engine/collection-index.ts';
 import type { AccountServices } from './http/account-routes.ts';
@@ -118,6 +119,7 @@ const home = '/docs';
 
 const clock = systemClock;
 const chance = systemChance;
+const turns = new Turns(clock);
 
 /** A running server. */
 export interface App {
@@ -299,7 +301,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
   const steps = new IngestSteps({
     ...storage,
     pools,
-    chunker: new ChunkBatches(pools.chunk),
+    chunker: new ChunkBatches(pools.chunk, turns),
     modelOf: documentModel(storage, catalogue, models),
     renewVectors: vectorRenewal({ ...storage, vectors, makerOf }),
     parseLimits,
@@ -311,8 +313,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
     store: storage.store,
     progress,
     steps,
-    clock,
-    logger,
+    ...{ clock, turns, logger },
     parallel: {
       parse: settings.parseThreads,
       index: Math.min(limits.indexingDocumentsMax, indexingPerThread * settings.chunkThreads),
@@ -433,7 +434,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
     ...storage,
     ...pipeline,
     addresses,
-    clock,
+    ...{ clock, turns },
     waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
@@ -917,6 +918,7 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
     reserveBytes: settings.diskReserveBytes,
     logger,
     chance,
+    turns,
   });
   opened.add(() => data.close());
   const storage = await buildStorage(settings, data, logger);

@@ -9,7 +9,7 @@ import { modelKey, openEmbedder } from '../src/models/registry.ts';
 import { analyseChunks } from '../src/text/terms.ts';
 
 /** Niceness of a thread that is never as urgent as one that answers somebody. */
-const niceness = 5;
+const niceness = 10;
 
 /** Where the system does not allow it, the work goes on as urgent as it is. */
 function beLessUrgent(): void {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/root.ts';
-import { CollectionIndex, type FilterNode } from '../../src/engine/collection-index.ts';
+import { CollectionIndex, type FilterNode, IndexError } from '../../src/engine/collection-index.ts';
 import { type Filter, filters } from '../vectors/tags.ts';
 import { LabelledRows } from './labelled-rows.ts';
 import type { EngineKind, EngineOptions, EngineSearch, VectorEngine } from './vector-engine.ts';
@@ -9,6 +9,7 @@ import type { EngineKind, EngineOptions, EngineSearch, VectorEngine } from './ve
 const stagedAtOnce = 64;
 const searchMsMax = 60_000;
 const settleMsMax = 120_000;
+const busyRetryMs = 10;
 const collectionId = 'bench';
 
 /** A block of terms of one row without words; see src/text/terms.ts. */
@@ -111,13 +112,8 @@ class QuarryEngine implements VectorEngine {
   async #stage(row: number, vectors: Float32Array, tag: number): Promise<void> {
     const replaced = this.#labels.labelOf(row);
     const version = this.#labels.label([row])[0]! + 1;
-    await this.#index.stage({
-      shard: 0,
-      version,
-      vectors,
-      terms: noTerms,
-      attributes: this.#attributes(tag),
-    });
+    const attributes = this.#attributes(tag);
+    await unlessBusy(() => this.#index.stage({ shard: 0, version, vectors, terms: noTerms, attributes }));
     this.#index.commit({
       sequence: ++this.#sequence,
       shard: 0,
@@ -134,6 +130,19 @@ class QuarryEngine implements VectorEngine {
       this.#attributesOf.set(tag, known);
     }
     return known;
+  }
+}
+
+/** Comes again until the shard, which may be compacted just now, takes it. */
+async function unlessBusy(stage: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await stage();
+      return;
+    } catch (error) {
+      if (!(error instanceof IndexError) || error.code !== 'busy') throw error;
+      await new Promise((resolve) => setTimeout(resolve, busyRetryMs));
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <numeric>
 
 #include "engine/file_pages.h"
 
@@ -51,6 +52,21 @@ class BlockArray {
     }
   }
 
+  // The same for all rows that will be there for a while, before any of them is written: a huge page of which they
+  // would fill a part is given small ones, so that the rest of it takes no memory.
+  void ReserveExactly(size_t rows) {
+    Reserve(rows);
+#if defined(MADV_NOHUGEPAGE)
+    if (rows == 0) return;
+    const auto start = reinterpret_cast<uintptr_t>(blocks_[BlockOf(rows - 1)].load(std::memory_order_relaxed));
+    const auto end = reinterpret_cast<uintptr_t>(Row(rows - 1) + width_);
+    const uintptr_t part = std::max(start, end / kHugePageBytes * kHugePageBytes);
+    const uintptr_t next =
+        std::min(start + BlockBytes(BlockOf(rows - 1)), end / kHugePageBytes * kHugePageBytes + kHugePageBytes);
+    madvise(reinterpret_cast<void*>(part), next - part, MADV_NOHUGEPAGE);
+#endif
+  }
+
   T* Row(size_t row) const {
     const size_t block = BlockOf(row);
     return blocks_[block].load(std::memory_order_acquire) + (row - BlockStart(block)) * width_;
@@ -76,10 +92,12 @@ class BlockArray {
   }
 
   // Moves rows [0, rows) out of memory: from now on they are read from `file`, which holds the same bytes from
-  // `offset` on. They must not be written any more; readers notice nothing. Rows that fill no stretch stay in memory,
+  // `offset` on. They must not be written any more; readers notice nothing. Rows that fill no page stay in memory,
   // and so do all rows where the system cannot map them. One caller at a time. Answers how many rows lie in the file.
   size_t MoveToFile(int file, uint64_t offset, size_t rows) {
-    const size_t whole = rows / kStretchRows * kStretchRows;
+    const size_t page = FilePageBytes();
+    const size_t pageRows = page / std::gcd(page, BytesOf(1));
+    const size_t whole = rows / pageRows * pageRows;
     size_t moved = 0;
     ForRuns(whole, [&](size_t first, T* elements, size_t count) {
       if (!MapFilePages(file, offset + BytesOf(first), elements, BytesOf(count))) return false;
@@ -99,6 +117,7 @@ class BlockArray {
   static constexpr size_t kFirstBits = std::bit_width(kStretchRows) - 1;
   static constexpr size_t kBlocks = 23;  // up to 2^32 rows
   static constexpr size_t kHugeBytes = 4u << 20;
+  static constexpr size_t kHugePageBytes = 2u << 20;
 
   static size_t BlockOf(size_t row) { return static_cast<size_t>(std::bit_width(row >> kFirstBits)); }
   static size_t BlockStart(size_t block) { return block == 0 ? 0 : size_t{1} << (kFirstBits + block - 1); }

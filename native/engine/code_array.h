@@ -25,6 +25,7 @@ class CodeArray {
 
   const Codec& codec() const { return codec_; }
   void Reserve(size_t rows) { rows_.Reserve(rows); }
+  void ReserveExactly(size_t rows) { rows_.ReserveExactly(rows); }
   uint8_t* Row(uint32_t row) const { return rows_.Row(row); }
   void Set(uint32_t row, const float* vector) { codec_.Encode(vector, rows_.Row(row)); }
   size_t BytesOf(size_t rows) const { return rows_.BytesOf(rows); }

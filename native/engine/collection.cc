@@ -18,6 +18,9 @@ constexpr uint32_t kLinksPerStep = 2;
 // A shard is compacted when a quarter of it is dead, and enough to matter.
 constexpr uint64_t kDeadShare = 4;
 constexpr uint64_t kDeadMin = 256;
+// Where half of it is dead nevertheless, and that is much, whoever stages waits for the compaction.
+constexpr uint64_t kOvergrownShare = 2;
+constexpr uint64_t kOvergrownMin = 4096;
 // Of fewer rows any search is cheap. Beyond, efforts are measured again when the collection has grown by a factor.
 constexpr uint64_t kCalibratedMin = 4096;
 constexpr uint64_t kCalibratedGrowth = 2;
@@ -27,6 +30,12 @@ constexpr size_t kArrivalBytesMax = size_t{256} << 20;
 GraphScratch& ThreadGraphScratch() {
   thread_local GraphScratch scratch;
   return scratch;
+}
+
+// Whether so many of a shard's rows, or of its documents, are dead, and one in `share` is.
+bool HasDead(const Shard& shard, uint64_t least, uint64_t share) {
+  const auto enough = [=](uint64_t dead, uint64_t all) { return dead >= least && dead * share >= all; };
+  return enough(shard.DeadRows(), shard.Rows()) || enough(shard.DeadDocuments(), shard.Slots());
 }
 
 }  // namespace
@@ -155,6 +164,9 @@ Status Collection::AppendDocument(Staging* staging) {
   }
   // The current shard changes only under the writer's lock.
   const std::shared_ptr<Shard> current = CurrentShard(staging->number_);
+  if (writer.compacting && HasDead(*current, kOvergrownMin, kOvergrownShare)) {
+    return {Code::kBusy, "as much of the shard is removed as there: it is compacted first"};
+  }
   if (Status status = current->Append(*staging->input_, Shard::Arrival::kNewest, &staging->slot_); !status.ok()) {
     return status;
   }
@@ -246,10 +258,7 @@ void Collection::UseEfforts(const Efforts& efforts, uint64_t rows) {
 void Collection::CompactIfWorthwhile(uint32_t shard) {
   Writer& writer = *writers_[shard];
   const std::shared_ptr<Shard> current = CurrentShard(shard);
-  const auto worthwhile = [](uint64_t dead, uint64_t all) { return dead >= kDeadMin && dead * kDeadShare >= all; };
-  if (!worthwhile(current->DeadRows(), current->Rows()) && !worthwhile(current->DeadDocuments(), current->Slots())) {
-    return;
-  }
+  if (!HasDead(*current, kDeadMin, kDeadShare)) return;
   if (writer.compacting.exchange(true)) return;
   // When the background is full, a later change asks again.
   if (!background_([self = shared_from_this(), shard] { self->Compact(shard); })) writer.compacting = false;
@@ -314,7 +323,7 @@ bool Collection::AddArrivals(Writer* writer, const Shard& old) {
       const std::lock_guard lock(writer->mutex);
       if (writer->successor == nullptr || closed()) return false;
       // Discarded, replaced or removed by now.
-      if (old.Document(arrival.slot).death.load(std::memory_order_acquire) != kNever) continue;
+      if (old.LifeOf(arrival.slot).death != kNever) continue;
       successor = writer->successor;
       writer->origins.reserve(writer->origins.size() + 1);
       if (!successor->Append(*arrival.input, Shard::Arrival::kOlder, &slot).ok()) return false;

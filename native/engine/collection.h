@@ -157,6 +157,7 @@ class Collection : public std::enable_shared_from_this<Collection> {
   std::string SnapshotPath(uint32_t shard) const;
   std::shared_ptr<Shard> CurrentShard(uint32_t shard) const;
   Status CheckOpen(uint32_t shard) const;
+  // kBusy while a compaction has to come first.
   Status AppendDocument(Staging* staging);
   // Adds the staging's document to the successor too. Holds the writer's lock.
   static void AppendToSuccessor(Writer* writer, Staging* staging);

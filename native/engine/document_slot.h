@@ -3,17 +3,39 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 namespace quarry {
 
+inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+
 // `birth` is the epoch of the commit that made the version visible and `death` of the one that removed it: a search of
 // epoch E sees it when birth <= E < death.
+struct Life {
+  uint64_t birth;
+  uint64_t death;
+};
+
+// The life of a version in one word, so that nobody sees half a change, and most documents need no more: of one that is
+// alive its birth, of a dead one its grave, where both stand.
+class LifeWord {
+ public:
+  // Of a version that is staged or visible.
+  static constexpr uint64_t Alive(uint64_t birth) { return birth == kNever ? kUnborn : birth; }
+  static constexpr uint64_t Dead(uint64_t grave) { return kDead | grave; }
+  static constexpr bool IsDead(uint64_t word) { return (word & kDead) != 0; }
+  static constexpr uint64_t Birth(uint64_t word) { return word == kUnborn ? kNever : word; }
+  static constexpr uint64_t Grave(uint64_t word) { return word & ~kDead; }
+
+ private:
+  static constexpr uint64_t kDead = uint64_t{1} << 63;
+  static constexpr uint64_t kUnborn = kDead - 1;
+};
+
 struct DocumentSlot {
-  std::atomic<uint64_t> birth;
-  std::atomic<uint64_t> death;
+  std::atomic<uint64_t> life;  // a LifeWord
   uint64_t version;
-  uint64_t bodyLength;  // sum over its rows
-  uint32_t firstRow;    // the rows of a document are consecutive
+  uint32_t firstRow;  // the rows of a document are consecutive
   uint32_t rowCount;
 };
 

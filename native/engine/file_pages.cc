@@ -24,8 +24,10 @@ bool MovePages(void* from, void* to, size_t length, int file, uint64_t offset) {
 
 }  // namespace
 
+size_t FilePageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
 bool MapFilePages(int file, uint64_t offset, void* at, size_t length) {
-  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const size_t page = FilePageBytes();
   if (offset % page != 0 || reinterpret_cast<uintptr_t>(at) % page != 0 || length % page != 0) return false;
   // What can fail, fails here, where nothing is lost.
   void* const mapped = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file, static_cast<off_t>(offset));

@@ -50,6 +50,9 @@ class Graph {
   // Makes rows [0, rows) insertable. One caller at a time; their codes may be written later, before Insert.
   void Reserve(uint32_t rows);
 
+  // For loading, before any other call: so many rows will be there.
+  void ReserveExactly(uint32_t rows) { ground_.ReserveExactly(rows); }
+
   // Links `row` into the graph. Any threads may insert different rows at once, while others search.
   void Insert(uint32_t row, GraphScratch* scratch);
 

@@ -15,6 +15,9 @@ namespace {
 constexpr size_t kWaitingSearchesMax = 1024;
 constexpr size_t kWaitingJobsMax = 4096;
 constexpr size_t kFileThreads = 2;
+// How far threads step back for those that answer somebody. What is compacted frees what staging fills: it goes first.
+constexpr int kStagingNiceness = 10;
+constexpr int kCompactingNiceness = 5;
 
 Status Busy() { return {Code::kBusy, "too many operations are waiting for the engine"}; }
 
@@ -36,6 +39,10 @@ ThreadPool::Job Once(std::function<Status()> work, Registry::Done done) {
 
 std::atomic<size_t> searchThreads{0};
 std::atomic<double> searchRecall{0.99};
+
+size_t SearchThreads() {
+  return searchThreads > 0 ? searchThreads.load() : std::max(1U, std::thread::hardware_concurrency());
+}
 
 // Waking a thread for less would cost more than it saves.
 constexpr float kPieceCost = 40;
@@ -88,11 +95,11 @@ void Registry::UseSearchThreads(size_t threads) { searchThreads = threads; }
 void Registry::UseSearchRecall(double recall) { searchRecall = recall; }
 
 Registry::Registry()
-    : searching_(searchThreads > 0 ? searchThreads.load() : std::max(1U, std::thread::hardware_concurrency()),
-                 kWaitingSearchesMax, false),
-      files_(kFileThreads, kWaitingJobsMax, false),
-      compacting_(1, kWaitingJobsMax, true),
-      calibrating_(1, kWaitingJobsMax, true) {}
+    : searching_(SearchThreads(), kWaitingSearchesMax, 0),
+      staging_(SearchThreads(), kWaitingSearchesMax, kStagingNiceness),
+      files_(kFileThreads, kWaitingJobsMax, 0),
+      compacting_(1, kWaitingJobsMax, kCompactingNiceness),
+      calibrating_(1, kWaitingJobsMax, kStagingNiceness) {}
 
 Status Registry::Open(const CollectionOptions& options, Opened done) {
   const bool accepted = files_.Submit(ThreadPool::Priority::kSteady, [this, options, done = std::move(done)] {
@@ -161,7 +168,7 @@ void Registry::ForgetIfUnused(const std::string& id) {
 Status Registry::Stage(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input,
                        Done done) {
   const auto staging = std::make_shared<Collection::Staging>(std::move(collection), shard, std::move(input));
-  const bool accepted = searching_.Submit(ThreadPool::Priority::kSteady, [staging, done = std::move(done)] {
+  const bool accepted = staging_.Submit(ThreadPool::Priority::kSteady, [staging, done = std::move(done)] {
     if (!staging->Step()) return false;
     done(staging->status());
     return true;
@@ -182,7 +189,7 @@ void Registry::CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collecti
     // Refused, it ends here, and a later change begins another.
     (void)calibrating_.Submit(ThreadPool::Priority::kSteady, [this, calibration] {
       if (calibration->Over()) return true;
-      if (searching_.Quiet()) return calibration->Step();
+      if (searching_.Quiet() && staging_.Quiet()) return calibration->Step();
       std::this_thread::sleep_for(kQuietPause);
       return false;
     });

@@ -69,7 +69,7 @@ class Registry {
   Status Files(std::function<Status()> work, Done done);
 
   // Searches, listings and stagings that wait for a thread now.
-  size_t Waiting() { return searching_.Waiting(); }
+  size_t Waiting() { return searching_.Waiting() + staging_.Waiting(); }
 
  private:
   friend class CollectionHandle;
@@ -94,6 +94,7 @@ class Registry {
   void CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collection);
 
   ThreadPool searching_;
+  ThreadPool staging_;
   ThreadPool files_;
   ThreadPool compacting_;
   ThreadPool calibrating_;

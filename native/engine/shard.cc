@@ -8,6 +8,7 @@
 namespace quarry {
 namespace {
 constexpr uint32_t kNoRow = 0xffffffff;
+constexpr uint32_t kNobodysGrave = 0;
 }  // namespace
 
 Status DocumentInput::Check(uint32_t dimensions) {
@@ -29,23 +30,25 @@ Shard::Shard(uint32_t dimensions)
       stride_(PaddedDimensions(dimensions)),
       vectors_(stride_),
       codes_(dimensions),
-      graph_(codes_) {}
+      graph_(codes_) {
+  graves_.Reserve(1);
+  graves_[kNobodysGrave] = {kNever, 0};
+}
 
 uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
   const uint32_t slot = slots_.load(std::memory_order_relaxed);
   const uint32_t firstRow = rows_.load(std::memory_order_relaxed);
   const uint32_t rows = firstRow + rowCount;
   documents_.Reserve(size_t{slot} + 1);
+  graves_.Reserve(size_t{slot} + 2);
   vectors_.Reserve(rows);
   codes_.Reserve(rows);
   facts_.Reserve(rows);
   live_.Reserve((size_t{rows} + 63) / 64);
   graph_.Reserve(rows);
   DocumentSlot& document = documents_[slot];
-  document.birth.store(kNever, std::memory_order_relaxed);
-  document.death.store(0, std::memory_order_relaxed);
+  document.life.store(LifeWord::Dead(kNobodysGrave), std::memory_order_relaxed);
   document.version = version;
-  document.bodyLength = 0;
   document.firstRow = firstRow;
   document.rowCount = rowCount;
   for (uint32_t row = firstRow; row < rows; row++) facts_[row] = {slot, 0};
@@ -68,7 +71,7 @@ Status Shard::Append(const DocumentInput& input, Arrival arrival, uint32_t* slot
   }
   const std::lock_guard lock(versionsMutex_);
   if (arrival == Arrival::kNewest) DiscardLocked(input.version);
-  documents_[*slot].death.store(kNever, std::memory_order_release);
+  documents_[*slot].life.store(LifeWord::Alive(kNever), std::memory_order_release);
   stagedVersions_.try_emplace(input.version, Staged{*slot, false});
   return {};
 }
@@ -87,7 +90,6 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
     facts_[row].bodyLength = bodyLength;
     postings_.AddRow(row, entry, input.block.EntriesOf(i), bodyLength);
     entry = end;
-    document.bodyLength += bodyLength;
   }
   attributes_.Add(slot, input.attributes);
   filledSlots_.store(slot + 1, std::memory_order_release);
@@ -125,9 +127,21 @@ void Shard::SetLive(const DocumentSlot& document, bool live) {
   }
 }
 
+int64_t Shard::BodyLength(const DocumentSlot& document) const {
+  int64_t sum = 0;
+  const uint32_t end = document.firstRow + document.rowCount;
+  for (uint32_t row = document.firstRow; row < end; row++) sum += facts_[row].bodyLength;
+  return sum;
+}
+
 void Shard::Bury(uint32_t slot, uint64_t epoch) {
   DocumentSlot& document = documents_[slot];
-  document.death.store(epoch, std::memory_order_release);
+  uint32_t grave = kNobodysGrave;
+  if (epoch > 0) {
+    grave = gravesDug_.fetch_add(1, std::memory_order_relaxed);
+    graves_[grave] = {LifeOf(slot).birth, epoch};
+  }
+  document.life.store(LifeWord::Dead(grave), std::memory_order_release);
   deadRows_.fetch_add(document.rowCount, std::memory_order_relaxed);
   deadDocuments_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -146,7 +160,7 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
     SetLive(document, false);
     rowCounts_.Note({epoch, document.firstRow, document.rowCount, false});
     change.rows -= document.rowCount;
-    change.bodyLength -= static_cast<int64_t>(document.bodyLength);
+    change.bodyLength -= BodyLength(document);
     change.documents--;
     liveVersions_.Erase(version);
   };
@@ -156,11 +170,11 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
   if (staged == stagedVersions_.end()) return change;
   bury(*add);
   DocumentSlot& document = documents_[staged->second.slot];
-  document.birth.store(epoch, std::memory_order_release);
+  document.life.store(LifeWord::Alive(epoch), std::memory_order_release);
   SetLive(document, true);
   rowCounts_.Note({epoch, document.firstRow, document.rowCount, true});
   change.rows += document.rowCount;
-  change.bodyLength += static_cast<int64_t>(document.bodyLength);
+  change.bodyLength += BodyLength(document);
   change.documents++;
   liveVersions_.Set(staged->second.slot);
   stagedVersions_.erase(staged);
@@ -186,7 +200,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
   origins->clear();
   for (uint32_t from = 0; from < slots; from++) {
     const DocumentSlot& old = source.documents_[from];
-    if (old.death.load(std::memory_order_acquire) != kNever) continue;
+    if (source.LifeOf(from).death != kNever) continue;
     const uint32_t slot = AddSlot(old.version, old.rowCount);
     slotMap[from] = slot;
     origins->push_back(from);
@@ -198,8 +212,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
       std::memcpy(vectors_.Row(row), source.vectors_.Row(old.firstRow + i), stride_ * sizeof(float));
       std::memcpy(codes_.Row(row), source.codes_.Row(old.firstRow + i), codes_.codec().stride());
     }
-    document.bodyLength = old.bodyLength;
-    document.death.store(kNever, std::memory_order_release);
+    document.life.store(LifeWord::Alive(kNever), std::memory_order_release);
     stagedVersions_[old.version] = {slot, true};
   }
   for (const uint64_t hash : source.postings_.Hashes()) {
@@ -228,13 +241,12 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
 void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origins) {
   const std::lock_guard lock(versionsMutex_);
   for (uint32_t slot = 0; slot < origins.size(); slot++) {
-    const DocumentSlot& old = source.documents_[origins[slot]];
-    const uint64_t birth = old.birth.load(std::memory_order_acquire);
-    const uint64_t death = old.death.load(std::memory_order_acquire);
+    const auto [birth, death] = source.LifeOf(origins[slot]);
+    const Life known = LifeOf(slot);
+    if (known.death != kNever) continue;  // the dead do not change
+    if (birth == known.birth && death == kNever) continue;
     DocumentSlot& document = documents_[slot];
-    if (document.death.load(std::memory_order_relaxed) != kNever) continue;  // the dead do not change
-    if (birth == document.birth.load(std::memory_order_relaxed) && death == kNever) continue;
-    document.birth.store(birth, std::memory_order_release);
+    document.life.store(LifeWord::Alive(birth), std::memory_order_release);
     if (const auto staged = stagedVersions_.find(document.version);
         staged != stagedVersions_.end() && staged->second.slot == slot) {
       stagedVersions_.erase(staged);
@@ -254,6 +266,15 @@ void Shard::AdoptStates(const Shard& source, const std::vector<uint32_t>& origin
   rowCounts_.Restart(epoch);
 }
 
+void Shard::ReserveForRestore(uint32_t slots, uint32_t rows) {
+  documents_.ReserveExactly(slots);
+  vectors_.ReserveExactly(rows);
+  codes_.ReserveExactly(rows);
+  facts_.ReserveExactly(rows);
+  graph_.ReserveExactly(rows);
+  liveVersions_.Reserve(slots);
+}
+
 void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {
   const uint32_t slot = AddSlot(version, rowCount);
   filledSlots_.store(slot + 1, std::memory_order_release);
@@ -262,17 +283,13 @@ void Shard::RestoreDocument(uint64_t version, bool live, uint32_t rowCount) {
     Bury(slot, 0);
     return;
   }
-  document.birth.store(0, std::memory_order_relaxed);
-  document.death.store(kNever, std::memory_order_relaxed);
+  document.life.store(LifeWord::Alive(0), std::memory_order_relaxed);
   SetLive(document, true);
   const std::lock_guard lock(versionsMutex_);
   liveVersions_.Set(slot);
 }
 
-void Shard::RestoreLength(uint32_t row, uint32_t bodyLength) {
-  facts_[row].bodyLength = bodyLength;
-  documents_[facts_[row].slot].bodyLength += bodyLength;
-}
+void Shard::RestoreLength(uint32_t row, uint32_t bodyLength) { facts_[row].bodyLength = bodyLength; }
 
 Shard::Change Shard::LiveTotals() const {
   Change totals;
@@ -280,7 +297,7 @@ Shard::Change Shard::LiveTotals() const {
   liveVersions_.ForEach([&](uint32_t slot) {
     totals.documents++;
     totals.rows += documents_[slot].rowCount;
-    totals.bodyLength += static_cast<int64_t>(documents_[slot].bodyLength);
+    totals.bodyLength += BodyLength(documents_[slot]);
   });
   return totals;
 }
@@ -296,7 +313,7 @@ Shard::Memory Shard::MemoryBytes() const {
   memory.links = graph_.Bytes(static_cast<uint32_t>(rows));
   memory.postings = postings_.Bytes();
   memory.attributes = attributes_.Bytes() + filterRows_.Bytes();
-  memory.documents = documents_.BytesOf(slots) + facts_.BytesOf(rows) + rows / 8;
+  memory.documents = documents_.BytesOf(slots) + graves_.BytesOf(gravesDug_) + facts_.BytesOf(rows) + rows / 8;
   const std::lock_guard lock(versionsMutex_);
   memory.documents += liveVersions_.Bytes();
   return memory;

@@ -44,7 +44,6 @@ struct RowFacts {
   uint32_t bodyLength;  // terms in the text, for the length norm of BM25
 };
 
-inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 // Beyond it a document is refused.
 inline constexpr uint64_t kRowsMax = GraphPool::kRowsEnd - 1;
 
@@ -81,10 +80,14 @@ class Shard {
   // Slots whose attributes are complete: all that are visible by now, and possibly more.
   uint32_t FilledSlots() const { return filledSlots_.load(std::memory_order_acquire); }
 
+  Life LifeOf(uint32_t slot) const {
+    const uint64_t word = documents_[slot].life.load(std::memory_order_acquire);
+    if (LifeWord::IsDead(word)) return graves_[LifeWord::Grave(word)];
+    return {LifeWord::Birth(word), kNever};
+  }
   bool SlotVisible(uint32_t slot, uint64_t epoch) const {
-    const DocumentSlot& document = documents_[slot];
-    return document.birth.load(std::memory_order_acquire) <= epoch &&
-           document.death.load(std::memory_order_acquire) > epoch;
+    const Life life = LifeOf(slot);
+    return life.birth <= epoch && life.death > epoch;
   }
   // The live bit answers for the newest epoch. A commit announces its epoch before it touches a bit, so a bit read
   // before an announcement of at most `epoch` is the bit of that epoch; otherwise the slot decides.
@@ -146,7 +149,7 @@ class Shard {
   }
 
   // For loading, on a shard that nobody else uses yet. Documents must be restored in order, before their rows.
-  void ReserveForRestore(uint32_t slots) { liveVersions_.Reserve(slots); }
+  void ReserveForRestore(uint32_t slots, uint32_t rows);
   void RestoreDocument(uint64_t version, bool live, uint32_t rowCount);
   void RestoreLength(uint32_t row, uint32_t bodyLength);
   float* vectorForRestore(uint32_t row) { return vectors_.Row(row); }
@@ -177,11 +180,13 @@ class Shard {
     bool ready;
   };
 
-  // Makes room for a document; the slot starts dead.
+  // Makes room for a document, and for its grave; the slot starts dead.
   uint32_t AddSlot(uint64_t version, uint32_t rowCount);
   // Writes the rows of a slot that is still dead.
   void Fill(const DocumentInput& input, uint32_t slot);
   void SetLive(const DocumentSlot& document, bool live);
+  // Sum over its rows.
+  int64_t BodyLength(const DocumentSlot& document) const;
   void Bury(uint32_t slot, uint64_t epoch);
   void DiscardLocked(uint64_t version);
 
@@ -192,6 +197,7 @@ class Shard {
   BlockArray<RowFacts> facts_;
   BlockArray<std::atomic<uint64_t>> live_;  // one bit per row
   BlockArray<DocumentSlot> documents_;
+  BlockArray<Life> graves_;  // the first is of versions that nobody ever sees
   Graph graph_;
   Postings postings_;
   AttributeIndex attributes_;
@@ -199,6 +205,7 @@ class Shard {
   mutable FilterRows filterRows_;
   std::atomic<uint32_t> rows_{0};
   std::atomic<uint32_t> slots_{0};
+  std::atomic<uint32_t> gravesDug_{1};
   std::atomic<uint32_t> filledSlots_{0};
   std::atomic<uint64_t> lastEpoch_{0};
   std::atomic<uint64_t> deadRows_{0};

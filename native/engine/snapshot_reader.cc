@@ -1,6 +1,9 @@
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -65,6 +68,15 @@ class SectionStream {
   uint64_t done_ = 0;
   Crc32c checksum_;
 };
+
+// Room for so many bytes that goes back to the system as soon as nobody needs it: of what a thread has allocated and
+// freed, an allocator may keep megabytes.
+std::shared_ptr<uint64_t[]> NewWords(size_t length) {
+  const size_t mapped = std::max<size_t>(length, 1);
+  void* const start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) throw std::bad_alloc();
+  return {static_cast<uint64_t*>(start), [mapped](uint64_t* words) { munmap(words, mapped); }};
+}
 
 class SnapshotReader {
  public:
@@ -171,14 +183,14 @@ class SnapshotReader {
   Status Load(Section kind, Bytes* bytes) {
     const SectionEntry& entry = header_.sections[kind];
     bytes->length = entry.length;
-    bytes->words = std::shared_ptr<uint64_t[]>(new uint64_t[(entry.length + 7) / 8]);
+    bytes->words = NewWords(entry.length);
     SectionStream stream(file_, entry);
     if (Status status = stream.Read(bytes->words.get(), entry.length); !status.ok()) return status;
     return stream.Check();
   }
 
   bool Documents(ByteReader* in) {
-    shard_->ReserveForRestore(header_.slots);
+    shard_->ReserveForRestore(header_.slots, header_.rows);
     uint64_t rows = 0;
     for (uint32_t slot = 0; slot < header_.slots; slot++) {
       const auto record = in->Take<DocumentRecord>();

@@ -18,9 +18,8 @@ namespace {
 constexpr size_t kUrgentTurnsMax = 7;
 
 // A wish: where the system refuses, the thread runs as any other.
-void LowerPriority() {
+void LowerPriority([[maybe_unused]] int niceness) {
 #if defined(__linux__)
-  constexpr int niceness = 3;  // about half the share of a thread that answers searches
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), niceness);
 #elif defined(__APPLE__)
   pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
@@ -29,11 +28,11 @@ void LowerPriority() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(size_t threads, size_t queueMax, bool low, std::chrono::milliseconds calm)
+ThreadPool::ThreadPool(size_t threads, size_t queueMax, int niceness, std::chrono::milliseconds calm)
     : threads_(threads), queueMax_(queueMax), calm_(calm) {
   for (size_t i = 0; i < threads; i++) {
-    std::thread([this, low] {
-      if (low) LowerPriority();
+    std::thread([this, niceness] {
+      if (niceness > 0) LowerPriority(niceness);
       Work();
     }).detach();
   }

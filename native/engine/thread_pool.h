@@ -26,8 +26,8 @@ class ThreadPool {
   // So long after urgent work came, more of it is expected.
   static constexpr std::chrono::milliseconds kCalm{100};
 
-  // At most `queueMax` jobs wait in each queue. `low`: the threads yield the processor to all others.
-  ThreadPool(size_t threads, size_t queueMax, bool low, std::chrono::milliseconds calm = kCalm);
+  // At most `queueMax` jobs wait in each queue. `niceness`: how far the threads step back for others, as nice(1) counts.
+  ThreadPool(size_t threads, size_t queueMax, int niceness, std::chrono::milliseconds calm = kCalm);
 
   // False when the queue is full; the job is then not run.
   bool Submit(Priority priority, Job job);

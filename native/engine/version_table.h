@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,9 +23,9 @@ class VersionTable {
 
   // Room for `count` versions. Throws std::bad_alloc, and has changed nothing then.
   void Reserve(size_t count) {
-    const size_t wanted = std::bit_ceil(std::max(kPlacesMin, count + count / 3 + 1));
+    const size_t wanted = std::max(kPlacesMin, count + count / 3 + 1);
     if (wanted <= places_.size()) return;
-    std::vector<uint32_t> former(wanted, kNone);
+    std::vector<uint32_t> former(std::max(wanted, places_.size() + places_.size() / 2), kNone);
     former.swap(places_);
     for (const uint32_t slot : former) {
       if (slot != kNone) places_[PlaceOf(documents_[slot].version)] = slot;
@@ -50,8 +49,7 @@ class VersionTable {
     size_t hole = PlaceOf(version);
     for (size_t at = Next(hole); places_[at] != kNone; at = Next(at)) {
       // What lies behind closes the gap, unless it would come to lie before the place where it is looked for first.
-      const size_t fromHome = at - Home(documents_[places_[at]].version);
-      if ((fromHome & Mask()) < ((at - hole) & Mask())) continue;
+      if (Distance(Home(documents_[places_[at]].version), at) < Distance(hole, at)) continue;
       places_[hole] = places_[at];
       hole = at;
     }
@@ -73,9 +71,11 @@ class VersionTable {
  private:
   static constexpr size_t kPlacesMin = 16;
 
-  size_t Mask() const { return places_.size() - 1; }
-  size_t Next(size_t place) const { return (place + 1) & Mask(); }
-  size_t Home(uint64_t version) const { return Mix(version) & Mask(); }
+  size_t Next(size_t place) const { return place + 1 == places_.size() ? 0 : place + 1; }
+  // Steps from one place to another.
+  size_t Distance(size_t from, size_t to) const { return to >= from ? to - from : to + places_.size() - from; }
+  // Evenly over all places, whatever their number.
+  size_t Home(uint64_t version) const { return (Mix(version) >> 32) * places_.size() >> 32; }
   // Where the version is, or the free place that it would take: one in four is free at least.
   size_t PlaceOf(uint64_t version) const {
     size_t place = Home(version);
@@ -84,7 +84,7 @@ class VersionTable {
   }
 
   const BlockArray<DocumentSlot>& documents_;
-  std::vector<uint32_t> places_;  // a power of two of them, or none
+  std::vector<uint32_t> places_;
   size_t count_ = 0;
 };
 

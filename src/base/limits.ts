@@ -12,8 +12,6 @@ export const limits = {
   // requests
   deletePathsMax: 64,
   batchDocumentsMax: 256,
-  /** Documents of one request that are taken in before others have their turn. */
-  batchSliceDocuments: 8,
   listDocumentsMax: 1_024,
   queryCodePointsMax: 4_096,
   queryOperatorsMax: 64,
@@ -131,6 +129,8 @@ export const limits = {
   titleLikeUnitsMax: 90,
 
   // ingest
+  /** Of a turn of the event loop, for work that is not urgent. */
+  turnMsMax: 1,
   /** Documents that are chunked, embedded and indexed at the same time; the engine stages twice as many. */
   indexingDocumentsMax: 512,
   /** What they may take of memory together, and how much a byte of text becomes: rows, words, codes and the text. */
@@ -160,8 +160,6 @@ export const limits = {
   // store
   storePendingBytesMax: 128 * 1_048_576,
   storeGroupBytesMax: 16 * 1_048_576,
-  /** Callers that learn in one turn of the event loop that their write is durable. */
-  storeToldPerTurn: 8,
   storeRangeChunk: 256,
   storeRangeChunkBytes: 1_048_576,
   sweepOperationsMax: 2_000,

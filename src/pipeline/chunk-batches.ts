@@ -1,5 +1,6 @@
 import { present } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
+import type { Turns } from '../base/turns.ts';
 import type { ChunkAnswer, ChunkBatch, ChunkOutcome, ChunkTask } from '../chunking/chunk-task.ts';
 import type { Pool } from './pools.ts';
 
@@ -29,12 +30,14 @@ const batchesPerThread = 2;
  */
 export class ChunkBatches {
   readonly #pool: Pick<Pool, 'run' | 'threads'>;
+  readonly #turns: Turns;
   #waiting: Waiting[] = [];
   #running = 0;
   #soon: NodeJS.Immediate | null = null;
 
-  constructor(pool: Pick<Pool, 'run' | 'threads'>) {
+  constructor(pool: Pick<Pool, 'run' | 'threads'>, turns: Turns) {
     this.#pool = pool;
+    this.#turns = turns;
   }
 
   /** Rejects as the pool does, or with what cutting this document threw; the others of its batch go on. */
@@ -86,7 +89,7 @@ export class ChunkBatches {
       batch.forEach(({ resolve, reject }, i) => {
         const outcome = present(outcomes[i], 'every document of a batch has an outcome');
         if ('error' in outcome) reject(outcome.error);
-        else resolve(outcome);
+        else void this.#turns.next().then(() => resolve(outcome));
       });
     } catch (error) {
       if (batch.length > 1) {

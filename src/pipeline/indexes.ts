@@ -80,6 +80,7 @@ const undoAttemptsMax = 20;
 const undoRetryMs = 500;
 /** After how many milliseconds rows are staged again that the engine was too busy for. */
 const busyRetryMs = 1_000;
+const busyWaitMs = 50;
 
 /**
  * The shards of every collection, kept equal to what the store says is live: loaded from snapshots at start with the
@@ -137,15 +138,16 @@ export class Indexes {
   }
 
   /**
-   * Puts the rows of a version into its shard, invisible until a change adds it. 503 while the shard is too busy.
-   * `block`: its rows; null when the store has them.
+   * Puts the rows of a version into its shard, invisible until a change adds it. Waits while the shard is too busy, as
+   * with a compaction that has to come first, until `signal` says that nobody wants it any more. `block`: its rows; null
+   * when the store has them.
    */
-  async stage(staged: StagedVersion, block: IndexBlock | null): Promise<void> {
+  async stage(staged: StagedVersion, block: IndexBlock | null, signal?: AbortSignal): Promise<void> {
     const index = this.get(staged.collectionId);
     const shelf = present(this.#shelves.get(staged.collectionId), 'open shards have a shelf');
     const rows = block ?? this.#options.contents.indexBlock(staged.documentId, shelf.generation);
     if (rows === undefined || (rows.generation ?? 0) !== shelf.generation) throw succeeding();
-    await this.#stage(index, staged, rows);
+    await this.#patiently(() => this.#stage(index, staged, rows), signal);
     shelf.staged.add(staged.version);
   }
 
@@ -484,6 +486,22 @@ export class Indexes {
     }
   }
 
+  /** Whoever waits here keeps his place among those that are indexed at the same time: so the others wait, too. */
+  async #patiently(stage: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+    const { signal: stop } = this.#stop;
+    for (;;) {
+      try {
+        await stage();
+        return;
+      } catch (error) {
+        if (!(error instanceof AppError) || !isBusy(error.cause) || stop.aborted) throw error;
+      }
+      const ended = signal === undefined ? stop : AbortSignal.any([stop, signal]);
+      await wait(busyWaitMs, undefined, { signal: ended }).catch(() => {});
+      signal?.throwIfAborted();
+    }
+  }
+
   async #stage(
     index: CollectionIndex,
     { path, version, metadata }: StagedVersion,
@@ -494,7 +512,7 @@ export class Indexes {
       await index.stage({ shard, version, vectors, terms, attributes: metadata });
     } catch (error) {
       // Closed while the server is not: it was succeeded, and whoever comes again finds its successor.
-      const isPassing = error instanceof IndexError && (error.code === 'busy' || error.code === 'closed');
+      const isPassing = error instanceof IndexError && (isBusy(error) || error.code === 'closed');
       throw isPassing ? busy(error) : error;
     }
   }
@@ -642,6 +660,10 @@ function succeeding(): AppError {
   return new AppError('unavailable', 'The collection changes its model just now; try again in a moment.', {
     retryAfterMs: 250,
   });
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof IndexError && error.code === 'busy';
 }
 
 function busy(cause: IndexError): AppError {

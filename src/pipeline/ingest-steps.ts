@@ -191,7 +191,7 @@ export class IngestSteps {
   /** Puts the rows of the document's version into its shard; nobody sees them yet. `block`: null when it is stored. */
   async stage(record: DocumentRecord, block: IndexBlock | null, signal: AbortSignal): Promise<void> {
     if (block === null) await this.#options.renewVectors(record, signal);
-    await this.#options.indexes.stage(record, block);
+    await this.#options.indexes.stage(record, block, signal);
   }
 
   unstage(record: DocumentRecord): void {

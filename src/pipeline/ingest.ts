@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelFailed } from '../base/model-failed.ts';
+import type { Turns } from '../base/turns.ts';
 import type { ParseProgress } from '../parsing/document-tools.ts';
 import type { DocumentRecord } from '../store/documents.ts';
 import { type Job, JobQueue } from '../store/jobs.ts';
@@ -17,6 +18,7 @@ export interface IngestOptions {
   readonly progress: DocumentProgress;
   readonly steps: IngestSteps;
   readonly clock: Clock;
+  readonly turns: Turns;
   readonly logger: Logger;
   /** Documents that are parsed, and that are chunked, embedded and indexed, at the same time; and the latter's memory. */
   readonly parallel: { readonly parse: number; readonly index: number; readonly indexBytes: number };
@@ -324,12 +326,13 @@ export class Ingest {
       readonly signal: AbortSignal;
     },
   ): Promise<void> {
-    const { progress, steps, logger } = this.#options;
+    const { progress, steps, turns, logger } = this.#options;
     try {
       await allDone([
         steps.stage(record, content?.block ?? null, signal),
         ...(content === null ? [] : [progress.prepared(job, content)]),
       ]);
+      await turns.next();
       signal.throwIfAborted();
       await progress.indexed(job, content);
     } catch (error) {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import type { Turns } from '../base/turns.ts';
 import { withTimeout } from '../base/with-timeout.ts';
 import {
   type AddedDocument,
@@ -84,6 +84,7 @@ export interface DocumentServicesOptions {
   /** Bytes of metadata that an organisation may give one document. */
   readonly metadataBytesMax: (organizationId: string) => number;
   readonly clock: Pick<Clock, 'monotonic'>;
+  readonly turns: Turns;
 }
 
 type DocumentCall = Call<OrganisationPrincipal>;
@@ -312,8 +313,8 @@ export class DocumentServices {
     signal: AbortSignal | null,
   ): Promise<BatchDocumentResult[]> {
     const adding: Promise<BatchDocumentResult>[] = [];
-    for (const [i, item] of documents.entries()) {
-      if (i > 0 && i % limits.batchSliceDocuments === 0) await nextTurn();
+    for (const item of documents) {
+      if (adding.length > 0) await this.#options.turns.next();
       const added = this.#addOne(place, item, signal);
       // Told below, with all others; until then nobody listens.
       added.catch(() => {});

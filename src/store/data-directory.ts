@@ -5,6 +5,7 @@ import { assert } from '../base/assert.ts';
 import type { Chance } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { secretsFile } from '../base/operator-proof.ts';
+import type { Turns } from '../base/turns.ts';
 import { Blobs } from './blobs.ts';
 import { replaceFile, syncFolder } from './durable-files.ts';
 import { RocksStore } from './rocks-store.ts';
@@ -31,6 +32,7 @@ export interface DataDirectoryOptions {
   readonly logger: Logger;
   readonly chance: Chance;
   readonly cacheBytes?: number;
+  readonly turns?: Turns;
   /** For tests of migrations. */
   readonly format?: { readonly current: number; readonly migrations: readonly Migration[] };
 }
@@ -172,7 +174,7 @@ function parsedFormat(text: string): number | null {
 }
 
 async function openStore(options: DataDirectoryOptions, space: SpaceWatch): Promise<Store> {
-  const { path, logger, cacheBytes } = options;
+  const { path, logger, cacheBytes, turns } = options;
   const location = join(path, 'store');
   await mkdir(location, { recursive: true, mode: 0o700 });
   try {
@@ -181,6 +183,7 @@ async function openStore(options: DataDirectoryOptions, space: SpaceWatch): Prom
       logger,
       space,
       ...(cacheBytes === undefined ? {} : { cacheBytes }),
+      ...(turns === undefined ? {} : { turns }),
     });
   } catch (cause) {
     if (cause instanceof AppError) throw cause;

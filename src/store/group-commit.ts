@@ -1,7 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
-import { limits } from '../base/limits.ts';
+import type { Turns } from '../base/turns.ts';
 import {
   ExpectationFailed,
   encodeCounters,
@@ -24,6 +23,8 @@ export interface GroupCommitOptions {
   /** Bytes after which a group is closed although more writes wait. */
   readonly groupBytesMax: number;
   readonly space?: SpaceGuard;
+  /** Whoever is told that a write is durable goes on at once: so each is told at its turn. */
+  readonly turns: Turns;
 }
 
 interface PendingWrite {
@@ -49,9 +50,8 @@ export class GroupCommit {
   /** Of all that waits or is in flight, what counts. */
   #countedBytes = 0;
   #running: Promise<void> | null = null;
-  /** Writes that are durable and whose callers do not know it yet. */
-  #finished: PendingWrite[] = [];
-  #telling: Promise<void> | null = null;
+  /** Settles when everybody was told whose write is durable by now. */
+  #told: Promise<unknown> = Promise.resolve();
   #closed = false;
   #commits = 0;
   #committedWrites = 0;
@@ -96,7 +96,7 @@ export class GroupCommit {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
-    while (this.#telling !== null) await this.#telling;
+    await this.#told;
   }
 
   #refusal(bytes: number, options: WriteOptions): unknown {
@@ -163,14 +163,7 @@ export class GroupCommit {
   }
 
   #tell(finished: readonly PendingWrite[]): void {
-    for (const write of finished) this.#finished.push(write);
-    if (this.#telling === null) this.#tellSome();
-  }
-
-  /** Whoever is told goes on at once: a few in a turn of the event loop, so that a large group keeps nobody else waiting. */
-  #tellSome(): void {
-    for (const write of this.#finished.splice(0, limits.storeToldPerTurn)) write.resolve();
-    this.#telling = this.#finished.length === 0 ? null : nextTurn().then(() => this.#tellSome());
+    for (const write of finished) this.#told = this.#options.turns.next().then(write.resolve);
   }
 
   /** What was queued behind a failed commit may rest on it, so it fails with it. */

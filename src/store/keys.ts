@@ -91,8 +91,23 @@ export const tables = {
 /** How one field of a key becomes bytes and back. */
 export interface KeyField<T> {
   encode(value: T): Uint8Array;
+  /** How many bytes `write` writes. */
+  bytes(value: T): number;
+  /** Writes at `offset` and returns the offset behind it. */
+  write(value: T, key: Buffer, offset: number): number;
   /** Reads at `offset` and returns the value with the offset behind it. */
   decode(bytes: Uint8Array, offset: number): readonly [value: T, next: number];
+}
+
+function keyField<T>(field: Omit<KeyField<T>, 'encode'>): KeyField<T> {
+  return {
+    ...field,
+    encode(value) {
+      const bytes = Buffer.allocUnsafe(field.bytes(value));
+      field.write(value, bytes, 0);
+      return bytes;
+    },
+  };
 }
 
 /**
@@ -102,16 +117,23 @@ export interface KeyField<T> {
 const recentIds = new Map<string, Uint8Array>();
 const recentIdsMax = 4_096;
 
+function uuidBytes(value: string): Uint8Array {
+  const known = recentIds.get(value);
+  if (known !== undefined) return known;
+  // In memory of its own: a pooled buffer that is kept keeps the whole pool.
+  const bytes = new Uint8Array(Buffer.from(value.replaceAll('-', ''), 'hex'));
+  assert(bytes.byteLength === 16 && value.length === 36, 'a uuid has 16 bytes');
+  if (recentIds.size >= recentIdsMax) recentIds.clear();
+  recentIds.set(value, bytes);
+  return bytes;
+}
+
 export const uuid: KeyField<string> = {
-  encode(value) {
-    const known = recentIds.get(value);
-    if (known !== undefined) return known;
-    // In memory of its own: a pooled buffer that is kept keeps the whole pool.
-    const bytes = new Uint8Array(Buffer.from(value.replaceAll('-', ''), 'hex'));
-    assert(bytes.byteLength === 16 && value.length === 36, 'a uuid has 16 bytes');
-    if (recentIds.size >= recentIdsMax) recentIds.clear();
-    recentIds.set(value, bytes);
-    return bytes;
+  encode: uuidBytes,
+  bytes: () => 16,
+  write(value, key, offset) {
+    key.set(uuidBytes(value), offset);
+    return offset + 16;
   },
   decode(bytes, offset) {
     const hex = view(bytes).toString('hex', offset, offset + 16);
@@ -121,49 +143,58 @@ export const uuid: KeyField<string> = {
 };
 
 /** A SHA-256 digest, in lower-case hex outside of keys. */
-export const hash: KeyField<string> = {
-  encode(value) {
-    const bytes = Buffer.from(value, 'hex');
-    assert(bytes.byteLength === 32 && value.length === 64, 'a hash has 32 bytes');
-    return bytes;
+export const hash: KeyField<string> = keyField({
+  bytes: () => 32,
+  write(value, key, offset) {
+    const written = key.write(value, offset, 32, 'hex');
+    assert(written === 32 && value.length === 64, 'a hash has 32 bytes');
+    return offset + 32;
   },
   decode: (bytes, offset) => [view(bytes).toString('hex', offset, offset + 32), offset + 32],
-};
+});
 
-export const u8: KeyField<number> = {
-  encode(value) {
+export const u8: KeyField<number> = keyField({
+  bytes: () => 1,
+  write(value, key, offset) {
     assert(Number.isInteger(value) && value >= 0 && value <= 0xff, 'a u8 lies in 0..255');
-    return Uint8Array.of(value);
+    return key.writeUInt8(value, offset);
   },
   decode: (bytes, offset) => [view(bytes).readUInt8(offset), offset + 1],
-};
+});
 
-export const u32: KeyField<number> = {
-  encode(value) {
+export const u32: KeyField<number> = keyField({
+  bytes: () => 4,
+  write(value, key, offset) {
     assert(Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff, 'a u32 lies in 0..2^32-1');
-    const bytes = Buffer.allocUnsafe(4);
-    bytes.writeUInt32BE(value);
-    return bytes;
+    return key.writeUInt32BE(value, offset);
   },
   decode: (bytes, offset) => [view(bytes).readUInt32BE(offset), offset + 4],
-};
+});
 
-export const u53: KeyField<number> = {
-  encode(value) {
+export const u53: KeyField<number> = keyField({
+  bytes: () => 8,
+  write(value, key, offset) {
     assert(Number.isSafeInteger(value) && value >= 0, 'a u53 lies in 0..2^53-1');
-    const bytes = Buffer.allocUnsafe(8);
-    bytes.writeUInt32BE(Math.floor(value / 0x1_0000_0000), 0);
-    bytes.writeUInt32BE(value % 0x1_0000_0000, 4);
-    return bytes;
+    key.writeUInt32BE(Math.floor(value / 0x1_0000_0000), offset);
+    return key.writeUInt32BE(value % 0x1_0000_0000, offset + 4);
   },
   decode(bytes, offset) {
     const buffer = view(bytes);
     return [buffer.readUInt32BE(offset) * 0x1_0000_0000 + buffer.readUInt32BE(offset + 4), offset + 8];
   },
-};
+});
 
-export const text: KeyField<string> = {
-  encode: (value) => Buffer.concat([textPrefix(value), Buffer.of(0x00, 0x01)]),
+export const text: KeyField<string> = keyField({
+  bytes: (value) => (value.includes('\0') ? textPrefix(value).byteLength : Buffer.byteLength(value)) + 2,
+  write(value, key, offset) {
+    let end = offset;
+    if (value.includes('\0')) {
+      const prefix = textPrefix(value);
+      key.set(prefix, offset);
+      end += prefix.byteLength;
+    } else end += key.write(value, offset, 'utf8');
+    return key.writeUInt16BE(0x0001, end);
+  },
   decode(bytes, offset) {
     const buffer = view(bytes);
     const parts: Uint8Array[] = [];
@@ -177,7 +208,7 @@ export const text: KeyField<string> = {
       start = zero + 2;
     }
   },
-};
+});
 
 /** The bytes with which every key of a text that starts with `value` continues: `text` without its closing. */
 export function textPrefix(value: string): Uint8Array {

@@ -1,4 +1,6 @@
+import { systemClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { Turns } from '../base/turns.ts';
 import { GroupCommit, keyText, type PlainOperation } from './group-commit.ts';
 import {
   type Entry,
@@ -34,6 +36,7 @@ export class MemoryStore implements Store {
       pendingBytesMax,
       groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),
       ...(options.space === undefined ? {} : { space: options.space }),
+      turns: new Turns(systemClock),
     });
   }
 

@@ -1,8 +1,10 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../base/app-error.ts';
+import { systemClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { Turns } from '../base/turns.ts';
 import { GroupCommit, type PlainOperation } from './group-commit.ts';
 import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
 import {
@@ -27,6 +29,8 @@ export interface RocksStoreOptions {
   readonly cacheBytes?: number;
   readonly pendingBytesMax?: number;
   readonly space?: SpaceGuard;
+  /** Shared with other work that is not urgent; by default its own. */
+  readonly turns?: Turns;
   /** Replaces the writer's thread, so that tests can make a disk fail. */
   readonly startWriter?: (database: RocksDatabase) => GroupWriter;
 }
@@ -84,6 +88,7 @@ export class RocksStore implements Store {
       pendingBytesMax,
       groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),
       ...(options.space === undefined ? {} : { space: options.space }),
+      turns: options.turns ?? new Turns(systemClock),
     });
   }
 

@@ -57,15 +57,17 @@ export class Table<K extends readonly unknown[], V> {
 
   /** The bytes of a key, or of the common start of all keys with these leading fields. */
   keyOf(...leading: Leading<K>): Uint8Array {
-    const values = leading as readonly unknown[];
-    const parts = values.map((value, index) => (this.#fields[index] as KeyField<unknown>).encode(value));
-    const key = Buffer.allocUnsafe(parts.reduce((length, part) => length + part.byteLength, 1));
+    return this.#keyOf(leading);
+  }
+
+  /** Written in place, without memory beside that of the key: a write has dozens of them. */
+  #keyOf(leading: readonly unknown[]): Uint8Array {
+    let length = 1;
+    for (let i = 0; i < leading.length; i += 1) length += this.#fields[i]!.bytes(leading[i]);
+    const key = Buffer.allocUnsafe(length);
     key[0] = this.#byte;
     let offset = 1;
-    for (const part of parts) {
-      key.set(part, offset);
-      offset += part.byteLength;
-    }
+    for (let i = 0; i < leading.length; i += 1) offset = this.#fields[i]!.write(leading[i], key, offset);
     return key;
   }
 
@@ -136,7 +138,7 @@ export class Table<K extends readonly unknown[], V> {
   }
 
   #whole(key: K): Uint8Array {
-    return this.keyOf(...(key as unknown as Leading<K>));
+    return this.#keyOf(key);
   }
 }
 

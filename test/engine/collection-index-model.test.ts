@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { CollectionIndex } from '../../src/engine/collection-index.ts';
+import { type CollectionIndex, IndexError, type StagedDocument } from '../../src/engine/collection-index.ts';
 import { cloud, hitsOf, makeDocument, openIndex, query, seededRandom, temporaryFolder } from './samples.ts';
 
 const folder = temporaryFolder();
@@ -19,6 +19,19 @@ class Model {
   versions = 0;
 }
 
+/** Comes again while a compaction has to come first. */
+async function stage(index: CollectionIndex, document: StagedDocument): Promise<void> {
+  for (;;) {
+    try {
+      await index.stage(document);
+      return;
+    } catch (error) {
+      if (!(error instanceof IndexError) || error.code !== 'busy') throw error;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+}
+
 async function step(index: CollectionIndex, model: Model, random: () => number, shards: number) {
   const vectors = cloud(8, 4, random);
   const pick = <T>(items: Iterable<T>): T | undefined => {
@@ -31,7 +44,7 @@ async function step(index: CollectionIndex, model: Model, random: () => number, 
     const shard = model.staged.get(version)?.shard ?? Math.floor(random() * shards);
     const known = { rows: Math.floor(random() * 40), color: pick(['red', 'green', 'blue']) ?? 'red', shard };
     const rows = Array.from({ length: known.rows }, () => vectors());
-    await index.stage(makeDocument({ shard, version }, rows, { color: known.color }));
+    await stage(index, makeDocument({ shard, version }, rows, { color: known.color }));
     model.staged.set(version, known);
   } else if (choice < 0.85) {
     const add = pick(model.staged.keys());

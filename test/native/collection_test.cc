@@ -93,6 +93,34 @@ TEST("a compaction keeps what is visible and what is staged, and forgets the res
   CHECK(fixture.collection->Statistics().rows == found.size());
 }
 
+TEST("who replaces waits for the compaction once as much of a shard is dead as alive") {
+  Fixture fixture;
+  constexpr uint64_t kLive = 5000;
+  uint64_t version = 0;
+  const auto stage = [&] { return test::Stage(fixture.collection, 0, fixture.Document(++version, 0)); };
+  while (version < kLive) {
+    REQUIRE(stage().ok());
+    REQUIRE(fixture.Commit(version, {}).ok());
+  }
+  uint64_t replaced = 0;
+  for (int round = 0; round < 3; round++) {
+    uint64_t dead = 0;
+    Status status = stage();
+    for (; status.ok(); status = stage()) {
+      REQUIRE(fixture.Commit(version, version - kLive).ok());
+      REQUIRE(++dead <= kLive);
+    }
+    CHECK(status.code() == Code::kBusy);
+    CHECK(dead == kLive);
+    replaced += dead;
+    // What searches see stays, and removing goes on.
+    CHECK(fixture.collection->Statistics().documents == kLive);
+    version--;  // it was not staged
+    CHECK(fixture.background.RunAll() == 1);
+  }
+  CHECK(replaced == 3 * kLive);
+}
+
 TEST("a commit is refused whole when its version is not staged or its sequence is old") {
   Fixture fixture;
   fixture.Stage(1, 3);

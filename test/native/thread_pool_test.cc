@@ -17,7 +17,7 @@ using Priority = ThreadPool::Priority;
 // Pools are never destroyed; what still points to them is no leak.
 ThreadPool& NewPool(size_t threads, size_t queueMax, std::chrono::milliseconds calm = ThreadPool::kCalm) {
   static std::vector<ThreadPool*>* const pools = new std::vector<ThreadPool*>();
-  pools->push_back(new ThreadPool(threads, queueMax, false, calm));
+  pools->push_back(new ThreadPool(threads, queueMax, 0, calm));
   return *pools->back();
 }
 

@@ -1,5 +1,7 @@
 import t from 'tap';
+import { systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
+import { Turns } from '../../src/base/turns.ts';
 import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
 import { ChunkBatches } from '../../src/pipeline/chunk-batches.ts';
 
@@ -24,11 +26,12 @@ function heldPool(outcomeOf: (task: ChunkTask) => ChunkOutcome = answerOf) {
   return { trips, answers, pool: { run, threads: 1 } };
 }
 
+const turns = new Turns(systemClock);
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
 t.test('documents that come together ride together, as many as fit, in their order', async (t) => {
   const { trips, answers, pool } = heldPool();
-  const batches = new ChunkBatches(pool);
+  const batches = new ChunkBatches(pool, turns);
   const paths = Array.from({ length: limits.chunkBatchDocumentsMax + 3 }, (_, i) => `${i}`.padStart(i + 2));
   const results = paths.map((path) => batches.run(task(path), wanted));
   await soon();
@@ -43,7 +46,7 @@ t.test('documents that come together ride together, as many as fit, in their ord
 
 t.test('a long document rides alone, and the pool is never flooded', async (t) => {
   const { trips, answers, pool } = heldPool();
-  const batches = new ChunkBatches(pool);
+  const batches = new ChunkBatches(pool, turns);
   const all = [task('long', limits.chunkBatchUnitsMax + 1), task('a'), task('b', limits.chunkBatchUnitsMax)];
   const results = all.map((one) => batches.run(one, wanted));
   await soon();
@@ -60,7 +63,7 @@ t.test('a document that cannot be cut says why, and its company arrives', async 
   const { answers, pool } = heldPool((one) =>
     one.path === 'bad' ? { error: new Error('not this one') } : answerOf(one),
   );
-  const batches = new ChunkBatches(pool);
+  const batches = new ChunkBatches(pool, turns);
   const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path), wanted));
   const refused = t.rejects(bad!, { message: 'not this one' });
   await soon();
@@ -75,7 +78,7 @@ t.test('a document that takes its worker down takes no other one with it', async
     if (tasks.some(({ path }) => path === 'bad')) throw new Error('the worker ended');
     return tasks.map(answerOf) as Result;
   };
-  const batches = new ChunkBatches({ run, threads: 1 });
+  const batches = new ChunkBatches({ run, threads: 1 }, turns);
   const [good, bad, other] = ['good', 'bad', 'other'].map((path) => batches.run(task(path), wanted));
   await Promise.all([t.rejects(bad!, { message: 'the worker ended' }), good, other]);
   t.same([(await good!).result.length, (await other!).result.length], [4, 5]);
@@ -83,7 +86,7 @@ t.test('a document that takes its worker down takes no other one with it', async
 
 t.test('nobody is sent who is not wanted any more, and one that failed before goes alone', async (t) => {
   const { trips, answers, pool } = heldPool();
-  const batches = new ChunkBatches(pool);
+  const batches = new ChunkBatches(pool, turns);
   const gone = new AbortController();
   const left = batches.run(task('left'), { signal: gone.signal, alone: false });
   gone.abort(new Error('nobody wants it'));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
 import { systemChance } from '../../src/base/ids.ts';
+import { Turns } from '../../src/base/turns.ts';
 import type { OrganisationPrincipal } from '../../src/schemas/principal.ts';
 import { Addresses } from '../../src/services/addresses.ts';
 import type { Call } from '../../src/services/call.ts';
@@ -62,6 +63,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     ...first,
     addresses,
     clock,
+    turns: new Turns(clock),
     admission: { check: () => admission.check() },
     fileBytesMax: 1_000_000,
     metadataBytesMax: () => 65_535,

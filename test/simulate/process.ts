@@ -5,6 +5,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { Chance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Turns } from '../../src/base/turns.ts';
 import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
 import { type ChunkMeans, prepareDocument } from '../../src/chunking/prepare-document.ts';
 import { embedChunks } from '../../src/models/chunk-vectors.ts';
@@ -133,6 +134,7 @@ export async function openProcess(options: ProcessOptions) {
     progress,
     steps,
     clock,
+    turns: new Turns(clock),
     logger: silentLogger,
     parallel: { parse: 2, index: 2, indexBytes },
   });

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
+import { Turns } from '../../src/base/turns.ts';
 import { GroupCommit, type PlainOperation } from '../../src/store/group-commit.ts';
 import { readCounters } from '../../src/store/store.ts';
 import { put } from './store-contract.ts';
@@ -10,6 +11,13 @@ interface Commit {
   readonly reject: (error: Error) => void;
 }
 
+/** By its clock, a turn of the event loop is over when two callers have been told. */
+function newTurns(): Turns {
+  let now = 0;
+  return new Turns({ monotonic: () => (now += limits.turnMsMax / 2) });
+}
+const toldPerTurn = 2;
+
 /** Commits that end when the test says so. */
 function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit } {
   const commits: Commit[] = [];
@@ -19,7 +27,11 @@ function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit 
     });
   return {
     commits,
-    group: new GroupCommit({ get: () => undefined, commit, pendingBytesMax: 10_000, groupBytesMax }),
+    group: new GroupCommit({
+      ...{ get: () => undefined, commit, groupBytesMax },
+      pendingBytesMax: 10_000,
+      turns: newTurns(),
+    }),
   };
 }
 
@@ -98,6 +110,7 @@ t.test('a write that cannot be evaluated leaves no trace in its group', async (t
     },
     pendingBytesMax: 1_000,
     groupBytesMax: 1_000,
+    turns: newTurns(),
   });
   const add = (key: string) => ({ type: 'add' as const, key: Buffer.from(key), amounts: [1] });
   const [broken, sound] = await Promise.allSettled([
@@ -114,7 +127,7 @@ t.test(
   async (t) => {
     const { commits, group } = manual(10_000);
     const told: number[] = [];
-    const count = 3 * limits.storeToldPerTurn + 1;
+    const count = 3 * toldPerTurn + 1;
     const writes = Array.from({ length: count }, (_, i) =>
       group.write([put(String(i), '')]).then(() => told.push(i)),
     );
@@ -131,7 +144,7 @@ t.test(
       writes.map((_, i) => i),
     );
     t.ok(
-      counts.every((told, round) => told - (counts[round - 1] ?? 0) <= 2 * limits.storeToldPerTurn),
+      counts.every((told, round) => told - (counts[round - 1] ?? 0) <= 2 * toldPerTurn),
       `told after each turn: ${counts}`,
     );
     t.ok(counts.length > 1, 'not all in one turn');
@@ -143,7 +156,7 @@ t.test(
   async (t) => {
     const { commits, group } = manual(10_000);
     const told: string[] = [];
-    const count = 4 * limits.storeToldPerTurn;
+    const count = 4 * toldPerTurn;
     const first = Array.from({ length: count }, (_, i) =>
       group.write([put(String(i), '')]).then(() => told.push('first')),
     );

@@ -1,0 +1,47 @@
+import type { Clock } from './clock.ts';
+import { limits } from './limits.ts';
+
+/**
+ * Turns of this thread's event loop, shared out to work that is not urgent: those who ask go on in the order in which they
+ * asked, as many in one turn as take `limits.turnMsMax` together. What is urgent (a query, its reply) asks nobody, so it
+ * waits for that long at most, and not until everything that became ready meanwhile is done.
+ */
+export class Turns {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #waiting: (() => void)[] = [];
+  #running = false;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when the caller may go on. What it does until it waits for something else is its share. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (this.#running) return;
+      this.#running = true;
+      setImmediate(() => this.#turn());
+    });
+  }
+
+  #turn(): void {
+    const until = this.#clock.monotonic() + limits.turnMsMax;
+    const goOn = () => {
+      const first = this.#waiting.shift();
+      if (first === undefined) {
+        this.#running = false;
+        return;
+      }
+      first();
+      // A microtask comes behind the caller's own; what it asks of Node behind all that these begin.
+      queueMicrotask(() => {
+        process.nextTick(() => {
+          if (this.#clock.monotonic() < until) goOn();
+          else setImmediate(() => this.#turn());
+        });
+      });
+    };
+    goOn();
+  }
+}

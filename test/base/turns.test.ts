@@ -1,0 +1,50 @@
+import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import { Turns } from '../../src/base/turns.ts';
+
+/** Turns by a clock that stands still unless somebody works. */
+function held() {
+  let now = 0;
+  const turns = new Turns({ monotonic: () => now });
+  const work = (share: number) => {
+    now += share * limits.turnMsMax;
+  };
+  return { turns, work };
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+t.test('work goes on in the order in which it came, as much in one turn as takes a turn', async (t) => {
+  const { turns, work } = held();
+  const done: number[] = [];
+  const all = [0.5, 0.6, 0.2, 3, 0.1].map(async (share, i) => {
+    await turns.next();
+    // Its work goes on behind a promise that is kept already: that counts as well.
+    await Promise.resolve();
+    work(share);
+    done.push(i);
+  });
+  const after: number[] = [];
+  while (done.length < all.length) {
+    await nextTurn();
+    after.push(done.length);
+  }
+  t.same(done, [0, 1, 2, 3, 4]);
+  t.same([...new Set(after)], [2, 4, 5], 'whoever is too long keeps others waiting once');
+});
+
+t.test('who asks while others go on waits behind them, and a pause ends nothing', async (t) => {
+  const { turns } = held();
+  const done: string[] = [];
+  const lane = async (name: string) => {
+    for (let i = 0; i < 3; i += 1) {
+      await turns.next();
+      done.push(name);
+    }
+  };
+  await Promise.all([lane('a'), lane('b')]);
+  t.equal(done.join(''), 'ababab');
+  await nextTurn();
+  await lane('c');
+  t.equal(done.join(''), 'abababccc');
+});
