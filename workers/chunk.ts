@@ -4,8 +4,8 @@ import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../sr
 import { inOneBlock } from '../src/chunking/one-block.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
-import { openOnce } from '../src/models/open-once.ts';
-import { modelKey, openEmbedder } from '../src/models/registry.ts';
+import { OpenModels } from '../src/models/open-models.ts';
+import { isGone, modelKey, openEmbedder } from '../src/models/registry.ts';
 import { analyseChunks } from '../src/text/terms.ts';
 
 /** Niceness of a thread that is never as urgent as one that answers somebody. */
@@ -25,8 +25,8 @@ function beLessUrgent(): void {
 
 beLessUrgent();
 
-/** Models stay open for the life of the worker. */
-const open = openOnce(openEmbedder, modelKey);
+const models = new OpenModels({ open: openEmbedder, keyOf: modelKey, isGone });
+models.watch();
 
 /** Answers a `ChunkOutcome` for each document of a batch; the large parts of the results moved without a copy. */
 export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
@@ -68,10 +68,11 @@ const noVectors = {
 
 async function prepare(task: ChunkTask): Promise<ChunkTaskResult> {
   if (task.model === null) return prepareDocument(task, { ...noVectors, analyse: analyseChunks });
-  const embedder = await open(task.model);
-  return prepareDocument(task, {
-    dimensions: embedder.dimensions,
-    analyse: analyseChunks,
-    embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
-  });
+  return models.use(task.model, (embedder) =>
+    prepareDocument(task, {
+      dimensions: embedder.dimensions,
+      analyse: analyseChunks,
+      embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
+    }),
+  );
 }

@@ -1,16 +1,17 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { openOnce } from '../src/models/open-once.ts';
-import { type EmbedReply, type EmbedTask, modelKey, openEmbedder } from '../src/models/registry.ts';
+import { OpenModels } from '../src/models/open-models.ts';
+import { type EmbedReply, type EmbedTask, isGone, modelKey, openEmbedder } from '../src/models/registry.ts';
 
-/** Models stay open for the life of the worker. */
-const open = openOnce(openEmbedder, modelKey);
+const models = new OpenModels({ open: openEmbedder, keyOf: modelKey, isGone });
+models.watch();
 
 /** Embeds the texts of one task; the caller gets an `EmbedReply` whose vectors moved without a copy. */
 export default async function embed(task: EmbedTask): Promise<unknown> {
-  const embedder = await open(task.model);
-  const started = performance.now();
-  const { vectors, tokens } = await embedder.embed(task.texts, task.inputType);
-  const inferenceMs = performance.now() - started;
-  const reply: EmbedReply = { vectors, dimensions: embedder.dimensions, tokens, inferenceMs };
-  return move({ [transferableSymbol]: [vectors.buffer], [valueSymbol]: reply });
+  const reply = await models.use(task.model, async (embedder): Promise<EmbedReply> => {
+    const started = performance.now();
+    const { vectors, tokens } = await embedder.embed(task.texts, task.inputType);
+    const { dimensions } = embedder;
+    return { vectors, dimensions, tokens, inferenceMs: performance.now() - started };
+  });
+  return move({ [transferableSymbol]: [reply.vectors.buffer], [valueSymbol]: reply });
 }

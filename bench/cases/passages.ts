@@ -4,8 +4,8 @@ import { type PassageSet, readPassageSet } from '../../src/eval/passage-set.ts';
 import type { Api } from '../harness/api.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addBatch } from '../harness/collections.ts';
-import { Corpus } from '../harness/corpus.ts';
 import { startQuarry } from '../harness/quarry-server.ts';
+import { topicQuestions } from '../harness/topic-questions.ts';
 import type { Figure, Findings } from '../report/findings.ts';
 
 /** Ways to ask `top-snippets`, and how many snippets. Five is what published tables of chunkers have. */
@@ -99,21 +99,14 @@ async function measure(
   };
 }
 
-/** A question about a topic is answered by the documents of the topic, from end to end. */
+/** The documents of a topic answer a question about it from end to end. */
 function generated(options: BenchContext['options']): PassageSet {
-  const corpus = new Corpus({ ...options, documents: Math.max(...options.documents) });
-  const documents = Array.from({ length: corpus.documents }, (_, i) => {
-    const { path, text } = corpus.document(i);
-    return { id: path, text };
-  });
-  const questions = Array.from({ length: options.questions }, (_, i) => {
-    const topic = `topic-${corpus.topicOfQuestion(i)}/`;
-    const passages = documents
-      .filter(({ id }) => id.startsWith(topic))
-      .map(({ id, text }) => ({ document: id, start: 0, end: text.length }));
-    return { id: String(i), text: corpus.question(i), passages };
-  });
-  return { name: 'generated', documents, questions: questions.filter(({ passages }) => passages.length > 0) };
+  const { documents, questions } = topicQuestions(options);
+  const whole = questions.map(({ answers, ...question }) => ({
+    ...question,
+    passages: answers.map(({ id, text }) => ({ document: id, start: 0, end: text.length })),
+  }));
+  return { name: 'generated', documents, questions: whole };
 }
 
 function findingsOf(

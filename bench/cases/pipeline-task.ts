@@ -2,11 +2,14 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChunkBatch, ChunkTask } from '../../src/chunking/chunk-task.ts';
+import { judgedFolders, readJudgedSet } from '../../src/eval/judged-set.ts';
 import { defaultEmbeddingModel, type EmbedTask, embeddingModel } from '../../src/models/registry.ts';
+import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { callParser } from '../../src/pipeline/parser-call.ts';
 import { Pool, type PoolName } from '../../src/pipeline/pools.ts';
 import { WordPiece } from '../../src/text/wordpiece.ts';
 import { Corpus } from '../harness/corpus.ts';
+import { ownCpuMs } from '../harness/cpu-time.ts';
 import { interleaved } from '../harness/rounds.ts';
 
 /** Runs each worker pool of the pipeline alone; in a process of its own. */
@@ -15,6 +18,8 @@ export interface PipelineInput {
   readonly seed: number;
   readonly seconds: number;
   readonly rounds: number;
+  /** A judged set, or a folder of such, whose text is used; null: generated text. */
+  readonly judged: string | null;
 }
 
 export interface PipelineOutput {
@@ -23,7 +28,24 @@ export interface PipelineOutput {
     readonly threads: number;
     /** Megabytes of text per second, round by round. */
     readonly mbPerSecond: readonly number[];
+    /** The same per second of a processor; null where other processes do the work. */
+    readonly mbPerCpuSecond: readonly (number | null)[];
   }[];
+  /** What somebody waits for, asked one at a time on one thread; microseconds, round by round. */
+  readonly answers: readonly {
+    readonly name: string;
+    readonly p50: readonly number[];
+    readonly p95: readonly number[];
+    /** Time of processors per answer. */
+    readonly cpu: readonly number[];
+  }[];
+}
+
+interface Texts {
+  /** Of about 8,000 words. */
+  readonly document: string;
+  readonly passages: readonly string[];
+  readonly questions: readonly string[];
 }
 
 interface Step {
@@ -38,34 +60,55 @@ interface InlineStep extends Omit<Step, 'pool'> {
   readonly pool: null;
 }
 
-const queueTasksMax = 64;
-const rerankedTexts = 50;
-const embeddedTexts = 32;
+/** A single answer; `turn` counts up, so that no question is asked twice in a row. */
+interface Answer {
+  readonly name: string;
+  readonly ask: (turn: number) => Promise<unknown>;
+}
 
-export default async function pipeline({ seed, seconds, rounds }: PipelineInput): Promise<PipelineOutput> {
+const queueTasksMax = 64;
+const rerankedTexts = 100;
+const embeddedTexts = 32;
+const passageUnits = 2_000;
+const documentUnits = 48_000;
+const questionsMax = 1_000;
+
+export default async function pipeline(input: PipelineInput): Promise<PipelineOutput> {
+  const { seed, seconds, rounds } = input;
   const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-pipeline-'));
   const cores = availableParallelism();
   const counts = cores === 1 ? [1] : [1, cores];
   const names: readonly PoolName[] = ['parse', 'chunk', 'embed', 'rerank'];
   const pools = counts.flatMap((threads) => names.map((name) => new Pool({ name, threads, queueTasksMax })));
+  const poolOf = (name: PoolName | null, threads: number) =>
+    pools.find((pool) => pool.name === name && pool.threads === threads) ?? null;
   try {
-    const steps = await stepsOf(seed, folder);
-    const configurations = steps.flatMap((step) =>
+    const texts = await (input.judged === null ? generatedTexts(seed) : judgedTexts(input.judged));
+    const configurations = (await stepsOf(texts, folder)).flatMap((step) =>
       (step.pool === null ? [1] : counts).map((threads) => ({
-        ...{ step, threads, mbPerSecond: [] as number[] },
-        pool: pools.find((pool) => pool.name === step.pool && pool.threads === threads) ?? null,
+        ...{ step, threads, mbPerSecond: [] as number[], mbPerCpuSecond: [] as (number | null)[] },
+        pool: poolOf(step.pool, threads),
       })),
     );
     for (const { step, pool } of configurations) await rateOf(step, pool, seconds / 4);
     for (const { configuration } of interleaved(configurations, rounds, seed)) {
-      configuration.mbPerSecond.push(await rateOf(configuration.step, configuration.pool, seconds));
+      const { wall, cpu } = await rateOf(configuration.step, configuration.pool, seconds);
+      configuration.mbPerSecond.push(wall);
+      configuration.mbPerCpuSecond.push(cpu);
+    }
+    const answers = (await answersOf(texts, (name) => poolOf(name, 1) ?? noPool)).map((answer) => ({
+      ...{ answer, p50: [] as number[], p95: [] as number[], cpu: [] as number[] },
+    }));
+    for (const { answer } of answers) await waitsOf(answer, seconds / 4);
+    for (const { configuration } of interleaved(answers, rounds, seed)) {
+      const { p50, p95, cpu } = await waitsOf(configuration.answer, seconds);
+      configuration.p50.push(p50);
+      configuration.p95.push(p95);
+      configuration.cpu.push(cpu);
     }
     return {
-      steps: configurations.map(({ step, threads, mbPerSecond }) => ({
-        name: step.name,
-        threads,
-        mbPerSecond,
-      })),
+      steps: configurations.map(({ step: { name }, pool: _, ...values }) => ({ name, ...values })),
+      answers: answers.map(({ answer: { name }, ...values }) => ({ name, ...values })),
     };
   } finally {
     await Promise.all(pools.map((pool) => pool.close()));
@@ -77,9 +120,14 @@ const noPool: Pick<Pool, 'run'> = {
   run: () => Promise.reject(new Error('This step has no pool.')),
 };
 
+interface Rate {
+  readonly wall: number;
+  readonly cpu: number | null;
+}
+
 /** As many tasks at once as there are threads, and one that waits. */
-async function rateOf(step: Step | InlineStep, pool: Pool | null, seconds: number): Promise<number> {
-  const start = performance.now();
+async function rateOf(step: Step | InlineStep, pool: Pool | null, seconds: number): Promise<Rate> {
+  const [start, cpuBefore] = [performance.now(), ownCpuMs()];
   let tasks = 0;
   const lane = async () => {
     do {
@@ -88,20 +136,96 @@ async function rateOf(step: Step | InlineStep, pool: Pool | null, seconds: numbe
     } while (performance.now() - start < seconds * 1_000);
   };
   await Promise.all(Array.from({ length: pool === null ? 1 : pool.threads + 1 }, lane));
-  return (tasks * step.textBytes) / 1_000 / (performance.now() - start);
+  const kilobytes = (tasks * step.textBytes) / 1_000;
+  const cpu = step.pool === 'parse' ? null : kilobytes / (ownCpuMs() - cpuBefore);
+  return { wall: kilobytes / (performance.now() - start), cpu };
 }
 
-async function stepsOf(seed: number, folder: string): Promise<(Step | InlineStep)[]> {
+/** One at a time, in microseconds. */
+async function waitsOf({ ask }: Answer, seconds: number): Promise<{ p50: number; p95: number; cpu: number }> {
+  const waits: number[] = [];
+  const [start, cpuBefore] = [performance.now(), ownCpuMs()];
+  for (let last = start; last - start < seconds * 1_000; ) {
+    await ask(waits.length);
+    const now = performance.now();
+    waits.push(1_000 * (now - last));
+    last = now;
+  }
+  const cpu = (1_000 * (ownCpuMs() - cpuBefore)) / waits.length;
+  const sorted = Float64Array.from(waits).sort();
+  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1]!;
+  return { p50: at(0.5), p95: at(0.95), cpu };
+}
+
+function generatedTexts(seed: number): Texts {
+  const corpus = new Corpus({ seed, documents: 200, wordsPerDocument: 8_000 });
+  return {
+    document: corpus.document(0).text,
+    passages: Array.from({ length: rerankedTexts }, (_, i) =>
+      corpus.document(i + 1).text.slice(0, passageUnits),
+    ),
+    questions: Array.from({ length: questionsMax }, (_, i) => corpus.question(i)),
+  };
+}
+
+/** The text of a set, one document behind the other, cut into as much as is needed. */
+async function judgedTexts(folder: string): Promise<Texts> {
+  const set = await readJudgedSet((await judgedFolders(folder))[0]!);
+  const text = set.documents.map((document) => document.text).join('\n\n');
+  const needed = documentUnits + rerankedTexts * passageUnits;
+  if (text.length < needed) throw new Error(`${set.name} has less than ${needed} characters of text.`);
+  return {
+    document: text.slice(0, documentUnits),
+    passages: Array.from({ length: rerankedTexts }, (_, i) => {
+      const start = documentUnits + i * passageUnits;
+      return text.slice(start, start + passageUnits);
+    }),
+    questions: set.questions.slice(0, questionsMax).map((question) => question.text),
+  };
+}
+
+async function answersOf(
+  { questions, passages }: Texts,
+  poolOf: (name: PoolName) => Pick<Pool, 'run'>,
+): Promise<Answer[]> {
+  const { folder } = embeddingModel(defaultEmbeddingModel);
+  const embedder = await StaticEmbedder.open(defaultEmbeddingModel, folder);
+  const questionOf = (turn: number) => questions[turn % questions.length]!;
+  return [
+    {
+      name: 'embed a query (calling thread)',
+      ask: (turn) => embedder.embed([questionOf(turn)], 'query'),
+    },
+    {
+      name: 'embed a query in a worker',
+      ask: (turn) => {
+        const task: EmbedTask = {
+          model: defaultEmbeddingModel,
+          texts: [questionOf(turn)],
+          inputType: 'query',
+        };
+        return poolOf('embed').run(task);
+      },
+    },
+    {
+      name: `rerank ${rerankedTexts} passages of ${passageUnits} characters`,
+      ask: (turn) =>
+        poolOf('rerank').run({ model: 'zerank-2', query: questionOf(turn), documents: passages }),
+    },
+  ];
+}
+
+async function stepsOf(
+  { document: text, passages, questions }: Texts,
+  folder: string,
+): Promise<(Step | InlineStep)[]> {
   const { folder: modelFolder } = embeddingModel(defaultEmbeddingModel);
   const vocabulary = await readFile(join(modelFolder, 'vocabulary.txt'), 'utf8');
   const tokenizer = new WordPiece(vocabulary.trimEnd().split('\n'));
-  const corpus = new Corpus({ seed, documents: 200, wordsPerDocument: 8_000 });
-  const { text } = corpus.document(0);
   const textBytes = Buffer.byteLength(text);
   const paragraphs = text.split('\n\n');
   const html = `<!doctype html><title>Page</title><body>${paragraphs.map((words) => `<p>${words}</p>`).join('\n')}`;
-  const chunks = Array.from({ length: rerankedTexts }, (_, i) => corpus.document(i + 1).text.slice(0, 2_000));
-  const embedded = chunks.slice(0, embeddedTexts);
+  const embedded = passages.slice(0, embeddedTexts);
   const bytesOf = (texts: readonly string[]) => texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0);
   await writeFile(join(folder, 'text'), text);
   await writeFile(join(folder, 'html'), html);
@@ -116,7 +240,7 @@ async function stepsOf(seed: number, folder: string): Promise<(Step | InlineStep
     stop: null,
   };
   const embedTask: EmbedTask = { model: defaultEmbeddingModel, texts: embedded, inputType: 'document' };
-  const rerankTask = { model: 'zerank-2', query: corpus.question(0), documents: chunks };
+  const rerankTask = { model: 'zerank-2', query: questions[0]!, documents: passages };
   return [
     parse('text'),
     parse('html'),
@@ -134,6 +258,6 @@ async function stepsOf(seed: number, folder: string): Promise<(Step | InlineStep
       ...{ name: 'tokenise and embed', pool: 'embed', textBytes: bytesOf(embedded) },
       run: (pool) => pool.run(embedTask),
     },
-    { name: 'rerank', pool: 'rerank', textBytes: bytesOf(chunks), run: (pool) => pool.run(rerankTask) },
+    { name: 'rerank', pool: 'rerank', textBytes: bytesOf(passages), run: (pool) => pool.run(rerankTask) },
   ];
 }

@@ -3,8 +3,8 @@ import { ndcg as ndcgOf } from '../../src/eval/measures.ts';
 import type { Api } from '../harness/api.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addBatch } from '../harness/collections.ts';
-import { Corpus } from '../harness/corpus.ts';
 import { startQuarry } from '../harness/quarry-server.ts';
+import { topicQuestions } from '../harness/topic-questions.ts';
 import { figure } from '../report/figures.ts';
 import type { Figure, Findings } from '../report/findings.ts';
 
@@ -92,19 +92,13 @@ async function judgedSets({ options }: BenchContext): Promise<JudgedSet[]> {
   return sets;
 }
 
-/** A question about a topic is answered by the documents of the topic. */
 function generated(options: BenchContext['options']): JudgedSet {
-  const corpus = new Corpus({ ...options, documents: Math.max(...options.documents) });
-  const documents = Array.from({ length: corpus.documents }, (_, i) => {
-    const { path, text } = corpus.document(i);
-    return { id: path, text };
-  });
-  const questions = Array.from({ length: options.questions }, (_, i) => {
-    const topic = `topic-${corpus.topicOfQuestion(i)}/`;
-    const relevant = documents.filter(({ id }) => id.startsWith(topic));
-    return { id: String(i), text: corpus.question(i), grades: new Map(relevant.map(({ id }) => [id, 1])) };
-  });
-  return { name: 'generated', documents, questions: questions.filter(({ grades }) => grades.size > 0) };
+  const { documents, questions } = topicQuestions(options);
+  const graded = questions.map(({ answers, ...question }) => ({
+    ...question,
+    grades: new Map(answers.map(({ id }) => [id, 1])),
+  }));
+  return { name: 'generated', documents, questions: graded };
 }
 
 function findingsOf(rows: readonly Measured[], { options }: BenchContext): Findings {

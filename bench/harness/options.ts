@@ -117,7 +117,7 @@ const flags = {
     read: (words: string | null, flag: string) =>
       words === null ? null : readNumber(words, flag, { least: 0.1, most: 100 }),
   },
-  judged: text('folder', 'judged collections in BEIR layout, for the case "relevance"'),
+  judged: text('folder', 'judged collections in BEIR layout, for the cases "relevance" and "pipeline"'),
   passages: text('folder', 'documents with passages that answer questions, for the case "passages"'),
   dir: text('folder', 'documents of your own to parse, for the case "parsing"'),
   pages: whole(1, 5_000, 600, 'pages of the generated report that is parsed'),

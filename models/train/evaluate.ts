@@ -9,7 +9,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import stemmers from 'snowball-stemmers';
 import { projectRoot } from '../../src/base/root.ts';
 import { evenlySpaced, type JudgedSet, readJudgedSet } from '../../src/eval/judged-set.ts';
 import { ndcg, recall } from '../../src/eval/measures.ts';
@@ -20,13 +19,12 @@ import { KnownWords } from '../../src/models/known-words.ts';
 import type { Embedder, InputType, Reranker } from '../../src/models/model.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { blend, fuse } from '../../src/search/fuse.ts';
-import { eachWord, normaliseWord } from '../../src/text/wordpiece.ts';
 import { best } from './best.ts';
 import { Bm25 } from './bm25.ts';
+import { type PlainCut, plainCut, plainParameters, plainTerms } from './plain-terms.ts';
 import { ServerWords } from './server-words.ts';
+import { usualSets } from './usual-sets.ts';
 
-/** The six sets whose mean the model cards report. */
-const usualSets = ['cranfield', 'cisi', 'liveqa-med', 'squad-dev-v1.1', 'nq-oracle', 'boolq-dev'];
 const depth = 10;
 const recallDepth = 100;
 const methods = ['bm25', 'words', 'vectors', 'both', 'reranked'] as const;
@@ -38,31 +36,6 @@ interface Quality {
 }
 
 const knownWords = KnownWords.read();
-const stemmer = stemmers.newStemmer('porter');
-/** Terms of the words that were seen. */
-const known = new Map<string, string>();
-
-/** How the plain BM25 cuts a text into terms. */
-const cuts = {
-  /** Porter stems, which are made for English. */
-  porter: (raw: string) => stemmer.stem(normaliseWord(raw)),
-  plain: normaliseWord,
-} as const;
-type Cut = keyof typeof cuts;
-
-/** The terms of a text for the plain BM25. */
-function termsOf(text: string, cut: Cut): string[] {
-  const terms: string[] = [];
-  eachWord(text, (raw) => {
-    let term = known.get(raw);
-    if (term === undefined) {
-      term = cuts[cut](raw);
-      known.set(raw, term);
-    }
-    terms.push(term);
-  });
-  return terms;
-}
 
 /** Rows in the order that the server gives them: the best fused ones blended with the reranker, then the rest. */
 async function rerank(
@@ -100,12 +73,12 @@ async function vectorsOf(texts: readonly string[], type: InputType, models: Mode
   return rows;
 }
 
-async function measure(set: JudgedSet, models: Models, cut: Cut): Promise<Results> {
+async function measure(set: JudgedSet, models: Models, cut: PlainCut): Promise<Results> {
   const { reranker, dimensions: width } = models;
   const texts = set.documents.map(({ text }) => text);
   const bm25 = new Bm25(
-    texts.map((text) => termsOf(text, cut)),
-    { k1: 0.9, b: 0.4 },
+    texts.map((text) => plainTerms(text, cut)),
+    plainParameters,
   );
   const words = new ServerWords(texts);
   const documents = await vectorsOf(texts, 'document', models);
@@ -122,7 +95,7 @@ async function measure(set: JudgedSet, models: Models, cut: Cut): Promise<Result
     const query = queries.subarray(index * width, (index + 1) * width);
     const cosines = cosinesOf(query, documents);
     const fused = fuse(lexical, cosines);
-    count('bm25', best(bm25.scores(termsOf(text, cut)), recallDepth));
+    count('bm25', best(bm25.scores(plainTerms(text, cut)), recallDepth));
     count('words', best(lexical, recallDepth));
     count('vectors', best(cosines, recallDepth));
     count('both', best(fused, recallDepth));
@@ -164,8 +137,7 @@ async function main(): Promise<void> {
   });
   const folder = values.eval;
   if (folder === undefined || !existsSync(folder)) throw new Error('--eval names the folder of the sets');
-  const cut = Object.keys(cuts).find((name) => name === values.terms) as Cut | undefined;
-  if (cut === undefined) throw new Error(`--terms is one of ${Object.keys(cuts).join(', ')}`);
+  const cut = plainCut(values.terms);
   const models: Models = {
     embedder: await StaticEmbedder.open('zembed-1', join(values.models, 'zembed-1')),
     reranker: await FeatureReranker.open('zerank-2', join(values.models, 'zerank')),

@@ -5,12 +5,11 @@ import { checkFiles, checkSpace, filesOf } from './folder-files.ts';
 import type { LocalModel, LocalRun } from './local-model.ts';
 import { examineFolder, type ModelWishes } from './model-folder.ts';
 import { refuseInUse } from './model-use.ts';
-import { modelsFolder } from './models-folder.ts';
+import { manifestFile, modelsFolder } from './models-folder.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxReranker } from './onnx-reranker.ts';
 import { defaultEmbeddingModel, rerankModels } from './registry.ts';
 
-const manifest = 'quarry.json';
 /** Not a model: collections with vectors of their callers are made with this name. */
 export const reservedName = 'own';
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
@@ -66,7 +65,7 @@ export async function addModel(data: string, folder: string, wishes: ModelWishes
     await mkdir(dirname(join(staging, file)), { recursive: true });
     await copyFile(join(folder, file), join(staging, file), constants.COPYFILE_FICLONE);
   }
-  await writeFile(join(staging, manifest), `${JSON.stringify(model, null, 2)}\n`);
+  await writeFile(join(staging, manifestFile), `${JSON.stringify(model, null, 2)}\n`);
   await rename(staging, target);
   return model;
 }
@@ -127,7 +126,7 @@ export async function tryModel(
 }
 
 async function readManifest(data: string, name: string): Promise<LocalModel> {
-  const path = join(modelsFolder(data), name, manifest);
+  const path = join(modelsFolder(data), name, manifestFile);
   try {
     const model = JSON.parse(await readFile(path, 'utf8')) as LocalModel;
     if (model.format === 1 && model.id === name) return model;

@@ -16,6 +16,12 @@ const number = /^\p{N}+$/u;
  */
 const strangeShare = 0.5;
 const familiarShare = 0.9;
+/**
+ * Content words of a query: hardly one of their training had more than the first, and with the second it is a text, of which
+ * no passage holds much (models/README.md, "A second opinion").
+ */
+const usualWordsMax = 20;
+const textWordsMin = 40;
 
 /** The words of the built-in models' training text. */
 export class KnownWords {
@@ -35,7 +41,7 @@ export class KnownWords {
     return this.#rarity.lists(lightStem(normaliseWord(word)));
   }
 
-  /** 0 for a text of which the models know too little to judge it, 1 for one in words they know. */
+  /** 0 for a query of which the models know too little to judge it, 1 for one of usual length in words they know. */
   familiarity(text: string): number {
     let [words, known] = [0, 0];
     eachWord(text, (raw) => {
@@ -45,6 +51,12 @@ export class KnownWords {
       if (this.#rarity.lists(lightStem(word))) known += 1;
     });
     if (words === 0) return 1;
-    return Math.min(1, Math.max(0, (known / words - strangeShare) / (familiarShare - strangeShare)));
+    const ofWords = between(strangeShare, known / words, familiarShare);
+    return ofWords * (1 - between(usualWordsMax, words, textWordsMin));
   }
+}
+
+/** 0 up to `low`, 1 from `high`. */
+function between(low: number, value: number, high: number): number {
+  return Math.min(1, Math.max(0, (value - low) / (high - low)));
 }

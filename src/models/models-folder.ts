@@ -1,7 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Folder of added models in a data directory; each has a folder of its name with a `quarry.json`. */
+/** Says what a model is, in the folder of each; written last. */
+export const manifestFile = 'quarry.json';
+
+/** Folder of added models in a data directory; each has a folder of its name. */
 export function modelsFolder(data: string): string {
   return join(data, 'models');
 }

@@ -17,8 +17,17 @@ import { HttpEmbedder, type InputTypeField } from './http-embedder.ts';
 import { HttpReranker, type RerankDialect } from './http-reranker.ts';
 import type { PlacedModel } from './local-model.ts';
 import { modelsFolder } from './models-folder.ts';
+import { OnnxSession } from './onnx-session.ts';
 import { Provider, type RequestOutcome } from './provider.ts';
-import { builtInVersion, defaultEmbeddingModel, embeddingModel, rerankModels } from './registry.ts';
+import {
+  builtInVersion,
+  defaultEmbeddingModel,
+  embeddingModel,
+  rerankFolder,
+  rerankModels,
+} from './registry.ts';
+
+const onlyProcessor = 'cpu';
 
 /** The settings that say which models there are; what each means, `config/schema` says. */
 export interface ModelSettings {
@@ -65,6 +74,7 @@ export interface CatalogueParts {
 /** The models that the settings name, beside the built-in ones. An AppError when they make no sense. */
 export async function openCatalogue(parts: CatalogueParts): Promise<ModelCatalogue> {
   const { settings } = parts;
+  await checkProviders(settings.modelExecutionProviders);
   const builtIn: CataloguedEmbedding = {
     id: defaultEmbeddingModel,
     version: await builtInVersion(defaultEmbeddingModel),
@@ -92,6 +102,25 @@ export async function openCatalogue(parts: CatalogueParts): Promise<ModelCatalog
   if (settings.reranker !== null && !catalogue.rerankerNames.includes(settings.reranker))
     throw unknownModel('reranker', settings.reranker, rerankers);
   return catalogue;
+}
+
+/** A small graph has to open with each alone, so that nobody learns from the first document that one is missing. */
+async function checkProviders(names: string): Promise<void> {
+  if (names === onlyProcessor) return;
+  for (const name of names.split(',')) {
+    try {
+      const session = await OnnxSession.open(join(rerankFolder, 'model.onnx'), {
+        executionProviders: [name],
+      });
+      await session.close();
+    } catch (cause) {
+      throw new AppError(
+        'invalid',
+        `The setting modelExecutionProviders names ${name}, which onnxruntime cannot use here: ${(cause as Error).message}`,
+        { cause },
+      );
+    }
+  }
 }
 
 /** The models that were added to the data directory, as workers are handed them. */

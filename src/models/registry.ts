@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { AppError } from '../base/app-error.ts';
 import { projectRoot } from '../base/root.ts';
 import { FeatureReranker } from './feature-reranker.ts';
-import type { LocalEmbedding, LocalReranker, PlacedModel } from './local-model.ts';
+import type { LocalEmbedding, LocalModel, LocalReranker, PlacedModel } from './local-model.ts';
 import type { Embedder, InputType, Reranker } from './model.ts';
+import { manifestFile } from './models-folder.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxReranker } from './onnx-reranker.ts';
 import { StaticEmbedder } from './static-embedder.ts';
@@ -92,6 +93,18 @@ export async function openReranker(model: RerankTask['model']): Promise<Reranker
 /** What tells one model from all others of a process. */
 export function modelKey(model: EmbedTask['model'] | RerankTask['model']): string {
   return typeof model === 'string' ? model : `${model.model.id} ${model.model.version}`;
+}
+
+/** Whether the files of an added model are gone, or another model lies in their place. Built-in ones stay. */
+export async function isGone(model: EmbedTask['model'] | RerankTask['model']): Promise<boolean> {
+  if (typeof model === 'string') return false;
+  try {
+    const found = JSON.parse(await readFile(join(model.folder, manifestFile), 'utf8')) as LocalModel;
+    return found.version !== model.model.version;
+  } catch (error) {
+    // Whatever else keeps it from being read may pass.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
 }
 
 /** What the embedding worker is asked. */

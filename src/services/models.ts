@@ -2,6 +2,7 @@ import { endianness } from 'node:os';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { ModelFailed } from '../base/model-failed.ts';
 import type {
   CohereRerankRequest,
   CohereRerankResponse,
@@ -289,7 +290,7 @@ export class ModelService {
       let first = true;
       for (const piece of piecesOf(texts)) {
         gated.signal.throwIfAborted();
-        const work = run(piece, admitted.mode);
+        const work = run(piece, admitted.mode).catch(answerable);
         await (first ? admitted.firstPiece(work) : work);
         first = false;
       }
@@ -298,6 +299,12 @@ export class ModelService {
       admitted.leave();
     }
   }
+}
+
+/** Of a model of this machine that failed the caller learns which it was, and why: perhaps it is the text. */
+function answerable(error: unknown): never {
+  if (!(error instanceof ModelFailed)) throw error;
+  throw new AppError('unavailable', error.sentence, { shouldRetry: false, cause: error });
 }
 
 function textsOf(input: string | readonly string[]): readonly string[] {

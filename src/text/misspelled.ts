@@ -1,3 +1,4 @@
+import { editDistance } from '../base/edit-distance.ts';
 import { limits } from '../base/limits.ts';
 import { foldDiacritics } from './fold.ts';
 import { type Language, termOf } from './languages.ts';
@@ -156,16 +157,14 @@ export function corrected(
   return { query: { ...query, terms }, corrections };
 }
 
-/** The term with the ending that the word lost when it became the most like it of its forms. */
+/** The term, with the ending that the word lost when it became the most like it of its forms. */
 function spelledLike({ forms }: MisspelledWord, term: string): string {
   const text = forms[0]!;
-  const stem = forms.find((form) => form !== text && text.startsWith(form) && near(form, term));
-  return stem === undefined ? term : term + text.slice(stem.length);
-}
-
-/** Whether two forms differ in length by no more than an edit. */
-function near(form: string, term: string): boolean {
-  return Math.abs(form.length - term.length) <= 1 && form.slice(0, 1) === term.slice(0, 1);
+  const isBeginning = (form: string) => text.startsWith(form);
+  const [nearest] = forms
+    .filter(isBeginning)
+    .toSorted((a, b) => editDistance(a, term) - editDistance(b, term));
+  return term + text.slice(nearest!.length);
 }
 
 /** A text with words replaced by what they stand for. */

@@ -224,6 +224,9 @@ t.test('a text that a model fails on says so, and nobody else suffers', async (t
     index_status: 'indexing_failed',
     error: /^The model "brittle" failed: the output "last_hidden_state" holds a vector without direction/,
   });
+  const failed = await api.ask('embeddings', { model: 'brittle', input: ['gull', 'barrel'] });
+  t.equal(failed.status, 503);
+  t.match(failed.body, { detail: /^The model "brittle" failed: the output "last_hidden_state"/ });
   const asked = Array.from({ length: 40 }, (_, i) => (i % 5 === 0 ? `barrel ${i}` : `gull ${i}`));
   const replies = await Promise.all(
     asked.map((query) => api.call('queries/top-snippets', { collection_name: 'notes', query, k: 3 })),

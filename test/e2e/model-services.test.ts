@@ -243,6 +243,10 @@ await t.test('settings that make no sense stop the start and say why', async (t)
     [{ RERANKER: 'zerank-9' }, /reranker is "zerank-9", which is no model here/],
     [{ MODEL_ALIASES: 'a=b' }, /modelAliases says that a stands for "b", which is no model here/],
     [{ EMBEDDING_URL: nobody, EMBEDDING_MODEL: 'zembed-1' }, /the name of a built-in model/],
+    [
+      { MODEL_EXECUTION_PROVIDERS: 'cpu,abacus' },
+      /modelExecutionProviders names abacus, which onnxruntime cannot use here/,
+    ],
   ];
   for (const [variables, message] of wrong) await t.rejects(TestServer.start(t, variables), { message });
 });

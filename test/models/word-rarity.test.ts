@@ -51,3 +51,11 @@ t.test('questions in languages that the models do not know are told from those t
   ])
     t.ok(words.familiarity(text) < 0.2, text);
 });
+
+t.test('a query as long as a text counts for little, however well its words are known', async (t) => {
+  const words = KnownWords.read();
+  const steam = (count: number) => 'the steam engine of the railway '.repeat(Math.ceil(count / 3));
+  t.equal(words.familiarity(steam(18)), 1);
+  t.equal(words.familiarity(steam(30)), 0.5);
+  t.equal(words.familiarity(steam(60)), 0);
+});

@@ -50,6 +50,19 @@ t.test('a word of which one term is known is left alone', async (t) => {
   );
 });
 
+t.test('what models read has the ending of the word only where the ending was taken off', async (t) => {
+  for (const [typed, term, read] of [
+    ['tiide', 'tide', 'tide'],
+    ['asthmattics', 'asthmat', 'asthmatics'],
+    ['herrngs', 'herring', 'herrings'],
+  ] as const) {
+    const query = analyseQuery(typed, ['en']);
+    const words = misspelledWords(query, none(query), wrong);
+    const { corrections } = corrected(query, words, [[{ term, edits: 1, rows: 1 }]]);
+    t.match(corrections, [{ typed, read }]);
+  }
+});
+
 t.test('a misspelled ending is looked for without it', async (t) => {
   const query = analyseQuery('developmetn', ['en']);
   const [word] = misspelledWords(query, none(query), wrong);
