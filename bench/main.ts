@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AssertionFailure } from '../src/base/assert.ts';
 import { projectRoot } from '../src/base/root.ts';
+import { accountsCase } from './cases/accounts.ts';
 import { boundaryCase } from './cases/boundary.ts';
 import { canaryCase } from './cases/canary.ts';
 import { engineCase } from './cases/engine.ts';
@@ -45,6 +46,7 @@ const cases: readonly BenchCase[] = [
   parsingCase,
   pipelineCase,
   boundaryCase,
+  accountsCase,
   lexicalCase,
   startupCase,
   relevanceCase,

@@ -42,6 +42,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   workers: ['base', 'schemas', 'parsing', 'chunking', 'text', 'models'],
   bench: [
     ...['base', 'schemas', 'engine', 'eval', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
+    ...['store', 'access', 'accounts', 'audit', 'usage'],
     'models/train/onnx',
   ],
   // The training recipes of the built-in models, which live beside what they made.

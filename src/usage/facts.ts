@@ -91,14 +91,16 @@ export type Counters<Kind extends UsageKind> = Readonly<Record<CounterName<Kind>
 export interface Count {
   readonly kind: UsageKind;
   readonly organizationId: string;
-  /** What the row is about, two words: a collection id and an event or type, or a model and whether it was called. */
-  readonly subject: string;
+  /** A collection id, or a model. */
+  readonly about: string;
+  /** An event or type, or whether the model was called. */
+  readonly what: string;
   /** As `counterNames` orders them. */
   readonly amounts: readonly number[];
 }
 
 export function countOfDocument(fact: DocumentFact): Count {
-  return count('documents', fact.organizationId, `${fact.collectionId} ${fact.event}`, {
+  return count('documents', fact.organizationId, fact.collectionId, fact.event, {
     event_count: 1,
     total_file_size_bytes: fact.fileBytes,
     total_content_tokens: fact.contentTokens,
@@ -112,7 +114,7 @@ export function countOfDocument(fact: DocumentFact): Count {
 }
 
 export function countOfQuery(fact: QueryFact): Count {
-  return count('queries', fact.organizationId, `${fact.collectionId} ${fact.type}`, {
+  return count('queries', fact.organizationId, fact.collectionId, fact.type, {
     event_count: 1,
     total_query_bytes: fact.queryBytes,
     total_queried_bytes: fact.queriedBytes,
@@ -123,7 +125,7 @@ export function countOfQuery(fact: QueryFact): Count {
 }
 
 export function countOfEmbed(fact: EmbedFact): Count {
-  return count('embed', fact.organizationId, `${fact.model} ${fact.explicitCall}`, {
+  return count('embed', fact.organizationId, fact.model, String(fact.explicitCall), {
     event_count: 1,
     total_request_bytes: fact.bytes,
     total_request_tokens: fact.tokens,
@@ -132,7 +134,7 @@ export function countOfEmbed(fact: EmbedFact): Count {
 }
 
 export function countOfRerank(fact: RerankFact): Count {
-  return count('rerank', fact.organizationId, `${fact.model} ${fact.explicitCall}`, {
+  return count('rerank', fact.organizationId, fact.model, String(fact.explicitCall), {
     event_count: 1,
     total_request_bytes: fact.bytes,
     total_reranker_tokens: fact.tokens,
@@ -145,11 +147,12 @@ export function countOfRerank(fact: RerankFact): Count {
 function count<Kind extends UsageKind>(
   kind: Kind,
   organizationId: string,
-  subject: string,
+  about: string,
+  what: string,
   counters: Counters<Kind>,
 ): Count {
   const names: readonly CounterName<Kind>[] = counterNames[kind];
-  return { kind, organizationId, subject, amounts: names.map((name) => counters[name]) };
+  return { kind, organizationId, about, what, amounts: names.map((name) => counters[name]) };
 }
 
 /** Adds `amounts` to `sums` in place. */

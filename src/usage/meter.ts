@@ -28,12 +28,41 @@ export interface UsageMeterOptions {
   readonly pendingMax?: number;
 }
 
-interface Pending {
-  readonly kind: Count['kind'];
-  readonly organizationId: string;
-  readonly subject: string;
+interface Pending extends Count {
   readonly minute: number;
   readonly amounts: number[];
+}
+
+/**
+ * Sums by organisation, and in it by what they are about: both are strings whose hash is known from earlier look-ups, so
+ * that finding a sum among the few of one subject costs less than putting a key together.
+ */
+class Sums {
+  readonly #sums = new Map<string, Map<string, Pending[]>>();
+  size = 0;
+
+  find({ organizationId, about, kind, what }: Count, minute: number): Pending | undefined {
+    const few = this.#sums.get(organizationId)?.get(about);
+    if (few === undefined) return undefined;
+    for (const sum of few) {
+      if (sum.minute === minute && sum.kind === kind && sum.what === what) return sum;
+    }
+    return undefined;
+  }
+
+  add(sum: Pending): void {
+    const { organizationId, about } = sum;
+    const ofOrganisation = this.#sums.get(organizationId) ?? new Map<string, Pending[]>();
+    this.#sums.set(organizationId, ofOrganisation);
+    const few = ofOrganisation.get(about) ?? [];
+    ofOrganisation.set(about, few);
+    few.push(sum);
+    this.size += 1;
+  }
+
+  all(): Pending[] {
+    return [...this.#sums.values()].flatMap((ofOrganisation) => [...ofOrganisation.values()].flat());
+  }
 }
 
 /**
@@ -48,7 +77,7 @@ export class UsageMeter {
   readonly #isGone: (organizationId: string) => boolean;
   readonly #flushMs: number;
   readonly #pendingMax: number;
-  #pending = new Map<string, Pending>();
+  #pending = new Sums();
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> = Promise.resolve();
@@ -120,8 +149,7 @@ export class UsageMeter {
 
   #record(counted: Count): void {
     const minute = Math.floor(this.#clock.now() / 60_000);
-    const key = `${minute} ${counted.organizationId} ${counted.kind} ${counted.subject}`;
-    const pending = this.#pending.get(key);
+    const pending = this.#pending.find(counted, minute);
     if (pending !== undefined) {
       addAmounts(pending.amounts, counted.amounts);
       return;
@@ -130,8 +158,7 @@ export class UsageMeter {
       this.#dropped += 1;
       return;
     }
-    const { kind, organizationId, subject } = counted;
-    this.#pending.set(key, { kind, organizationId, subject, minute, amounts: [...counted.amounts] });
+    this.#pending.add({ ...counted, minute, amounts: [...counted.amounts] });
     if (this.#pending.size >= this.#pendingMax) this.#flushSoon();
   }
 
@@ -147,28 +174,28 @@ export class UsageMeter {
   async #write(): Promise<void> {
     this.#tellDropped();
     const written = this.#pending;
-    this.#pending = new Map();
-    const entries = [...written].filter(([, { organizationId }]) => !this.#isGone(organizationId));
-    for (let at = 0; at < entries.length; at += limits.usageBatchMax) {
-      const batch = entries.slice(at, at + limits.usageBatchMax);
+    this.#pending = new Sums();
+    const sums = written.all().filter(({ organizationId }) => !this.#isGone(organizationId));
+    for (let at = 0; at < sums.length; at += limits.usageBatchMax) {
+      const batch = sums.slice(at, at + limits.usageBatchMax);
       try {
         await this.#store.write(
-          batch.flatMap(([, pending]) => operationsOf(pending)),
+          batch.flatMap((sum) => operationsOf(sum)),
           { mayUseReserve: true },
         );
       } catch (error) {
-        this.#takeBack(entries.slice(at));
+        this.#takeBack(sums.slice(at));
         throw error;
       }
     }
   }
 
   /** A refused write changed nothing, so its sums wait for the next one, together with what came meanwhile. */
-  #takeBack(entries: readonly (readonly [string, Pending])[]): void {
-    for (const [key, pending] of entries) {
-      const newer = this.#pending.get(key);
-      if (newer === undefined) this.#pending.set(key, pending);
-      else addAmounts(newer.amounts, pending.amounts);
+  #takeBack(sums: readonly Pending[]): void {
+    for (const sum of sums) {
+      const newer = this.#pending.find(sum, sum.minute);
+      if (newer === undefined) this.#pending.add(sum);
+      else addAmounts(newer.amounts, sum.amounts);
     }
   }
 

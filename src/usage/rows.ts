@@ -36,7 +36,8 @@ export interface RowRange {
  * the write's turn comes, so joining them to the write of what they count makes them as exact as that write.
  */
 export function countOperations(counted: Count, atMs: number): Operation[] {
-  const { organizationId, kind, subject, amounts } = counted;
+  const { organizationId, kind, about, what, amounts } = counted;
+  const subject = `${about} ${what}`;
   return periodLengths.map((length, index) => ({
     type: 'add',
     key: rows.keyOf(organizationId, usageKinds.indexOf(kind), index, periodAt(length, atMs), subject),

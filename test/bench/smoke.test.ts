@@ -10,7 +10,7 @@ import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
 t.setTimeout(200_000);
 
 const cases =
-  'boundary canary engine ingest lexical parsing passages pipeline relevance server shards startup'.split(
+  'accounts boundary canary engine ingest lexical parsing passages pipeline relevance server shards startup'.split(
     ' ',
   );
 

@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
+import { spreadOf } from '../harness/statistics.ts';
+import { runTask } from '../harness/task-process.ts';
+import { figure } from '../report/figures.ts';
+import type { Figure, Findings } from '../report/findings.ts';
+import type { AccountsInput, AccountsOutput } from './accounts-task.ts';
+
+const keysPerOrganisation = 10;
+
+interface Measured {
+  readonly keys: number;
+  readonly empty: readonly AccountsOutput[];
+  readonly full: readonly AccountsOutput[];
+  readonly checks: readonly AccountsOutput[];
+}
+
+/** What do many organisations and keys cost, and what does each call pay for being let in and counted? */
+export const accountsCase: BenchCase = {
+  name: 'accounts',
+  summary: 'start and memory with many organisations and keys; CPU of a key check and of counting a query',
+  presets: {
+    smoke: '--documents 40 --seconds 0.02 --rounds 1',
+    usual: '--documents 100000 --seconds 1 --rounds 5',
+    full: '--documents 1000000 --seconds 5 --rounds 9',
+  },
+  async run(context) {
+    const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-accounts-'));
+    try {
+      return findingsOf(await measure(folder, context), context);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+async function measure(root: string, { options, progress, signal }: BenchContext): Promise<Measured> {
+  const keys = Math.max(...options.documents);
+  const run = (step: AccountsInput['step'], folder: string, secrets: readonly string[] = []) => {
+    const { seconds } = options;
+    const input: AccountsInput = {
+      ...{ step, keys, keysPerOrganisation, seconds, secrets },
+      folder: join(root, folder),
+    };
+    return runTask<AccountsOutput>(new URL('./accounts-task.js', import.meta.url), input, signal);
+  };
+  progress.note(`accounts: issuing ${figure(keys, 0)} keys`);
+  const { secrets } = await run('fill', 'full');
+  const [empty, full, checks]: [AccountsOutput[], AccountsOutput[], AccountsOutput[]] = [[], [], []];
+  for (let round = 0; round < options.rounds; round++) {
+    progress.update('measuring', round, options.rounds, 'accounts');
+    empty.push(await run('start', `empty-${round}`));
+    full.push(await run('start', 'full'));
+    checks.push(await run('check', 'full', secrets));
+  }
+  return { keys, empty, full, checks };
+}
+
+function findingsOf({ keys, empty, full, checks }: Measured, { options }: BenchContext): Findings {
+  const megabytes = ({ residentBytes }: AccountsOutput) => residentBytes / 1e6;
+  const costs = [
+    { name: 'a check of a key that was used a moment ago', values: checks.map(({ cachedUs }) => cachedUs) },
+    { name: 'a check of a key among many', values: checks.map(({ lookedUpUs }) => lookedUpUs) },
+    { name: 'counting a query', values: checks.map(({ countedUs }) => countedUs) },
+  ];
+  const starts = [
+    { name: 'empty', outputs: empty },
+    { name: 'with all of them', outputs: full },
+  ];
+  const organisations = figure(Math.ceil(keys / keysPerOrganisation), 0);
+  return {
+    title: `${organisations} organisations with ${figure(keys, 0)} API keys`,
+    method: [
+      `${organisations} organisations and ${figure(keys, 0)} keys in one data directory. Opened by a process of its own each time, until keys can be checked; its memory then, Node.js included. CPU of the whole process per call, the measuring loop included. ${options.rounds} rounds.`,
+    ],
+    tables: [
+      {
+        title: 'Start',
+        columns: [
+          { key: 'name', heading: 'data directory', unit: null, digits: 0 },
+          { key: 'ms', heading: 'until keys are checked', unit: 'ms', digits: 0 },
+          { key: 'megabytes', heading: 'memory', unit: 'MB', digits: 0 },
+        ],
+        rows: starts.map(({ name, outputs }) => ({
+          name,
+          ms: spreadOf(outputs.map(({ startMs }) => startMs))?.median ?? null,
+          megabytes: spreadOf(outputs.map(megabytes))?.median ?? null,
+        })),
+      },
+      {
+        title: 'CPU per call',
+        columns: [
+          { key: 'name', heading: 'what', unit: null, digits: 0 },
+          ...(['median', 'least', 'most'] as const).map((key) => ({
+            ...{ key, heading: key, unit: 'us', digits: 2 },
+          })),
+        ],
+        rows: costs.map(({ name, values }) => ({ name, ...spreadOf(values) })),
+      },
+    ],
+    charts: [],
+    notes: [
+      'Wanted with 10,000 organisations and 100,000 keys: a start within 3 s, 200 MB more than empty, 2 us for a check that is remembered, 3 us for counting a query.',
+      'The rest of a server (models, shards, the door) starts the same with and without them.',
+    ],
+    figures: [
+      ...costs.map(({ name, values }): Figure => ({ name, unit: 'us', better: 'less', values })),
+      { name: 'start', unit: 'ms', better: 'less', values: full.map(({ startMs }) => startMs) },
+      { name: 'memory', unit: 'MB', better: 'less', values: full.map(megabytes) },
+    ],
+    measured: { empty, full, checks },
+  };
+}
