@@ -35,6 +35,7 @@ import { CollectionIndex } from './engine/collection-index.ts';
 import type { AccountServices } from './http/account-routes.ts';
 import { Door, type RefusalFact } from './http/handle.ts';
 import { defaultBounds, openDoor } from './http/listen.ts';
+import { isLoopback } from './http/origin.ts';
 import type { Readiness } from './http/pages.ts';
 import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
@@ -723,6 +724,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   opened.add(() => listening.close(drainSeconds * 1_000));
   // After the door, which may be refused its address: a key that is issued must also get to be shown.
   const first = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
+  warnOfPlainHttp(settings, logger);
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
   installation.organizationId = first.organizationId;
   const loaded = load(storage, pipeline, progress, logger).then(async () => {
@@ -802,6 +804,13 @@ function actorOf(principal: Principal | null): string | null {
     case 'person':
       return principal.userId;
   }
+}
+
+/** Whoever can read the network between could take the sessions of people who sign in. */
+function warnOfPlainHttp({ host, baseUrl }: Settings, logger: Logger): void {
+  if (isLoopback(host) || host === 'localhost' || baseUrl?.startsWith('https:')) return;
+  const hint = 'people sign in over plain http: cookies lose Secure and __Host-; see QUARRY_BASE_URL';
+  logger.warn({ host, baseUrl }, hint);
 }
 
 /** Where this machine itself reaches the server. */

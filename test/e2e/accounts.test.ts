@@ -13,7 +13,7 @@ const run = promisify(execFile);
 t.setTimeout(120_000);
 
 t.test(
-  'the whole story: sign in by mail, found an organisation, invite, roles, keys, leave, delete',
+  'the whole story: sign in by mail, found an organisation, invite, roles, keys, limits, usage, leave, delete',
   async (t) => {
     const { url: mailUrl, mails } = await mailServer(t);
     const server = await TestServer.start(t, {
@@ -152,6 +152,44 @@ t.test(
       'it may write at once',
     );
 
+    const use = (path: string, body: object) => send(`${server.url}/v1/${path}`, { headers: asKey, body });
+    const asAdministrator = { authorization: `Bearer ${adminKey}` };
+    const limit = { organization_id, override_bpm_fast: 500 };
+    t.match(
+      await send(`${server.url}/v1/admin/update-organization`, { headers: asAdministrator, body: limit }),
+      { status: 200 },
+      'the first administrator sets limits',
+    );
+    const inputs = { model: 'zembed-1', input_type: 'query', input: 'x'.repeat(300), latency: 'fast' };
+    t.match(await use('models/embed', inputs), { status: 200 });
+    const over = await use('models/embed', inputs);
+    t.match(over, { status: 429, body: { detail: /fast/ } }, 'a limit is hit, and named');
+    t.match(over.headers.get('retry-after'), /^\d+$/);
+    const paper = {
+      collection_name: 'c',
+      path: 'a.txt',
+      content: { type: 'text', text: 'Granite.' },
+      wait: true,
+    };
+    t.match(await use('documents/add-document', paper), { status: 201, body: { index_status: 'indexed' } });
+    t.match(await use('queries/top-documents', { collection_name: 'c', query: 'granite', k: 1 }), {
+      status: 200,
+      body: { results: [{ path: 'a.txt' }] },
+    });
+    const always = { start_time: 0, end_time: 4_000_000_000, aggregation_window: 'daily' };
+    t.match((await use('usage/queries', { ...always, collection_names: ['c'] })).body, [
+      { organization_id, query_type: 'documents', event_count: 1, total_results_returned: 1 },
+    ]);
+    const embeds: { explicit_call: boolean }[] = (await use('usage/models/embed', always)).body;
+    t.match(
+      embeds.filter((row) => row.explicit_call),
+      [{ organization_id, event_count: 1, total_request_bytes: 450 }],
+      'what was refused is not counted',
+    );
+    const { body: counters } = await use('usage/counters', {});
+    t.match(counters.billing_cycle, { docs: { count: 1 }, indexed: { count: 1 }, queries: { count: 1 } });
+    t.match(await send(`${server.url}/v1/usage/counters`, { headers: asEve, body: {} }), { status: 404 });
+
     const annId = (await ann.call('users/get-user')).body.user.id;
     t.match(
       await ann.call('organizations/users/remove-user', { organization_id, user_id: annId }),
@@ -176,6 +214,14 @@ t.test(
     );
     t.match(await bob.call('organizations/get-info', { organization_id }), { status: 404 });
 
+    t.match(await use('collections/get-collection-list', {}), { status: 200 }, 'the keys of who leaves stay');
+    t.match(await ann.call('organizations/api-keys/delete-api-key', { organization_id, api_key_id }), {
+      status: 200,
+    });
+    t.match(await use('collections/get-collection-list', {}), { status: 401 }, 'revoked at once');
+    const second = { organization_id, name: 'Second', permission: 'all' };
+    const other = (await ann.call('organizations/api-keys/add-api-key', second)).body.api_key;
+
     const log = await ann.call('organizations/get-audit-log', { organization_id });
     const actions: string[] = log.body.entries.map((entry: { action: string }) => entry.action).reverse();
     t.ok(actions.includes('access.denied'), 'what was tried in vain stands there too');
@@ -187,11 +233,19 @@ t.test(
       'member.permission_changed',
       'api_key.created',
       'api_key.updated',
+      'organization.updated',
       'member.left',
+      'api_key.deleted',
+      'api_key.created',
     ]);
     t.notOk(log.text.includes(issued.body.api_key), 'the audit log knows no secret');
 
     await server.restart();
+    t.match(
+      await send(list, { headers: asKey, body: {} }),
+      { status: 401 },
+      'what was revoked stays revoked',
+    );
     t.match(
       await send(`${server.url}/api/users/get-user`, {
         headers: { authorization: `Bearer ${ann.token}` },
@@ -208,7 +262,7 @@ t.test(
       { status: 200 },
     );
     t.match(
-      await send(`${server.url}/v1/collections/get-collection-list`, { headers: asKey, body: {} }),
+      await send(list, { headers: { authorization: `Bearer ${other}` }, body: {} }),
       { status: 401 },
       'its keys end at once',
     );
@@ -220,7 +274,8 @@ t.test(
 
     t.match(await ann.call('auth/logout'), { status: 200 });
     t.match(await ann.call('users/get-user'), { status: 401 }, 'signed out at once');
-    for (const secret of [ann.token, bob.token, issued.body.api_key]) t.notOk(server.log.includes(secret));
+    for (const secret of [ann.token, bob.token, issued.body.api_key, other])
+      t.notOk(server.log.includes(secret));
   },
 );
 
