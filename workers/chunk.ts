@@ -1,5 +1,5 @@
-import { getPriority, platform, setPriority } from 'node:os';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { beLessUrgent } from '../src/base/less-urgent.ts';
 import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../src/chunking/chunk-task.ts';
 import { inOneBlock } from '../src/chunking/one-block.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
@@ -11,19 +11,7 @@ import { analyseChunks } from '../src/text/terms.ts';
 /** Niceness of a thread that is never as urgent as one that answers somebody. */
 const niceness = 10;
 
-/** Where the system does not allow it, the work goes on as urgent as it is. */
-function beLessUrgent(): void {
-  // There the number is that of a thread; elsewhere it would be the whole server's.
-  if (platform() !== 'linux' || getPriority() >= niceness) return;
-  try {
-    setPriority(niceness);
-  } catch (error) {
-    const { info } = error as { readonly info?: { readonly code: string } };
-    if (info === undefined || !['EACCES', 'EPERM'].includes(info.code)) throw error;
-  }
-}
-
-beLessUrgent();
+beLessUrgent(niceness);
 
 const models = new OpenModels({ open: openEmbedder, keyOf: modelKey, isGone });
 models.watch();

@@ -111,11 +111,10 @@ export class IngestSteps {
 
   /** Cuts the stored pages into chunks, analyses and embeds them at both granularities. */
   async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
-    const { chunker, contents, modelOf } = this.#options;
+    const { chunker, modelOf } = this.#options;
     // Before anything is done that would have to be done again.
     const model = modelOf(record.collectionId);
-    const head = present(contents.parsedHead(record.documentId), 'a document is parsed before it is chunked');
-    const pages = await this.#pages(record, head);
+    const { head, pages } = await this.#parsed(record);
     const stop = this.isSmall(record)
       ? null
       : new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -178,14 +177,16 @@ export class IngestSteps {
     return { ...cut, dimensions, vectors, codes, tokens: { ...cut.tokens, embedding: tokens } };
   }
 
-  async #pages(record: DocumentRecord, { pageCount }: ParsedHead): Promise<readonly string[]> {
+  async #parsed(
+    record: DocumentRecord,
+  ): Promise<{ readonly head: ParsedHead; readonly pages: readonly string[] }> {
     const { contents } = this.#options;
-    const { documentId } = record;
+    const { documentId, numPages } = record;
+    const because = 'a document is parsed before it is chunked';
+    if (this.isSmall(record)) return present(contents.parsedDocument(documentId, numPages ?? 0), because);
+    const head = present(contents.parsedHead(documentId), because);
     // An attempt that a crash ended may have left more pages than the one that succeeded.
-    if (!this.isSmall(record)) return (await contents.parsedPages(documentId)).slice(0, pageCount);
-    return Array.from({ length: pageCount }, (_, page) =>
-      present(contents.parsedPage(documentId, page), 'a parsed document has its pages'),
-    );
+    return { head, pages: (await contents.parsedPages(documentId)).slice(0, head.pageCount) };
   }
 
   /** Puts the rows of the document's version into its shard; nobody sees them yet. `block`: null when it is stored. */

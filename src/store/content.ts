@@ -211,6 +211,20 @@ export class Contents {
     return pages;
   }
 
+  /** What was read of a document of few pages, in one go; undefined once it is chunked. */
+  parsedDocument(
+    documentId: string,
+    pageCount: number,
+  ): { readonly head: ParsedHead; readonly pages: readonly string[] } | undefined {
+    const keys = [content.keyOf(documentId, parts.parsedHead, 0)];
+    for (let page = 0; page < pageCount; page += 1)
+      keys.push(content.keyOf(documentId, parts.parsedPage, page));
+    const [head, ...pages] = this.#store.getMany(keys);
+    if (head === undefined) return undefined;
+    const text = (page: Uint8Array | undefined) => utf8(present(page, 'a parsed document has its pages'));
+    return { head: heads.decode(head), pages: pages.map(text) };
+  }
+
   /** Join this to the write that completes the chunks: from then on they hold the text. */
   deleteParsed(documentId: string, pageCount: number, { vectors = false } = {}): Operation[] {
     const operations = [content.delete([documentId, parts.parsedHead, 0])];

@@ -15,8 +15,8 @@ import {
 export type PlainOperation = Extract<Operation, { type: 'put' | 'delete' }>;
 
 export interface GroupCommitOptions {
-  /** The value as of the last finished commit. */
-  readonly get: (key: Uint8Array) => Uint8Array | undefined;
+  /** The values as of the last finished commit, in the order asked. */
+  readonly getMany: (keys: readonly Uint8Array[]) => readonly (Uint8Array | undefined)[];
   /** Makes all operations durable and visible, in order, all or nothing. One call at a time. */
   readonly commit: (operations: readonly PlainOperation[]) => Promise<void>;
   readonly pendingBytesMax: number;
@@ -141,7 +141,7 @@ export class GroupCommit {
   }
 
   async #commitGroup(group: readonly PendingWrite[]): Promise<void> {
-    const evaluated = evaluate(group, this.#options.get);
+    const evaluated = evaluate(group, this.#options.getMany);
     try {
       if (evaluated.operations.length > 0) {
         await this.#options.commit(evaluated.operations);
@@ -185,8 +185,8 @@ interface Evaluated {
 }
 
 /** Runs a group's expectations and additions against the store plus the group's own earlier operations. */
-function evaluate(group: readonly PendingWrite[], get: GroupCommitOptions['get']): Evaluated {
-  const overlay = new Overlay(group, get);
+function evaluate(group: readonly PendingWrite[], getMany: GroupCommitOptions['getMany']): Evaluated {
+  const overlay = new Overlay(group, getMany);
   const evaluated: Evaluated = { operations: [], accepted: [], refused: [] };
   for (const write of group) {
     try {
@@ -228,22 +228,36 @@ interface Counters {
 
 /** The store as the group's next write will find it; only keys that some operation of the group asks for are kept. */
 class Overlay {
-  readonly #asked = new Set<string>();
+  readonly #asked: ReadonlyMap<string, Uint8Array>;
   /** 1 for tables with such a key: most operations write to others. */
   readonly #askedTables = new Uint8Array(256);
   readonly #values = new Map<string, Uint8Array | undefined>();
   /** Counters that nothing overwrote since the group added to them: they are written once, at the end. */
   readonly #counters = new Map<string, Counters>();
-  readonly #get: GroupCommitOptions['get'];
+  readonly #getMany: GroupCommitOptions['getMany'];
 
-  constructor(group: readonly PendingWrite[], get: GroupCommitOptions['get']) {
-    this.#get = get;
+  constructor(group: readonly PendingWrite[], getMany: GroupCommitOptions['getMany']) {
+    this.#getMany = getMany;
+    const keys = new Map<string, Uint8Array>();
     for (const write of group) {
       for (const operation of write.operations) {
         if (operation.type !== 'add' && operation.type !== 'expect') continue;
-        this.#asked.add(keyText(operation.key));
+        keys.set(keyText(operation.key), operation.key);
         this.#askedTables[operation.key[0]!] = 1;
       }
+    }
+    this.#asked = keys;
+    this.#readAll(keys);
+  }
+
+  /** In one call, which costs far less than as many. */
+  #readAll(keys: ReadonlyMap<string, Uint8Array>): void {
+    try {
+      const values = this.#getMany([...keys.values()]);
+      let i = 0;
+      for (const text of keys.keys()) this.#values.set(text, values[i++]);
+    } catch {
+      // Each is read by itself at its write's turn: the one that cannot be read keeps no other from being written.
     }
   }
 
@@ -290,7 +304,7 @@ class Overlay {
   }
 
   #loaded(text: string, key: Uint8Array): Uint8Array | undefined {
-    if (!this.#values.has(text)) this.#values.set(text, this.#get(key));
+    if (!this.#values.has(text)) this.#values.set(text, this.#getMany([key])[0]);
     return this.#values.get(text);
   }
 }

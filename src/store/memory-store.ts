@@ -31,7 +31,7 @@ export class MemoryStore implements Store {
   constructor(options: MemoryStoreOptions = {}) {
     const pendingBytesMax = options.pendingBytesMax ?? limits.storePendingBytesMax;
     this.#commits = new GroupCommit({
-      get: (key) => this.#entries.get(keyText(key))?.value,
+      getMany: (keys) => keys.map((key) => this.#entries.get(keyText(key))?.value),
       commit: (operations) => this.#commit(operations),
       pendingBytesMax,
       groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),

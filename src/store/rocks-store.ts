@@ -83,7 +83,7 @@ export class RocksStore implements Store {
     this.#writer = startWriter(options, database);
     this.#groupNumber = storedGroupNumber(database);
     this.#commits = new GroupCommit({
-      get: (key) => this.get(key),
+      getMany: (keys) => this.getMany(keys),
       commit: (operations) => this.#commit(operations),
       pendingBytesMax,
       groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),

@@ -1,5 +1,8 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { platform } from 'node:os';
 import type { RocksBatch, RocksIterator, RocksLevel } from '@nxtedition/rocksdb';
 import { AppError } from '../base/app-error.ts';
+import { beLessUrgent } from '../base/less-urgent.ts';
 import { limits } from '../base/limits.ts';
 import type { PlainOperation } from './group-commit.ts';
 import type { RangeOptions } from './store.ts';
@@ -51,7 +54,20 @@ export async function openRocks(options: RocksOptions): Promise<RocksDatabase> {
     }
     throw cause;
   }
+  await makeWay();
   return asDatabase(level);
+}
+
+/** How far threads that write to the disk step back for those that answer somebody. */
+export const diskNiceness = 5;
+
+/** RocksDB's own threads, which write tables out and merge them. */
+async function makeWay(): Promise<void> {
+  if (platform() !== 'linux') return;
+  for (const thread of await readdir('/proc/self/task')) {
+    const name = await readFile(`/proc/self/task/${thread}/comm`, 'latin1').catch(() => '');
+    if (name.startsWith('rocksdb:')) beLessUrgent(diskNiceness, Number(thread));
+  }
 }
 
 /** For the writer's thread: applies packed groups to a database that the main thread has open. */

@@ -1,7 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { present } from '../base/assert.ts';
-import { attachWriter } from './rocksdb.ts';
+import { beLessUrgent } from '../base/less-urgent.ts';
+import { attachWriter, diskNiceness } from './rocksdb.ts';
 import type { WriterReply, WriterRequest } from './thread-writer.ts';
+
+// Whoever searches does not wait for what it writes.
+beLessUrgent(diskNiceness);
 
 /** The thread that waits for the disk, so that the event loop does not. Started by `thread-writer.ts`. */
 const port = present(parentPort, 'the writer runs in a thread of its own');

@@ -28,7 +28,7 @@ function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit 
   return {
     commits,
     group: new GroupCommit({
-      ...{ get: () => undefined, commit, groupBytesMax },
+      ...{ getMany: () => [], commit, groupBytesMax },
       pendingBytesMax: 10_000,
       turns: newTurns(),
     }),
@@ -100,10 +100,11 @@ t.test('a write that cannot be evaluated leaves no trace in its group', async (t
   const stored = new Map<string, Uint8Array>();
   const keyOf = (key: Uint8Array) => Buffer.from(key).toString();
   const group = new GroupCommit({
-    get(key) {
-      if (keyOf(key) === 'broken') throw new Error('a damaged block');
-      return stored.get(keyOf(key));
-    },
+    getMany: (keys) =>
+      keys.map((key) => {
+        if (keyOf(key) === 'broken') throw new Error('a damaged block');
+        return stored.get(keyOf(key));
+      }),
     async commit(operations) {
       for (const operation of operations)
         if (operation.type === 'put') stored.set(keyOf(operation.key), operation.value);
