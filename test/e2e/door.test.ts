@@ -225,7 +225,9 @@ async function everything(): Promise<unknown> {
 }
 
 await t.test('after kill -9 everything acknowledged is there, and is finished', async (t) => {
+  const used = async () => (await api.call('usage/counters')).all_time.docs.count;
   for (let round = 0; round < 3; round++) {
+    const usedBefore = await used();
     const adds = Array.from({ length: 24 }, (_, i) =>
       api.ask('documents/add-document', {
         collection_name,
@@ -252,6 +254,7 @@ await t.test('after kill -9 everything acknowledged is there, and is finished', 
       const status = await api.call('status/get-status', { collection_name });
       return status.num_indexed_documents === status.num_documents ? status : null;
     });
+    t.equal(await used(), usedBefore + 25, 'each acknowledged document is counted, and once');
     const expected = Array.from({ length: 24 }, (_, i) => `crash/${round}/${i}`).filter(
       (path) => !gone.includes(path),
     );
