@@ -8,7 +8,10 @@ import { adminKey, TestServer } from '../e2e/server.ts';
 
 /** A server with two organisations, and everybody who could call it. */
 
-/** Whoever calls; "stranger" is the OWNER of the other organisation, who names this one. */
+/**
+ * Whoever calls; "stranger" is the OWNER of the other organisation, who names this one, "restricted" a key of this one
+ * for another collection.
+ */
 export const callerNames = [
   'nobody',
   'garbage',
@@ -18,6 +21,7 @@ export const callerNames = [
   'read_only',
   'all',
   'neighbour',
+  'restricted',
   'administrator',
   'administrator session',
   'MEMBER',
@@ -34,6 +38,9 @@ export const outsiders: ReadonlySet<CallerName> = new Set([
   ...(['nobody', 'garbage', 'expired', 'deleted', 'ended session'] as const),
   ...(['neighbour', 'stranger', 'from elsewhere'] as const),
 ]);
+
+/** Who belongs to the organisation, and must learn nothing of the collection. */
+export const insiders: ReadonlySet<CallerName> = new Set(['restricted']);
 
 /** What a request may name of an organisation. */
 export interface Names {
@@ -54,6 +61,8 @@ export interface World {
   readonly fileToken: string;
   /** Words that stand in what is the north's alone. */
   readonly marks: readonly string[];
+  /** Words that stand in what is the collection's alone. */
+  readonly collectionMarks: readonly string[];
   readonly headers: Readonly<Record<CallerName, Readonly<Record<string, string>>>>;
   readonly owner: Person;
   /** As the north's own program. */
@@ -135,6 +144,8 @@ export async function buildWorld(t: Test): Promise<World> {
   ];
   const deleted = await key(owner, organization_id, 'all');
   const neighbour = await key(stranger, southern, 'all');
+  const restriction = { collection_names: ['another'], filter: null };
+  const restricted = await key(owner, organization_id, 'all', { restriction });
   const gone = { organization_id, api_key_id: deleted.id };
   checked('revoking', await owner.call('organizations/api-keys/delete-api-key', gone));
 
@@ -187,6 +198,7 @@ export async function buildWorld(t: Test): Promise<World> {
       ...[markOfText, 'North Secret Ltd', 'north-owner', owner.email, admin.email, idOf(admin)],
       ...info.api_keys.flatMap((each: { id: string; api_key: string }) => [each.id, each.api_key]),
     ],
+    collectionMarks: [collection_name, path, markOfText, 'north-owner'],
     headers: {
       nobody: {},
       garbage: as(issueKey(systemChance)),
@@ -196,6 +208,7 @@ export async function buildWorld(t: Test): Promise<World> {
       read_only: as(readOnly.api_key),
       all: as(all.api_key),
       neighbour: as(neighbour.api_key),
+      restricted: as(restricted.api_key),
       administrator: as(adminKey),
       'administrator session': as(session),
       MEMBER: inside(member.token),
@@ -214,7 +227,14 @@ export async function buildWorld(t: Test): Promise<World> {
     ask,
     secrets: [
       ...[owner.token, admin.token, member.token, stranger.token, session, ended.token],
-      ...[all.api_key, readOnly.api_key, neighbour.api_key, deleted.api_key, expired.api_key],
+      ...[
+        all.api_key,
+        readOnly.api_key,
+        neighbour.api_key,
+        restricted.api_key,
+        deleted.api_key,
+        expired.api_key,
+      ],
       ...[adminKey, password, fileToken, ...codes],
       ...mails().flatMap((mail) => /verify\?token=(\S+)/.exec(mail)?.slice(1, 2) ?? []),
     ],
