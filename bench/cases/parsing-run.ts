@@ -69,10 +69,10 @@ export class ParsingRun {
     });
   }
 
-  /** `folder` is for temporary files and ends with the run. */
-  static async open(folder: string): Promise<ParsingRun> {
+  /** `folder` is for temporary files and ends with the run; `office`: whether LibreOffice is asked where it is installed. */
+  static async open(folder: string, office = true): Promise<ParsingRun> {
     const tools = await openTools({
-      ...{ ocrEngine: 'auto', ocrLanguages: 'eng', ocrDataFolder: null, office: true, runningMax: 1 },
+      ...{ ocrEngine: 'auto', ocrLanguages: 'eng', ocrDataFolder: null, office, runningMax: 1 },
       folder: join(folder, 'tools'),
       // What is converted for one document is of no use to another.
       converted: {
@@ -91,6 +91,11 @@ export class ParsingRun {
   /** The tools and the OCR engine that take part. */
   toolNames(): string[] {
     return this.#tools.states().flatMap(({ name, found, detail }) => (found ? [`${name}: ${detail}`] : []));
+  }
+
+  /** Whether LibreOffice takes part. */
+  get hasOffice(): boolean {
+    return this.#tools.desk.hasOffice;
   }
 
   /** The most RAM that a parser process used so far; null where the system does not tell. */

@@ -77,8 +77,8 @@ async function timedOut(host: ParserHost, trial: Trial, folder: string): Promise
   const file = join(folder, randomUUID());
   await writeFile(file, bytes);
   const warm = join(folder, randomUUID());
-  await writeFile(warm, 'A process that is ready.');
-  await host.parse({ kind: 'parse', file: warm, madeFolder: folder });
+  await writeFile(warm, scannedPages(1));
+  await host.parse({ kind: 'parse', file: warm, madeFolder: folder, limits: { ocrPageMsMax: 1 } });
   const limits: Partial<ParseLimits> = { [limit]: msMax };
   const start = performance.now();
   const outcome = await host.parse({ kind: 'parse', file, madeFolder: folder, limits });

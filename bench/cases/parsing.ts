@@ -14,7 +14,7 @@ import {
 } from '../harness/made-files.ts';
 import { interleaved } from '../harness/rounds.ts';
 import { documentFiles } from './parsing-files.ts';
-import { type ParsingFindings, parsingFindings, type Speeds } from './parsing-findings.ts';
+import { ownWordReader, type ParsingFindings, parsingFindings, type Speeds } from './parsing-findings.ts';
 import { type ParsedFile, ParsingRun } from './parsing-run.ts';
 import { measureTimeouts } from './parsing-timeouts.ts';
 
@@ -33,13 +33,15 @@ export const parsingCase: BenchCase = {
   async run(context) {
     const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-parsing-'));
     await mkdir(join(folder, 'temporary'));
+    await mkdir(join(folder, 'alone'));
     await mkdir(join(folder, 'made'));
     await mkdir(join(folder, 'timeouts'));
     const run = await ParsingRun.open(join(folder, 'temporary'));
+    const alone = run.hasOffice ? await ParsingRun.open(join(folder, 'alone'), false) : run;
     try {
       const own = join(folder, 'made');
       const made = await writeMade(own, context);
-      const speeds = await measureSpeeds(run, made, own, context);
+      const speeds = await measureSpeeds({ run, alone }, made, own, context);
       const files = await parseFiles(run, context.options.dir ?? own, context);
       const found: ParsingFindings = {
         ...{ files, speeds, peakBytes: run.peakBytes, options: context.options },
@@ -50,6 +52,7 @@ export const parsingCase: BenchCase = {
       return parsingFindings(found);
     } finally {
       await run.close();
+      if (alone !== run) await alone.close();
       await rm(folder, { recursive: true, force: true });
     }
   },
@@ -62,7 +65,7 @@ async function writeMade(folder: string, { options, progress }: BenchContext): P
   const made = [
     plainReport(pages, seed),
     plainWorkbook(pages * 1_000, seed),
-    plainLetter(pages / 200, seed),
+    plainLetter(pages / 600, seed),
     plainWebPage(pages / 75, seed),
   ];
   for (const { name, bytes } of made) await writeFile(join(folder, name), bytes);
@@ -70,7 +73,7 @@ async function writeMade(folder: string, { options, progress }: BenchContext): P
 }
 
 async function measureSpeeds(
-  run: ParsingRun,
+  { run, alone }: { readonly run: ParsingRun; readonly alone: ParsingRun },
   made: readonly MadeFile[],
   folder: string,
   { options, progress, signal }: BenchContext,
@@ -83,6 +86,12 @@ async function measureSpeeds(
       name,
       measure: async () => perSecond(amount, await run.cpuMsOfParsing(join(folder, name))),
     })),
+    ...made
+      .filter(({ name }) => name === 'letter.docx')
+      .map(({ name, amount }) => ({
+        name: ownWordReader,
+        measure: async () => perSecond(amount, await alone.cpuMsOfParsing(join(folder, name))),
+      })),
     {
       name: 'pdftotext',
       measure: async () => {

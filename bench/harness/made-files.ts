@@ -90,6 +90,8 @@ function pdfOf(objects: readonly Buffer[]): Uint8Array {
 
 const columns = 10;
 const relationships = 'http://schemas.openxmlformats.org';
+const wordNames = `${relationships}/wordprocessingml/2006/main`;
+const wordType = 'application/vnd.openxmlformats-officedocument.wordprocessingml';
 
 /** A workbook of one sheet: shared strings and numbers, ten columns. */
 export function plainWorkbook(cells: number, seed: number): MadeFile {
@@ -131,9 +133,8 @@ export function plainLetter(megabytes: number, seed: number): MadeFile {
     blocks.push(`<w:p>${style}${runs.join('')}</w:p>`);
   }
   const parts = {
-    'word/document.xml': `<w:document xmlns:w="urn:w"><w:body>${blocks.join('')}</w:body></w:document>`,
-    'word/styles.xml':
-      '<w:styles xmlns:w="urn:w"><w:style w:type="paragraph" w:styleId="H1"><w:name w:val="heading 1"/></w:style></w:styles>',
+    'word/document.xml': `<w:document xmlns:w="${wordNames}"><w:body>${blocks.join('')}</w:body></w:document>`,
+    'word/styles.xml': `<w:styles xmlns:w="${wordNames}"><w:style w:type="paragraph" w:styleId="H1"><w:name w:val="heading 1"/></w:style></w:styles>`,
     'word/_rels/document.xml.rels': relations([['rId1', 'styles', 'styles.xml']]),
   };
   return { name: 'letter.docx', bytes: officeFile('word/document.xml', parts), amount: units / 1e6 };
@@ -171,7 +172,7 @@ function webBlock(block: number, lines: Lines): string {
 
 function officeFile(main: string, parts: Readonly<Record<string, string>>): Uint8Array {
   const whole = {
-    '[Content_Types].xml': `<Types xmlns="${relationships}/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`,
+    '[Content_Types].xml': `<Types xmlns="${relationships}/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/word/document.xml" ContentType="${wordType}.document.main+xml"/><Override PartName="/word/styles.xml" ContentType="${wordType}.styles+xml"/></Types>`,
     '_rels/.rels': relations([['rId1', 'officeDocument', main]]),
     ...parts,
   };

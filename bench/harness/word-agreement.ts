@@ -18,7 +18,8 @@ const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}])[\p{L}\p{N}\p{M}])+/gu;
 
 export function wordsOf(text: string): string[] {
-  const plain = text.replace(/<!--[\s\S]*?-->/g, ' ').replace(/[\u00ad\u200b-\u200f\u202a-\u202e]/g, '');
+  // Marks of embedded directions stand between words, also where no space does.
+  const plain = text.replace(/<!--[\s\S]*?-->|[\u202a-\u202e]/g, ' ').replace(/[\u00ad\u200b-\u200f]/g, '');
   return plain.normalize('NFKC').toLowerCase().match(wordPattern) ?? [];
 }
 

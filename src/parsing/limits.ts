@@ -79,8 +79,10 @@ export const processLimits = {
   dataBytesMax: 768 * 1_048_576,
   /** Resident memory at which the process ends itself; holds also where there is no `prlimit`. */
   residentBytesMax: 896 * 1_048_576,
-  /** Resident memory after a document above which the process is replaced. */
-  recycleResidentBytes: 400 * 1_048_576,
+  /** Resident memory after a document above which the process is replaced, so that the next one begins with little. */
+  recycleResidentBytes: 256 * 1_048_576,
+  /** The same for the process of the embedded OCR engine, which needs most of it for its first image. */
+  ocrRecycleResidentBytes: 400 * 1_048_576,
   /** Documents after which the process is replaced. */
   recycleDocuments: 200,
   /** Attempts at one document, each after the first in a fresh process. */

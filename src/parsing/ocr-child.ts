@@ -57,7 +57,7 @@ export class OcrChild {
     if (this.#idle !== null) clearTimeout(this.#idle);
     const child = await this.#ready();
     const { reply, residentBytes } = await exchange(child, image, { msMax, signal });
-    const worn = child.served >= recycleImages || residentBytes > processLimits.recycleResidentBytes;
+    const worn = child.served >= recycleImages || residentBytes > processLimits.ocrRecycleResidentBytes;
     if (reply.kind === 'failed' || worn) await this.#end();
     this.#idle = setTimeout(() => void this.#end(), processLimits.ocrIdleMs);
     this.#idle.unref();

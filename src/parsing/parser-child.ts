@@ -130,7 +130,7 @@ function forkRestricted({ entry, prlimit, folders, words = [] }: ParserChildOpti
   return fork(entry, [...words], {
     ...(prlimit === null ? {} : { execPath: prlimit }),
     execArgv: prlimit === null ? nodeFlags : [...bounds, process.execPath, ...nodeFlags],
-    env: {},
+    env: { MALLOC_ARENA_MAX: '2' }, // the threads that open images would each keep memory of their own
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe'],
   });

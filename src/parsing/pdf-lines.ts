@@ -103,14 +103,14 @@ function mayBeBoldHeading(text: string): boolean {
   return text.length <= boldHeadingUnitsMax && /\p{L}{2}/u.test(text) && !/[.,;]$/.test(text);
 }
 
-/** Pieces that touch are one word, those that stand apart are separate ones. */
+/** Pieces that touch are one word, those that stand apart are separate ones, and so are those that run the other way. */
 function joined(pieces: readonly Piece[], separator: string): string {
   let text = pieces[0]!.text;
   for (let i = 1; i < pieces.length; i++) {
     const [one, other] = [pieces[i - 1]!, pieces[i]!];
     const height = Math.max(one.top - one.bottom, other.top - other.bottom);
     const gap = gapBetween(one, other) / height;
-    if (Math.abs(gap) < 0.12) text += other.text;
+    if (Math.abs(gap) < 0.12 && one.rightToLeft === other.rightToLeft) text += other.text;
     else text += (gap > cellGap && !(i === 1 && isLabel(one.text)) ? separator : ' ') + other.text;
   }
   return text;

@@ -28,7 +28,8 @@ export function rowsOf(pieces: readonly Piece[]): PieceRow[] {
 
 /** From left to right; a row of right-to-left text the other way round. */
 function sortRow(row: Piece[]): void {
-  const turned = row.filter(({ rightToLeft }) => rightToLeft).length * 2 > row.length;
+  const units = (pieces: readonly Piece[]) => pieces.reduce((sum, { text }) => sum + text.length, 0);
+  const turned = units(row.filter(({ rightToLeft }) => rightToLeft)) * 2 > units(row);
   row.sort((a, b) => (turned ? b.right - a.right : a.left - b.left) || a.order - b.order);
 }
 

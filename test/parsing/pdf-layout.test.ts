@@ -400,3 +400,20 @@ t.test('lines that run downwards are read from right to left', async (t) => {
     ['東京都', '日本語', 'あいう'],
   );
 });
+
+t.test('a Latin word stands in its place in a line from right to left, also without a space', (t) => {
+  const piece = (text: string, left: number, right: number, order: number) => ({
+    ...{ text, left, right, order, bottom: 100, top: 112, height: 11, run: 'level' as const },
+    ...{ glyph: 0, lastGlyph: 0, rightToLeft: /[\u0590-\u08ff]/.test(text) },
+  });
+  const pieces = [
+    piece('تحسين الإنتاجية بلغة', 265, 522, 0),
+    piece('Python', 224, 265, 1),
+    piece('من الأدوات', 150, 223.9, 2),
+  ];
+  const [line] = linesOf(pieces, () => false);
+  t.equal(line?.text, 'تحسين الإنتاجية بلغة Python من الأدوات');
+  const [end] = linesOf(pieces.slice(0, 2), () => false);
+  t.equal(end?.text, 'تحسين الإنتاجية بلغة Python');
+  t.end();
+});
