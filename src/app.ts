@@ -1,7 +1,11 @@
 import { join } from 'node:path';
 import { Authenticator } from './access/authenticate.ts';
 import { type Operation, operationNeeds } from './access/authorise.ts';
+import { FairTurns } from './access/fair-turns.ts';
+import { KeptBuckets } from './access/kept-buckets.ts';
 import { ModelAdmission } from './access/model-admission.ts';
+import { Quotas } from './access/quotas.ts';
+import { RateLimiter } from './access/rate-limit.ts';
 import { systemTimer } from './access/timer.ts';
 import { firstStart } from './accounts/first-start.ts';
 import { gitHubProvider, openIdProvider, type ProviderSettings } from './accounts/identity-providers.ts';
@@ -328,7 +332,7 @@ async function buildPipeline(settings: Settings, parts: PipelineParts) {
   });
   const admission = new Admission({
     space: storage.space,
-    queueDepth: () => ingest.depth,
+    queue: ingest,
     queueDocumentsMax: settings.queueDocumentsMax,
     heldBytes,
     clock,
@@ -400,6 +404,9 @@ interface ServiceParts {
   /** Clears away the deleted collections that are due. */
   readonly sweep: () => Promise<void>;
   readonly gate: ModelAdmission;
+  readonly quotas: Quotas;
+  /** What limits remember of an organisation. */
+  readonly forget: (organizationId: string) => Promise<void>;
   readonly images: PageImages;
   readonly made: DerivedFiles;
 }
@@ -411,7 +418,8 @@ interface RetrievalServices {
 }
 
 function buildServices(parts: ServiceParts): RetrievalServices {
-  const { settings, data, storage, pools, pipeline, organisations, keys, audit, gate, images, made } = parts;
+  const { settings, data, storage, pools, pipeline, organisations, keys, audit, gate, quotas, images, made } =
+    parts;
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
   const addresses = new Addresses(data.secret);
@@ -437,6 +445,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
     addresses,
     ...{ clock, turns },
     waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
+    quotas,
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
   });
@@ -445,6 +454,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
     search: buildSearch(settings, storage, pipeline),
     addresses,
     clock,
+    turns: queryTurns(settings),
     rerankModels: () => catalogue.rerankerNames,
     rerankerDefault: settings.reranker,
     embedModel: defaultEmbeddingModel,
@@ -463,7 +473,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
   const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
   const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax, clock });
   const models = modelService({ pipeline, gate, meter });
-  const admin = new AdminService({ organisations, keys, audit });
+  const admin = new AdminService({ organisations, keys, audit, storageOf: storageOf(quotas, pipeline) });
   const inspection = inspectionOf(parts);
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
@@ -476,6 +486,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
       const waiting = await storage.collections.tombstones();
       if (waiting.some((tombstone) => tombstone.organizationId === organizationId)) return false;
       await ledger.forget(organizationId);
+      await parts.forget(organizationId);
       return true;
     },
   };
@@ -489,6 +500,51 @@ function inspectionOf({
 }: Pick<ServiceParts, 'data' | 'storage' | 'made' | 'audit'>) {
   const { store, blobs } = storage;
   return new Inspection({ store, blobs, audit, indexFolder: data.indexPath, madeFolder: made.folder });
+}
+
+function queryTurns({ queriesRunningMax, rerankedQueriesRunningMax }: Settings) {
+  const [waitingMax, what] = [limits.queriesWaitingMax, 'queries'];
+  return {
+    plain: new FairTurns({ runningMax: queriesRunningMax, waitingMax, what }),
+    reranked: new FairTurns({ runningMax: rerankedQueriesRunningMax, waitingMax, what }),
+  };
+}
+
+/** What an organisation stores, as replies show it. */
+function storageOf(quotas: Quotas, { ingest }: Pick<Pipeline, 'ingest'>) {
+  return async (organizationId: string) => ({
+    ...(await quotas.stored(organizationId)),
+    ingest_documents: ingest.depthOf(organizationId),
+  });
+}
+
+/** What the limits of organisations leave them, over restarts. */
+function buildQuotas(
+  { store, collections, counts }: Storage,
+  { ingest }: Pick<Pipeline, 'ingest'>,
+  { organisations, logger }: { readonly organisations: OrganisationDirectory; readonly logger: Logger },
+) {
+  const kept = new KeptBuckets({ store, clock, logger });
+  const limiter = new RateLimiter(clock, kept);
+  kept.start((organizationId, limit) => limiter.balance(organizationId, limit));
+  const limitsOf = (organizationId: string) => organisations.limitsOf(organizationId);
+  const quotas = new Quotas({
+    limitsOf,
+    limiter,
+    collectionsOf: async (organizationId) =>
+      (await collections.list(organizationId)).map(({ collectionId }) => collectionId),
+    storedIn: (collectionId) => {
+      const { documents, storedBytes } = counts.get(collectionId);
+      return { documents: Object.values(documents).reduce((sum, each) => sum + each, 0), bytes: storedBytes };
+    },
+    ingesting: (organizationId) => ingest.depthOf(organizationId),
+  });
+  const gate = new ModelAdmission({ limitsOf, limiter, clock, timer: systemTimer });
+  const forget = async (organizationId: string): Promise<void> => {
+    limiter.forget(organizationId);
+    await store.write(await kept.endAll(organizationId), { mayUseReserve: true });
+  };
+  return { kept, quotas, gate, forget };
 }
 
 function modelService({
@@ -577,6 +633,12 @@ interface LoadProgress {
   done: boolean;
 }
 
+/** Counts what an earlier build did not, once, before anything is written. */
+async function countWhole({ counts, store }: Storage, collectionId: string): Promise<void> {
+  if (!counts.isPartial(collectionId)) return;
+  await store.write([counts.put(collectionId, await counts.recount(collectionId))], { mayUseReserve: true });
+}
+
 /** Loads every collection, then lets the pipeline work. */
 async function load(
   storage: Storage,
@@ -588,6 +650,7 @@ async function load(
   progress.all = collections.length;
   const started = clock.monotonic();
   for (const collection of collections) {
+    await countWhole(storage, collection.collectionId);
     await storage.indexes.open(collection);
     progress.loaded += 1;
   }
@@ -686,38 +749,27 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   retrieval.hooks.mayQuote = () => organisations.mayQuote;
   storage.hooks.isGone = (id) => organisations.find(id) === undefined;
   const sweep = () => housekeeping.sweep();
-  const gate = new ModelAdmission({
-    limitsOf: (id) => organisations.limitsOf(id),
-    clock,
-    timer: systemTimer,
-  });
+  const { kept, quotas, gate, forget } = buildQuotas(storage, pipeline, { organisations, logger });
+  opened.add(() => kept.close());
   const { memoryBytesMax } = settings;
   registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools), memoryBytesMax });
-  const parts = {
-    settings,
-    data,
-    storage,
-    pools,
-    pipeline,
-    organisations,
-    keys,
-    audit,
-    sweep,
-    gate,
-    images,
-    made,
-  };
-  const { services, removeData } = buildServices(parts);
+  const { services, removeData } = buildServices({
+    ...{ settings, data, storage, pools, pipeline, organisations, keys, audit, sweep, gate, quotas, forget },
+    ...{ images, made },
+  });
   const removal = new OrganisationRemoval({ ...rooms, removeData, logger });
   opened.add(() => removal.close());
   // Before that: a removal waits for the sweep that it asked for.
   opened.add(() => housekeeping.close());
   /** Known when the door is open. */
   const installation = { url: '', organizationId: '' };
-  const accounts = buildAccounts(settings, { data, rooms, removal, installation });
+  const accounts = buildAccounts(settings, {
+    ...{ data, rooms, removal, installation },
+    storageOf: storageOf(quotas, pipeline),
+  });
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
   const door = buildDoor(settings, {
-    ...{ data, tools, rooms, services, accounts, pipeline, progress, metrics, logger },
+    ...{ data, tools, rooms, services, accounts, pipeline, quotas, progress, metrics, logger },
   });
   const { host, port, http, drainSeconds } = settings;
   const listening = await openDoor({ door, kind: http, host, port, bounds: defaultBounds, logger });
@@ -749,13 +801,14 @@ interface DoorParts {
   readonly services: Services;
   readonly accounts: AccountServices;
   readonly pipeline: Pipeline;
+  readonly quotas: Quotas;
   readonly progress: LoadProgress;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
 
 function buildDoor(settings: Settings, parts: DoorParts): Door {
-  const { data, tools, rooms, services, accounts, pipeline, progress, metrics, logger } = parts;
+  const { data, tools, rooms, services, accounts, pipeline, quotas, progress, metrics, logger } = parts;
   const { organisations } = rooms;
   const { adminKey, adminPasswordHash } = settings;
   return new Door({
@@ -764,8 +817,10 @@ function buildDoor(settings: Settings, parts: DoorParts): Door {
     accounts,
     identity: new Authenticator({ ...rooms, clock, adminKey, hasAdminPassword: adminPasswordHash !== null }),
     guards: {
-      admit: (_principal, operation) => {
-        if (documentOperations.has(operation)) pipeline.admission.check();
+      admit: (principal, operation) => {
+        quotas.admit(principal, operation);
+        if (principal?.kind === 'organisation' && documentOperations.has(operation))
+          pipeline.admission.check(principal.organizationId);
       },
       refused: (fact) => noteRefusal(rooms, fact),
     },
@@ -850,11 +905,12 @@ interface AccountParts {
   readonly rooms: AccountRooms;
   readonly removal: OrganisationRemoval;
   readonly installation: { readonly url: string; readonly organizationId: string };
+  readonly storageOf: ReturnType<typeof storageOf>;
 }
 
 function buildAccounts(
   settings: Settings,
-  { data, rooms, removal, installation }: AccountParts,
+  { data, rooms, removal, installation, storageOf }: AccountParts,
 ): AccountServices {
   const linkBase = () => installation.url;
   return {
@@ -874,6 +930,7 @@ function buildAccounts(
       chance,
       linkBase,
       forget: (organizationId) => removal.remove(organizationId),
+      storageOf,
     }),
     signIn: new SignInOperations({
       ...rooms,

@@ -2,6 +2,7 @@ import type { OrganisationLimits } from '../accounts/tiers.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { FairTurns } from './fair-turns.ts';
 import {
   type LatencyMode,
   type LimitName,
@@ -36,13 +37,16 @@ export interface AdmittedCall {
 
 export interface ModelAdmissionOptions {
   readonly limitsOf: (organizationId: string) => OrganisationLimits;
+  /** Shared with whoever else limits by the minute; one of its own when absent. */
+  readonly limiter?: RateLimiter;
   readonly clock: Clock;
   readonly timer: Timer;
+  readonly fastCallsRunningMax?: number;
   readonly slowCallsRunningMax?: number;
   readonly slowWaitingBytesMax?: number;
 }
 
-const limitWords: Readonly<Record<LimitName, string>> = {
+const limitWords: Readonly<Partial<Record<LimitName, string>>> = {
   'embed-bytes-fast': 'bytes per minute of embed calls with latency "fast"',
   'embed-bytes-slow': 'bytes per minute of embed calls with latency "slow"',
   'rerank-bytes-fast': 'bytes per minute of rerank calls with latency "fast"',
@@ -56,13 +60,19 @@ export class ModelAdmission {
   readonly #clock: Clock;
   readonly #timer: Timer;
   readonly #limiter: RateLimiter;
+  readonly #fast: FairTurns;
   readonly #slow: SlowQueue;
 
   constructor(options: ModelAdmissionOptions) {
     this.#limitsOf = options.limitsOf;
     this.#clock = options.clock;
     this.#timer = options.timer;
-    this.#limiter = new RateLimiter(options.clock);
+    this.#limiter = options.limiter ?? new RateLimiter(options.clock);
+    this.#fast = new FairTurns({
+      runningMax: options.fastCallsRunningMax ?? limits.fastCallsRunningMax,
+      waitingMax: limits.fastCallsWaitingMax,
+      what: 'model calls',
+    });
     this.#slow = new SlowQueue({
       timer: options.timer,
       runningMax: options.slowCallsRunningMax ?? limits.slowCallsRunningMax,
@@ -86,9 +96,24 @@ export class ModelAdmission {
     const charge: ModelCharge = { ...call, limits: organisation };
     if (call.latency === 'slow') return this.#admitSlow(charge, call, { startBy, fastWaitMs: null });
     const refusal = this.#limiter.takeFast(charge);
-    if (refusal === null) return { mode: 'fast', leave: () => {}, firstPiece: (work) => work };
+    if (refusal === null) return this.#admitFast(call);
     if (call.latency === 'fast') throw overLimit(refusal, call, null);
     return this.#admitSlow(charge, call, { startBy, fastWaitMs: refusal.waitMs });
+  }
+
+  /** At once, while not so many run that another organisation would have to wait for all of them. */
+  async #admitFast({ organizationId, signal }: ModelCall): Promise<AdmittedCall> {
+    const turn = this.#fast.enter(organizationId, {
+      gone: signal.aborted,
+      onGone: (listener) => signal.addEventListener('abort', listener, { once: true }),
+    });
+    if (turn !== null) await turn;
+    let isRunning = true;
+    const leave = (): void => {
+      if (isRunning) this.#fast.leave();
+      isRunning = false;
+    };
+    return { mode: 'fast', leave, firstPiece: (work) => work };
   }
 
   async #admitSlow(
@@ -102,6 +127,7 @@ export class ModelAdmission {
     let started = false;
     try {
       const turn = await this.#slow.enter({
+        organizationId: call.organizationId,
         chargedBytes: call.chargedBytes,
         notBeforeMs: reserved.waitMs,
         waitMsMax,
@@ -149,7 +175,7 @@ function refuseTooLarge(call: ModelCall, bytesPerRequestMax: number): void {
 }
 
 function overLimit(refusal: LimitRefusal, call: ModelCall, fastWaitMs: number | null): AppError {
-  const allowed = `${refusal.allowancePerMinute} ${limitWords[refusal.limit]}`;
+  const allowed = `${refusal.allowancePerMinute} ${limitWords[refusal.limit] ?? refusal.limit}`;
   const headers = { 'x-quarry-limit': refusal.limit };
   const waitMs = Math.min(refusal.waitMs, fastWaitMs ?? Number.POSITIVE_INFINITY);
   if (waitMs === Number.POSITIVE_INFINITY) {

@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts';
 import type { Timer } from './timer.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 export interface SlowQueueOptions {
   readonly timer: Timer;
@@ -10,6 +11,7 @@ export interface SlowQueueOptions {
 }
 
 export interface SlowTicket {
+  readonly organizationId: string;
   readonly chargedBytes: number;
   /** Not before this many milliseconds: the bucket is short until then. */
   readonly notBeforeMs: number;
@@ -27,10 +29,13 @@ interface Waiting {
   readonly start: () => void;
 }
 
-/** Where slow model calls wait: for their bucket first, then for one of a few places, in order of readiness. */
+/**
+ * Where slow model calls wait: for their bucket first, then for one of a few places, for which organisations take turns
+ * and the calls of each go in order of readiness.
+ */
 export class SlowQueue {
   readonly #options: SlowQueueOptions;
-  readonly #ready = new Set<Waiting>();
+  readonly #ready = new TurnQueue<Waiting>();
   #running = 0;
   #waitingBytes = 0;
   #waitingCalls = 0;
@@ -70,7 +75,7 @@ export class SlowQueue {
     const { timer } = this.#options;
     return new Promise((resolve, reject) => {
       const settle = (finish: () => void): void => {
-        this.#ready.delete(waiting);
+        this.#ready.delete(ticket.organizationId, waiting);
         stopBefore();
         stopAfter();
         ticket.signal.removeEventListener('abort', aborted);
@@ -79,7 +84,7 @@ export class SlowQueue {
       const waiting: Waiting = { start: () => settle(() => resolve(this.#started())) };
       const aborted = (): void => settle(() => reject(ticket.signal.reason));
       const ready = (): void => {
-        this.#ready.add(waiting);
+        this.#ready.add(ticket.organizationId, waiting);
         this.#startNext();
       };
       let stopBefore = (): void => {};
@@ -103,9 +108,10 @@ export class SlowQueue {
   }
 
   #startNext(): void {
-    for (const waiting of this.#ready) {
-      if (this.#running >= this.#options.runningMax) return;
-      waiting.start();
+    while (this.#running < this.#options.runningMax) {
+      const next = this.#ready.take();
+      if (next === null) return;
+      next.start();
     }
   }
 }

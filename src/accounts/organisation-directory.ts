@@ -1,6 +1,7 @@
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import {
   noOverrides,
   type Organisation,
@@ -39,6 +40,7 @@ export class OrganisationDirectory {
   readonly #tiers: Tiers;
   readonly #records: Organisations;
   readonly #changes = new OneAtATime();
+  readonly #limits = new Map<string, OrganisationLimits>();
   #revision = 0;
   /** Null until all have been read. */
   #private: Set<string> | null = null;
@@ -74,8 +76,14 @@ export class OrganisationDirectory {
     throw noOrganisation(organizationId);
   }
 
+  /** Asked with every request, so it is kept until an organisation changes. 404 when there is none. */
   limitsOf(organizationId: string): OrganisationLimits {
-    return limitsOf(this.get(organizationId), this.#tiers);
+    const known = this.#limits.get(organizationId);
+    if (known !== undefined) return known;
+    if (this.#limits.size >= limits.rememberedRecordsMax) this.#limits.clear();
+    const found = limitsOf(this.get(organizationId), this.#tiers);
+    this.#limits.set(organizationId, found);
+    return found;
   }
 
   /** The organisation an installation begins with, or null before its first start. Reads all of them: for the start. */
@@ -171,7 +179,12 @@ export class OrganisationDirectory {
   }
 
   async #write(operations: readonly Operation[]): Promise<void> {
-    await this.#store.write(operations);
+    try {
+      await this.#store.write(operations);
+    } finally {
+      // Also after a refusal: the store says then what it wants to be asked again for.
+      this.#limits.clear();
+    }
     this.#revision += 1;
   }
 }
@@ -184,14 +197,10 @@ function overridden(
   before: OrganisationOverrides,
   changes: NonNullable<OrganisationChanges['overrides']>,
 ): OrganisationOverrides {
+  const fields = Object.keys(noOverrides) as (keyof OrganisationOverrides)[];
   const next = (field: keyof OrganisationOverrides): number | null => {
     const change = changes[field] ?? before[field];
     return change === 0 ? null : change;
   };
-  return {
-    bytesPerMinuteFast: next('bytesPerMinuteFast'),
-    bytesPerMinuteSlow: next('bytesPerMinuteSlow'),
-    bytesPerRequestMax: next('bytesPerRequestMax'),
-    metadataBytesMax: next('metadataBytesMax'),
-  };
+  return Object.fromEntries(fields.map((field) => [field, next(field)])) as unknown as OrganisationOverrides;
 }

@@ -7,6 +7,7 @@ import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { AuditLogResponse } from '../schemas/audit.ts';
+import { limitsToShow, type OrganizationStorage, overridesToShow } from '../schemas/organisation-limits.ts';
 import { type KeyRestriction, type Role, roles } from '../schemas/principal.ts';
 import type { ApiKey } from '../store/api-keys.ts';
 import type { Invitation } from '../store/invitations.ts';
@@ -37,6 +38,8 @@ export interface OrganisationOperationsOptions {
   readonly linkBase: () => string;
   /** Deletes what an organisation stored, in the background; the organisation is already gone. */
   readonly forget: (organizationId: string) => void;
+  /** What an organisation stores now. */
+  readonly storageOf: (organizationId: string) => Promise<OrganizationStorage>;
 }
 
 interface Named {
@@ -85,12 +88,16 @@ export class OrganisationOperations {
 
   async getInfo(call: PersonCall, request: Named): Promise<wire.GetOrganizationInfoResponse> {
     const { organisation } = this.#enter(call, request, everybody);
-    const { memberships, invitations, keys, people } = this.#options;
+    const { memberships, invitations, keys, people, organisations, storageOf } = this.#options;
     const { organizationId } = organisation;
     const members = await memberships.ofOrganisation(organizationId);
     const users = people.findMany(members.map(({ userId }) => userId));
     return {
-      organization: organisationInfo(organisation),
+      organization: {
+        ...organisationInfo(organisation),
+        rate_limits: limitsToShow(organisations.limitsOf(organizationId), organisation.overrides),
+        storage: await storageOf(organizationId),
+      },
       users: members.flatMap((member, i) => {
         const user = users[i];
         if (user === undefined) return [];
@@ -353,13 +360,11 @@ function letterOf({ organisation, invitation, code, from, server }: Inviting) {
   };
 }
 
-function organisationInfo(found: Organisation): wire.OrganizationInfo {
+function organisationInfo(found: Organisation): Omit<wire.OrganizationInfo, 'rate_limits' | 'storage'> {
   return {
     ...organisationOfUser(found),
     zdr: found.zdr,
-    override_bpm_fast: found.overrides.bytesPerMinuteFast,
-    override_bpm_slow: found.overrides.bytesPerMinuteSlow,
-    override_max_bytes_per_request: found.overrides.bytesPerRequestMax,
+    ...overridesToShow(found.overrides),
   };
 }
 

@@ -9,36 +9,67 @@ export interface ModelLimits {
   readonly rerankRequestsPerMinute: number | null;
 }
 
+/** What it may use of everything else; null is no limit. */
+export interface RetrievalLimits {
+  /** Calls of any operation with a key or a session. */
+  readonly requestsPerMinute: number | null;
+  readonly queriesPerMinute: number | null;
+  /** Raw bytes of documents that come in, whatever becomes of them. */
+  readonly documentBytesPerMinute: number | null;
+  readonly documentsMax: number | null;
+  /** Raw bytes of the documents that are stored. */
+  readonly storageBytesMax: number | null;
+  /** Documents that wait for parsing and indexing or are worked on, at one time. */
+  readonly ingestDocumentsMax: number | null;
+}
+
+type TierLimits = ModelLimits & RetrievalLimits;
+
 /** The limits of one organisation with its overrides applied. */
-export interface OrganisationLimits extends ModelLimits {
+export interface OrganisationLimits extends TierLimits {
   /** Charged bytes of a single embed or rerank call. */
   readonly bytesPerRequestMax: number;
   /** UTF-8 bytes of the metadata of one document, as compact JSON. */
   readonly metadataBytesMax: number;
 }
 
-export type Tiers = Readonly<Record<Tier, ModelLimits>>;
+export type Tiers = Readonly<Record<Tier, TierLimits>>;
 
-/** What the operator configured for the tiers that have limits; `config/schema` holds the names and the defaults. */
+/**
+ * What the operator configured for the tiers that have limits, 0 for none; `config/schema` holds the names and the
+ * defaults.
+ */
 export type TierSettings = Readonly<
-  Record<
-    `${Exclude<Tier, 'enterprise'>}${'BytesPerMinuteFast' | 'BytesPerMinuteSlow' | 'RerankRequestsPerMinute'}`,
-    number
-  >
+  Record<`${Exclude<Tier, 'enterprise'>}${Capitalize<keyof TierLimits>}`, number>
 >;
 
-export const noLimits: ModelLimits = {
+const noLimits: TierLimits = {
   bytesPerMinuteFast: null,
   bytesPerMinuteSlow: null,
   rerankRequestsPerMinute: null,
+  requestsPerMinute: null,
+  queriesPerMinute: null,
+  documentBytesPerMinute: null,
+  documentsMax: null,
+  storageBytesMax: null,
+  ingestDocumentsMax: null,
 };
 
 export function tiersOf(settings: TierSettings): Tiers {
-  const limited = (tier: Exclude<Tier, 'enterprise'>): ModelLimits => ({
-    bytesPerMinuteFast: settings[`${tier}BytesPerMinuteFast`],
-    bytesPerMinuteSlow: settings[`${tier}BytesPerMinuteSlow`],
-    rerankRequestsPerMinute: settings[`${tier}RerankRequestsPerMinute`],
-  });
+  const limited = (tier: Exclude<Tier, 'enterprise'>): TierLimits => {
+    const of = (limit: Capitalize<keyof TierLimits>): number | null => settings[`${tier}${limit}`] || null;
+    return {
+      bytesPerMinuteFast: of('BytesPerMinuteFast'),
+      bytesPerMinuteSlow: of('BytesPerMinuteSlow'),
+      rerankRequestsPerMinute: of('RerankRequestsPerMinute'),
+      requestsPerMinute: of('RequestsPerMinute'),
+      queriesPerMinute: of('QueriesPerMinute'),
+      documentBytesPerMinute: of('DocumentBytesPerMinute'),
+      documentsMax: of('DocumentsMax'),
+      storageBytesMax: of('StorageBytesMax'),
+      ingestDocumentsMax: of('IngestDocumentsMax'),
+    };
+  };
   return {
     free: limited('free'),
     starter: limited('starter'),
@@ -54,7 +85,13 @@ export function limitsOf(organisation: Organisation, tiers: Tiers): Organisation
   return {
     bytesPerMinuteFast: overrides.bytesPerMinuteFast ?? base.bytesPerMinuteFast,
     bytesPerMinuteSlow: overrides.bytesPerMinuteSlow ?? base.bytesPerMinuteSlow,
-    rerankRequestsPerMinute: base.rerankRequestsPerMinute,
+    rerankRequestsPerMinute: overrides.rerankRequestsPerMinute ?? base.rerankRequestsPerMinute,
+    requestsPerMinute: overrides.requestsPerMinute ?? base.requestsPerMinute,
+    queriesPerMinute: overrides.queriesPerMinute ?? base.queriesPerMinute,
+    documentBytesPerMinute: overrides.documentBytesPerMinute ?? base.documentBytesPerMinute,
+    documentsMax: overrides.documentsMax ?? base.documentsMax,
+    storageBytesMax: overrides.storageBytesMax ?? base.storageBytesMax,
+    ingestDocumentsMax: overrides.ingestDocumentsMax ?? base.ingestDocumentsMax,
     bytesPerRequestMax: overrides.bytesPerRequestMax ?? limits.modelBytesMax,
     metadataBytesMax: overrides.metadataBytesMax ?? limits.metadataBytesMax,
   };

@@ -28,6 +28,8 @@ const seconds = (minimum: number, maximum: number, preset: number, notes: Settin
   whole(minimum, maximum, preset, { unit: 'seconds', ...notes });
 const threads = (what: string, defaultMeaning: string) =>
   whole(1, 256, null, { meaning: `Threads that ${what}`, unit: 'threads', defaultMeaning });
+const orNone = (unit: string, meaning: string) =>
+  whole(0, 1_000_000_000_000_000, 0, { meaning: `${meaning}; 0 is no limit`, unit });
 const perMinute = (preset: number, unit: string, meaning: string) =>
   whole(1, 1_000_000_000_000, preset, { meaning, unit });
 
@@ -142,6 +144,14 @@ const table = {
   }),
   queryCacheBytes: bytes(0, 100_000 * gigabyte, 128 * megabyte, {
     meaning: 'Memory for texts and query vectors that queries ask for again and again; 0 keeps none',
+  }),
+  queriesRunningMax: whole(1, 4_096, 128, {
+    meaning: 'Queries without a reranker that run at one time; for the rest organisations take turns',
+    unit: 'queries',
+  }),
+  rerankedQueriesRunningMax: whole(1, 4_096, 16, {
+    meaning: 'The same of queries with a reranker',
+    unit: 'queries',
   }),
   diskReserveBytes: bytes(0, 100_000 * gigabyte, gigabyte, {
     meaning: 'Free disk space below which writes are answered 429',
@@ -311,12 +321,39 @@ const table = {
   freeBytesPerMinuteFast: perMinute(500_000, 'bytes/minute', 'Tier free: fast model calls'),
   freeBytesPerMinuteSlow: perMinute(5_000_000, 'bytes/minute', 'Tier free: slow model calls'),
   freeRerankRequestsPerMinute: perMinute(1_000, 'requests/minute', 'Tier free: rerank requests'),
+  freeRequestsPerMinute: orNone('requests/minute', 'Tier free: requests of any kind'),
+  freeQueriesPerMinute: orNone('queries/minute', 'Tier free: queries'),
+  freeDocumentBytesPerMinute: orNone('bytes/minute', 'Tier free: raw bytes of documents that come in'),
+  freeDocumentsMax: orNone('documents', 'Tier free: documents that are stored'),
+  freeStorageBytesMax: orNone('bytes', 'Tier free: raw bytes of stored documents'),
+  freeIngestDocumentsMax: orNone(
+    'documents',
+    'Tier free: documents that wait for parsing and indexing at one time',
+  ),
   starterBytesPerMinuteFast: perMinute(2_500_000, 'bytes/minute', 'Tier starter: fast model calls'),
   starterBytesPerMinuteSlow: perMinute(20_000_000, 'bytes/minute', 'Tier starter: slow model calls'),
   starterRerankRequestsPerMinute: perMinute(5_000, 'requests/minute', 'Tier starter: rerank requests'),
+  starterRequestsPerMinute: orNone('requests/minute', 'Tier starter: requests of any kind'),
+  starterQueriesPerMinute: orNone('queries/minute', 'Tier starter: queries'),
+  starterDocumentBytesPerMinute: orNone('bytes/minute', 'Tier starter: raw bytes of documents that come in'),
+  starterDocumentsMax: orNone('documents', 'Tier starter: documents that are stored'),
+  starterStorageBytesMax: orNone('bytes', 'Tier starter: raw bytes of stored documents'),
+  starterIngestDocumentsMax: orNone(
+    'documents',
+    'Tier starter: documents that wait for parsing and indexing at one time',
+  ),
   teamsBytesPerMinuteFast: perMinute(10_000_000, 'bytes/minute', 'Tier teams: fast model calls'),
   teamsBytesPerMinuteSlow: perMinute(100_000_000, 'bytes/minute', 'Tier teams: slow model calls'),
   teamsRerankRequestsPerMinute: perMinute(20_000, 'requests/minute', 'Tier teams: rerank requests'),
+  teamsRequestsPerMinute: orNone('requests/minute', 'Tier teams: requests of any kind'),
+  teamsQueriesPerMinute: orNone('queries/minute', 'Tier teams: queries'),
+  teamsDocumentBytesPerMinute: orNone('bytes/minute', 'Tier teams: raw bytes of documents that come in'),
+  teamsDocumentsMax: orNone('documents', 'Tier teams: documents that are stored'),
+  teamsStorageBytesMax: orNone('bytes', 'Tier teams: raw bytes of stored documents'),
+  teamsIngestDocumentsMax: orNone(
+    'documents',
+    'Tier teams: documents that wait for parsing and indexing at one time',
+  ),
 
   // the command line as a client
   url: text('http://127.0.0.1:8720', {

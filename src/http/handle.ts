@@ -13,6 +13,7 @@ import type { Call } from '../services/call.ts';
 import { Rendered } from '../services/rendered.ts';
 import { outcomeReply, visitorOf } from './account-exchange.ts';
 import type { AccountRoute, AccountServices } from './account-routes.ts';
+import { Crowd, crowded } from './crowd.ts';
 import { Deadline } from './deadline.ts';
 import { DoorMetrics } from './door-metrics.ts';
 import { bodySize, ClientGone, type Exchange, type Reply } from './exchange.ts';
@@ -118,6 +119,8 @@ interface Visit {
   readonly deadline: Deadline;
   route: Route | null;
   principal: Principal | null;
+  /** The organisation that it counts for. */
+  crowdOf: string | null;
   /** The end of the walk; never rejects. */
   walked: Promise<void>;
 }
@@ -136,6 +139,7 @@ export class Door {
   readonly #requests = new Map<Route, Validate<unknown>>();
   readonly #replies = new Map<Route, Validate<unknown>>();
   readonly #visits = new Set<Visit>();
+  readonly #crowd = new Crowd(limits.requestsRunningMax);
   readonly #idle: (() => void)[] = [];
   #uploadsRunning = 0;
   #draining = false;
@@ -166,6 +170,7 @@ export class Door {
       deadline,
       route: null,
       principal: null,
+      crowdOf: null,
       walked: Promise.resolve(),
     };
     exchange.onGone(() => deadline.leave());
@@ -206,6 +211,7 @@ export class Door {
       this.#logFailure(visit, error);
     }
     this.#visits.delete(visit);
+    if (visit.crowdOf !== null) this.#crowd.leave(visit.crowdOf);
     if (this.#visits.size === 0) for (const idle of this.#idle.splice(0)) idle();
   }
 
@@ -275,12 +281,7 @@ export class Door {
     if (this.#draining) throw stopping();
     const reason = this.#options.notReady();
     if (reason !== null) throw new AppError('unavailable', reason, { retryAfterMs: 2_000 });
-    if (this.#visits.size > limits.requestsRunningMax) {
-      throw new AppError(
-        'unavailable',
-        'The server is serving as many requests as it can; try again shortly.',
-      );
-    }
+    if (this.#crowd.isPacked(this.#visits.size - 1)) throw crowded();
   }
 
   /** Steps 1 and 2: who is it, and may they call this? Both before the body. */
@@ -294,7 +295,18 @@ export class Door {
     visit.principal = this.#options.identity.authenticate(credentials, operation);
     const refusal = authorise(visit.principal, operation);
     if (refusal) throw refusal;
+    this.#enter(visit);
     this.#options.guards?.admit?.(visit.principal, operation);
+  }
+
+  #enter(visit: Visit): void {
+    if (visit.principal?.kind !== 'organisation') {
+      if (this.#visits.size > limits.requestsRunningMax) throw crowded();
+      return;
+    }
+    const { organizationId } = visit.principal;
+    this.#crowd.enter(organizationId, this.#visits.size - 1);
+    visit.crowdOf = organizationId;
   }
 
   async #servePage(visit: Visit, route: PageRoute): Promise<Reply> {

@@ -24,6 +24,7 @@ export function refusalsOf(route: Route): ReadonlyMap<number, string> {
   const statuses: number[] = [];
   if (route.kind === 'page') return new Map(route.page === 'readyz' ? [[503, 'Not ready.']] : []);
   if (need !== 'nothing') statuses.push(401);
+  if (need === 'read' || need === 'write') statuses.push(429);
   if (need === 'write' || need === 'administrator' || need === 'person') statuses.push(403);
   if (route.kind === 'file' || route.kind === 'image') statuses.push(422, 503);
   else statuses.push(400, 413, 422, 503);

@@ -626,7 +626,7 @@ const adminRoutes: readonly Route[] = [
     operation: 'get-organization',
     path: '/admin/get-organization',
     summary: 'Describe an organisation',
-    description: 'Gives tier, overrides of the rate limits, and data retention.',
+    description: 'Gives tier, overrides, the limits that apply, what is stored, and data retention.',
     request: admin.GetOrganizationRequest,
     reply: admin.GetOrganizationResponse,
     example: organizationExample,

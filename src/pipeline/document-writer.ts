@@ -193,7 +193,12 @@ export class DocumentWriter {
           ...this.#abandon(existing),
           ...(live === null ? [] : this.#abandonLive(existing)),
           ...documents.delete(existing),
-          counts.change(collectionId, { from: existing.status, to: null, bytes: -existing.indexedBytes }),
+          counts.change(collectionId, {
+            from: existing.status,
+            to: null,
+            bytes: -existing.indexedBytes,
+            stored: -existing.size,
+          }),
           ...this.#count(collection, existing, 'deleted'),
         ],
         { mayUseReserve: true },
@@ -292,6 +297,7 @@ export class DocumentWriter {
         from: existing?.status ?? null,
         to: record.status,
         bytes: record.indexedBytes - (existing?.indexedBytes ?? 0),
+        stored: record.size - (existing?.size ?? 0),
       }),
     ];
   }

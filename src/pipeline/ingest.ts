@@ -12,6 +12,7 @@ import { ExpectationFailed, type Store } from '../store/store.ts';
 import { allDone } from './all-done.ts';
 import { Abandoned, type ChunkedContent, type DocumentProgress } from './document-progress.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
+import { UnsettledVersions } from './unsettled-versions.ts';
 
 export interface IngestOptions {
   readonly store: Store;
@@ -61,7 +62,7 @@ export class Ingest {
   readonly #lanes: { readonly parse: Lane; readonly index: Lane };
   readonly #running = new Map<number, { readonly job: Job; readonly controller: AbortController }>();
   /** Versions that wait or are worked on, and are wanted. */
-  readonly #unsettled: Set<number>;
+  readonly #unsettled: UnsettledVersions;
   /** Documents that a parser reads just now, by version. */
   readonly #parsing = new Map<number, ParsingDocument & { readonly startedAt: number }>();
   readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
@@ -71,9 +72,9 @@ export class Ingest {
   /** Reads the unfinished jobs; `start` begins to work on them. */
   static async open(options: IngestOptions): Promise<Ingest> {
     const parse = await JobQueue.open(options.store, (job) => job.step === 'parse');
-    const unsettled = new Set<number>();
+    const unsettled = new UnsettledVersions();
     const index = await JobQueue.open(options.store, (job) => {
-      unsettled.add(job.version);
+      unsettled.add(job);
       return job.step !== 'parse';
     });
     return new Ingest(options, { parse, index }, unsettled);
@@ -82,7 +83,7 @@ export class Ingest {
   private constructor(
     options: IngestOptions,
     queues: { parse: JobQueue; index: JobQueue },
-    unsettled: Set<number>,
+    unsettled: UnsettledVersions,
   ) {
     this.#options = options;
     this.#unsettled = unsettled;
@@ -103,6 +104,15 @@ export class Ingest {
   /** Documents that wait or are being worked on. */
   get depth(): number {
     return Object.values(this.#lanes).reduce((sum, { queue }) => sum + queue.waiting + queue.claimed, 0);
+  }
+
+  /** Documents of an organisation that are on their way, and how many organisations have some. */
+  depthOf(organizationId: string): number {
+    return this.#unsettled.of(organizationId);
+  }
+
+  get organisations(): number {
+    return this.#unsettled.organisations;
   }
 
   /** The same by lane, for the metrics. */
@@ -133,7 +143,7 @@ export class Ingest {
   offer(job: Job): void {
     if (this.#closed) return;
     const lane = this.#laneOf(job);
-    this.#unsettled.add(job.version);
+    this.#unsettled.add(job);
     lane.queue.offer(job);
     this.#pump(lane);
   }

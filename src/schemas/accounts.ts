@@ -8,6 +8,7 @@ import {
   shownRestriction,
 } from './admin.ts';
 import { auditLogRange } from './audit.ts';
+import { OrganizationStorage, RateLimits, shownOverrides } from './organisation-limits.ts';
 import { roles } from './principal.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
@@ -252,16 +253,15 @@ export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key wi
 });
 export type OrganizationAPIKey = Static<typeof OrganizationAPIKey>;
 
-const override = Nullable(Type.Integer());
 export const OrganizationInfo = Component('OrganizationInfo', 'An organisation.', {
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
   created_at: Timestamp('When it was created.'),
   zdr: Type.Boolean({ description: 'Zero data retention.' }),
-  override_bpm_fast: override,
-  override_bpm_slow: override,
-  override_max_bytes_per_request: override,
+  ...shownOverrides,
+  rate_limits: RateLimits,
+  storage: OrganizationStorage,
 });
 export type OrganizationInfo = Static<typeof OrganizationInfo>;
 

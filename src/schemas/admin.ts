@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { limits } from '../base/limits.ts';
+import { changedOverrides, OrganizationStorage, RateLimits, shownOverrides } from './organisation-limits.ts';
 import { keyPermissions } from './principal.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
@@ -34,23 +34,13 @@ export const GetOrganizationRequest = Component('GetOrganizationRequest', 'An or
 });
 export type GetOrganizationRequest = Static<typeof GetOrganizationRequest>;
 
-const replyOverride = (what: string) =>
-  Nullable(Type.Integer(), { description: `${what}; null when there is none.` });
-const requestOverride = (what: string, maximum: number = Number.MAX_SAFE_INTEGER) =>
-  Type.Optional(
-    Nullable(Type.Integer({ minimum: 0, maximum }), {
-      description: `${what}; 0 removes the override, absent or null leaves it.`,
-    }),
-  );
-
 export const GetOrganizationResponse = Component('GetOrganizationResponse', 'An organisation.', {
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
-  override_bpm_fast: replyOverride('Bytes per minute of fast model calls'),
-  override_bpm_slow: replyOverride('Bytes per minute of slow model calls'),
-  override_max_bytes_per_request: replyOverride('Charged bytes of one model call'),
-  override_max_metadata_bytes: replyOverride('Bytes of the metadata of one document'),
+  ...shownOverrides,
+  rate_limits: RateLimits,
+  storage: OrganizationStorage,
   zdr: Type.Boolean({ description: 'Zero data retention: no text of the organisation reaches a log.' }),
 });
 export type GetOrganizationResponse = Static<typeof GetOrganizationResponse>;
@@ -61,13 +51,7 @@ export const UpdateOrganizationRequest = Component(
   {
     organization_id: organizationId,
     subscription_tier: Type.Optional(Nullable(SubscriptionType)),
-    override_bpm_fast: requestOverride('Bytes per minute of fast model calls'),
-    override_bpm_slow: requestOverride('Bytes per minute of slow model calls'),
-    override_max_bytes_per_request: requestOverride('Charged bytes of one model call'),
-    override_max_metadata_bytes: requestOverride(
-      'Bytes of the metadata of one document, as compact JSON',
-      limits.metadataBytesRaisedMax,
-    ),
+    ...changedOverrides,
     zdr: Type.Optional(Nullable(Type.Boolean(), { description: 'Turn zero data retention on or off.' })),
   },
 );

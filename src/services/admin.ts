@@ -15,22 +15,25 @@ import type {
   UpdateOrganizationRequest,
 } from '../schemas/admin.ts';
 import type { AuditLogRequest, AuditLogResponse } from '../schemas/audit.ts';
+import {
+  limitsToShow,
+  type OrganizationStorage,
+  overridesAsked,
+  overridesToShow,
+} from '../schemas/organisation-limits.ts';
 import type { KeyPermission, KeyRestriction, Principal } from '../schemas/principal.ts';
 import { type DefaultResponse, success } from '../schemas/wire.ts';
 import type { Call } from './call.ts';
 
 type AdministratorCall = Call<Extract<Principal, { kind: 'administrator' }>>;
 
+type Overrides = Parameters<typeof overridesToShow>[0];
+
 interface OrganisationRecord {
   readonly organizationId: string;
   readonly name: string;
   readonly tier: SubscriptionType;
-  readonly overrides: {
-    readonly bytesPerMinuteFast: number | null;
-    readonly bytesPerMinuteSlow: number | null;
-    readonly bytesPerRequestMax: number | null;
-    readonly metadataBytesMax: number | null;
-  };
+  readonly overrides: Overrides;
   readonly zdr: boolean;
 }
 
@@ -40,17 +43,13 @@ export interface OrganisationsOfAdmin {
   create(organizationId: string, by: Actor): Promise<unknown>;
   /** 404 when there is none. */
   get(organizationId: string): OrganisationRecord;
+  limitsOf(organizationId: string): Parameters<typeof limitsToShow>[0];
   update(
     organizationId: string,
     changes: {
       readonly tier?: SubscriptionType | null | undefined;
       readonly zdr?: boolean | null | undefined;
-      readonly overrides: {
-        readonly bytesPerMinuteFast?: number | null | undefined;
-        readonly bytesPerMinuteSlow?: number | null | undefined;
-        readonly bytesPerRequestMax?: number | null | undefined;
-        readonly metadataBytesMax?: number | null | undefined;
-      };
+      readonly overrides: ReturnType<typeof overridesAsked>;
     },
     by: Actor,
   ): Promise<unknown>;
@@ -106,20 +105,26 @@ export interface KeysOfAdmin {
   revoke(place: KeyPlace, by: Actor): Promise<void>;
 }
 
+interface AdminServiceOptions {
+  readonly organisations: OrganisationsOfAdmin;
+  readonly keys: KeysOfAdmin;
+  readonly audit: Pick<AuditLog, 'list'>;
+  readonly storageOf: (organizationId: string) => Promise<OrganizationStorage>;
+}
+
 /** The operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
 export class AdminService {
   readonly #organisations: OrganisationsOfAdmin;
   readonly #keys: KeysOfAdmin;
   readonly #audit: Pick<AuditLog, 'list'>;
 
-  constructor(options: {
-    readonly organisations: OrganisationsOfAdmin;
-    readonly keys: KeysOfAdmin;
-    readonly audit: Pick<AuditLog, 'list'>;
-  }) {
+  readonly #storageOf: AdminServiceOptions['storageOf'];
+
+  constructor(options: AdminServiceOptions) {
     this.#organisations = options.organisations;
     this.#keys = options.keys;
     this.#audit = options.audit;
+    this.#storageOf = options.storageOf;
   }
 
   /** 201; 409 when the id is taken. */
@@ -140,10 +145,9 @@ export class AdminService {
       organization_id: found.organizationId,
       name: found.name,
       subscription_tier: found.tier,
-      override_bpm_fast: found.overrides.bytesPerMinuteFast,
-      override_bpm_slow: found.overrides.bytesPerMinuteSlow,
-      override_max_bytes_per_request: found.overrides.bytesPerRequestMax,
-      override_max_metadata_bytes: found.overrides.metadataBytesMax,
+      ...overridesToShow(found.overrides),
+      rate_limits: limitsToShow(this.#organisations.limitsOf(found.organizationId), found.overrides),
+      storage: await this.#storageOf(found.organizationId),
       zdr: found.zdr,
     };
   }
@@ -155,12 +159,7 @@ export class AdminService {
     const changes = {
       tier: request.subscription_tier,
       zdr: request.zdr,
-      overrides: {
-        bytesPerMinuteFast: request.override_bpm_fast,
-        bytesPerMinuteSlow: request.override_bpm_slow,
-        bytesPerRequestMax: request.override_max_bytes_per_request,
-        metadataBytesMax: request.override_max_metadata_bytes,
-      },
+      overrides: overridesAsked(request),
     };
     await this.#organisations.update(idOf(request.organization_id), changes, by(call));
     return success;

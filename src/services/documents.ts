@@ -64,7 +64,16 @@ import { progressOf } from './status.ts';
 
 export interface Admission {
   /** Throws `AppError` queue_full or reserve_reached, with the limit that it was. */
-  check(): void;
+  check(organizationId: string): void;
+}
+
+/** What the limits of an organisation leave it; `access/quotas`. */
+export interface DocumentQuotas {
+  /** Null where nothing is limited. Errors: `rate_limited` with the limit that it was, and nothing is taken. */
+  take(
+    organizationId: string,
+    growth: () => { readonly documents: number; readonly bytes: number; readonly received: number },
+  ): Promise<{ readonly end: (isWritten: boolean) => void }> | null;
 }
 
 export interface DocumentServicesOptions {
@@ -77,6 +86,7 @@ export interface DocumentServicesOptions {
   readonly ingest: Ingest;
   readonly addresses: Addresses;
   readonly admission: Admission;
+  readonly quotas: DocumentQuotas;
   /** Why documents of a collection wait for their vectors, as a sentence; null when nothing is in their way. */
   readonly waitsFor: (collectionId: string) => string | null;
   /** Bytes of one file, however it arrives. */
@@ -185,7 +195,7 @@ export class DocumentServices {
         'metadata and index_status cannot be given together: one needs an indexed document, the other a failed one.',
       );
     }
-    if (metadata !== null || status !== null) this.#options.admission.check();
+    if (metadata !== null || status !== null) this.#options.admission.check(collection.organizationId);
     if (metadata !== null) {
       this.#record(place, path);
       refuseUnseen(place, metadata);
@@ -276,7 +286,7 @@ export class DocumentServices {
     checkPath(input.path);
     checkMetadata(input.metadata, metadataBytesMax(place.collection.organizationId));
     refuseUnseen(place, input.metadata);
-    admission.check();
+    admission.check(place.collection.organizationId);
   }
 
   /** The writer refuses a path that is taken; this says so before a file is stored for nothing. */
@@ -295,7 +305,7 @@ export class DocumentServices {
   ): Promise<AddedDocument> {
     const { path, content } = request;
     const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
-    const { collection, sees } = place;
+    const { collection } = place;
     this.#check(place, common);
     const given = vectorsOfDocument(collection, content, request);
     if (content.type === 'auto') {
@@ -303,7 +313,7 @@ export class DocumentServices {
       const file = await this.#options.blobs.put(decodeFile(content.base64_data, this.#options.fileBytesMax));
       return this.#addFile(place, file, common);
     }
-    return this.#options.writer.add(collection, { ...common, ...textDocument(content), ...given }, sees);
+    return this.#write(place, { ...common, ...textDocument(content), ...given });
   }
 
   /** `signal`: how long to wait until they are indexed; null: not at all. */
@@ -351,12 +361,38 @@ export class DocumentServices {
     }
   }
 
+  /** Writes a document within the limits of its organisation. */
+  async #write(place: Place, input: NewDocument): Promise<AddedDocument> {
+    const { writer, quotas } = this.#options;
+    const { collection, sees } = place;
+    const taking = quotas.take(collection.organizationId, () => this.#growth(collection, input));
+    if (taking === null) return writer.add(collection, input, sees);
+    const taken = await taking;
+    let isWritten = false;
+    try {
+      const added = await writer.add(collection, input, sees);
+      isWritten = true;
+      return added;
+    } finally {
+      taken.end(isWritten);
+    }
+  }
+
+  #growth({ collectionId }: Collection, { path, overwrite, size }: NewDocument) {
+    const replaced = overwrite ? this.#options.documents.get(collectionId, path) : undefined;
+    return {
+      documents: replaced === undefined ? 1 : 0,
+      bytes: size - (replaced?.size ?? 0),
+      received: size,
+    };
+  }
+
   async #addFile(
-    { collection, sees }: Place,
+    place: Place,
     file: HeldBlob,
     common: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>,
   ): Promise<AddedDocument> {
-    const { writer, blobs } = this.#options;
+    const { blobs } = this.#options;
     try {
       const document: NewDocument = {
         ...common,
@@ -366,7 +402,7 @@ export class DocumentServices {
         size: file.size,
         pages: null,
       };
-      const added = await writer.add(collection, document, sees);
+      const added = await this.#write(place, document);
       file.release();
       return added;
     } catch (error) {

@@ -1,4 +1,5 @@
 import { AppError } from '../base/app-error.ts';
+import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { checkControl, checkK, checkQuery } from '../schemas/checks.ts';
@@ -36,12 +37,21 @@ export interface QueryServicesOptions {
   readonly addresses: Addresses;
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
   readonly clock: Clock;
+  /** Of queries without and with a reranker, which take their time in other places. */
+  readonly turns: { readonly plain: QueryTurns; readonly reranked: QueryTurns };
   /** Ids a query may name. */
   readonly rerankModels: () => readonly string[];
   /** Reranker of queries that name none; null for no reranking. */
   readonly rerankerDefault: string | null;
   /** The model of collections that remember none. */
   readonly embedModel: string;
+}
+
+/** Whose turn it is when more is asked than can run; `access/fair-turns`. */
+export interface QueryTurns {
+  /** Null: at once. Errors: `rate_limited` when too many of the organisation wait. */
+  enter(organizationId: string, caller: Caller): Promise<void> | null;
+  leave(): void;
 }
 
 type QueryCall = Call<OrganisationPrincipal>;
@@ -73,9 +83,9 @@ export class QueryServices {
     // A document is one result, whatever a client says.
     const search = this.#understand(call, { ...request, max_per_document: null }, limits.topDocumentsMax);
     const listing = request.query === null;
-    const found = await (listing
-      ? this.#options.search.list(search)
-      : this.#options.search.documents(search));
+    const found = await this.#inTurn(call, search, (engine, asked) =>
+      listing ? engine.list(asked) : engine.documents(asked),
+    );
     this.#record(call, search, { type: 'documents', query: request.query ?? '' }, found);
     return documentsReply(found, this.#showing(call, search, request.include_metadata));
   }
@@ -83,7 +93,7 @@ export class QueryServices {
   async topPages(call: QueryCall, request: TopPagesRequest): Promise<Rendered<TopPagesResponse>> {
     const { addresses, reader } = this.#options;
     const search = this.#understand(call, request, limits.topPagesMax);
-    const found = await this.#options.search.pages(search);
+    const found = await this.#inTurn(call, search, (engine, asked) => engine.pages(asked));
     this.#record(call, search, { type: 'pages', query: request.query }, found);
     return pagesReply(found, {
       ...this.#showing(call, search, request.include_metadata),
@@ -96,11 +106,32 @@ export class QueryServices {
   async topSnippets(call: QueryCall, request: TopSnippetsRequest): Promise<Rendered<TopSnippetsResponse>> {
     const search = this.#understand(call, request, limits.topSnippetsMax);
     const precise = request.precise_responses ?? false;
-    const found = await (precise
-      ? this.#options.search.preciseSnippets(search)
-      : this.#options.search.snippets(search));
+    const found = await this.#inTurn(call, search, (engine, asked) =>
+      precise ? engine.preciseSnippets(asked) : engine.snippets(asked),
+    );
     this.#record(call, search, { type: precise ? 'fine' : 'coarse', query: request.query }, found);
     return snippetsReply(found, this.#showing(call, search, request.include_document_metadata));
+  }
+
+  /** Searches when the organisation has its turn. */
+  async #inTurn<T>(
+    { principal, caller, receivedAt }: QueryCall,
+    search: SearchRequest,
+    work: (engine: Search, asked: SearchRequest) => Promise<T>,
+  ): Promise<T> {
+    const turns = this.#options.turns[search.reranker === null ? 'plain' : 'reranked'];
+    const turn = turns.enter(principal.organizationId, caller);
+    if (turn !== null) await turn;
+    try {
+      const asked = turn === null ? search : { ...search, deadlineMs: this.#msLeft(receivedAt) };
+      return await work(this.#options.search, asked);
+    } finally {
+      turns.leave();
+    }
+  }
+
+  #msLeft(receivedAt: number): number {
+    return Math.max(1, limits.requestMsMax - (this.#options.clock.monotonic() - receivedAt));
   }
 
   #showing({ baseUrl }: QueryCall, { explain }: SearchRequest, metadata: boolean | undefined): Showing {
@@ -114,7 +145,7 @@ export class QueryServices {
 
   /** Checks a request and turns it into a question; the order of the checks is the order of the fields. */
   #understand(call: QueryCall, request: AnyRequest, kMax: number): SearchRequest {
-    const { collections, rerankerDefault, clock } = this.#options;
+    const { collections, rerankerDefault } = this.#options;
     const rerankModels = this.#options.rerankModels();
     const collection = findCollection(collections, call.principal, request.collection_name);
     const typed = request.query ?? '';
@@ -144,7 +175,7 @@ export class QueryServices {
       isConfined: filterOf(call.principal) !== null,
       reranker,
       wide: request.latency_mode === 'high',
-      deadlineMs: Math.max(1, limits.requestMsMax - (clock.monotonic() - call.receivedAt)),
+      deadlineMs: this.#msLeft(call.receivedAt),
       caller: call.caller,
       explain: request.explain ?? false,
       control,

@@ -75,12 +75,13 @@ export class SeenCounts {
       indexing_failed: 0,
       indexed: 0,
     };
-    let indexedBytes = 0;
+    let [indexedBytes, storedBytes] = [0, 0];
     for await (const record of this.#options.documents.list(collectionId)) {
       if (!seesDocument(principal, record)) continue;
       documents[record.status] += 1;
       indexedBytes += record.indexedBytes;
+      storedBytes += record.size;
     }
-    return { documents, indexedBytes };
+    return { documents, indexedBytes, storedBytes };
   }
 }

@@ -10,6 +10,8 @@ import { bytesCodec, Table } from './table.ts';
 export interface CollectionCounts {
   readonly documents: Readonly<Record<DocumentIndexStatus, number>>;
   readonly indexedBytes: number;
+  /** Raw bytes of all documents, whatever their status. */
+  readonly storedBytes: number;
 }
 
 export interface CountsChange {
@@ -19,10 +21,14 @@ export interface CountsChange {
   readonly to: DocumentIndexStatus | null;
   /** Change of `indexedBytes`. */
   readonly bytes: number;
+  /** Change of `storedBytes`; absent for none. */
+  readonly stored?: number;
 }
 
 const counts = new Table<readonly [collectionId: string], Uint8Array>(tables.counts, [uuid], bytesCodec);
-const counterCount = indexStatuses.length + 1;
+const indexedAt = indexStatuses.length;
+const storedAt = indexedAt + 1;
+const counterCount = storedAt + 1;
 
 /** Counts per collection, kept exact by joining every change to the write that causes it. */
 export class Counts {
@@ -45,7 +51,8 @@ export class Counts {
     const amounts = new Array<number>(counterCount).fill(0);
     if (change.from !== null) addTo(amounts, indexStatuses.indexOf(change.from), -1);
     if (change.to !== null) addTo(amounts, indexStatuses.indexOf(change.to), 1);
-    addTo(amounts, counterCount - 1, change.bytes);
+    addTo(amounts, indexedAt, change.bytes);
+    addTo(amounts, storedAt, change.stored ?? 0);
     return { type: 'add', key: counts.keyOf(collectionId), amounts };
   }
 
@@ -58,15 +65,25 @@ export class Counts {
     const amounts = new Array<number>(counterCount).fill(0);
     for await (const record of new Documents(this.#store).list(collectionId)) {
       addTo(amounts, indexStatuses.indexOf(record.status), 1);
-      addTo(amounts, counterCount - 1, record.indexedBytes);
+      addTo(amounts, indexedAt, record.indexedBytes);
+      addTo(amounts, storedAt, record.size);
     }
     return fromCounters(amounts);
   }
 
   /** Replaces the counts, after a `recount` that differed. */
   put(collectionId: string, found: CollectionCounts): Operation {
-    const amounts = [...indexStatuses.map((status) => found.documents[status]), found.indexedBytes];
+    const { documents, indexedBytes, storedBytes } = found;
+    const amounts = [...indexStatuses.map((status) => documents[status]), indexedBytes, storedBytes];
     return counts.put([collectionId], encodeCounters(amounts));
+  }
+
+  /** Whether earlier builds counted, which did not know all that is counted now: a `recount` finds it out. */
+  isPartial(collectionId: string): boolean {
+    const stored = counts.get(this.#store, [collectionId]);
+    return (
+      stored !== undefined && stored.byteLength < encodeCounters(new Array(counterCount).fill(0)).byteLength
+    );
   }
 }
 
@@ -80,6 +97,7 @@ function fromCounters(amounts: readonly number[]): CollectionCounts {
   const documents = Object.fromEntries(indexStatuses.map((status, index) => [status, amounts[index] ?? 0]));
   return {
     documents: documents as Record<DocumentIndexStatus, number>,
-    indexedBytes: amounts[counterCount - 1] ?? 0,
+    indexedBytes: amounts[indexedAt] ?? 0,
+    storedBytes: amounts[storedAt] ?? 0,
   };
 }

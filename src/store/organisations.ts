@@ -11,6 +11,13 @@ export interface OrganisationOverrides {
   readonly bytesPerMinuteSlow: number | null;
   readonly bytesPerRequestMax: number | null;
   readonly metadataBytesMax: number | null;
+  readonly rerankRequestsPerMinute: number | null;
+  readonly requestsPerMinute: number | null;
+  readonly queriesPerMinute: number | null;
+  readonly documentBytesPerMinute: number | null;
+  readonly documentsMax: number | null;
+  readonly storageBytesMax: number | null;
+  readonly ingestDocumentsMax: number | null;
 }
 
 export const noOverrides: OrganisationOverrides = {
@@ -18,6 +25,13 @@ export const noOverrides: OrganisationOverrides = {
   bytesPerMinuteSlow: null,
   bytesPerRequestMax: null,
   metadataBytesMax: null,
+  rerankRequestsPerMinute: null,
+  requestsPerMinute: null,
+  queriesPerMinute: null,
+  documentBytesPerMinute: null,
+  documentsMax: null,
+  storageBytesMax: null,
+  ingestDocumentsMax: null,
 };
 
 export interface Organisation {
@@ -49,13 +63,14 @@ export class Organisations {
   }
 
   get(organizationId: string): Organisation | undefined {
-    return organisations.get(this.#store, [organizationId]);
+    const found = organisations.get(this.#store, [organizationId]);
+    return found && whole(found);
   }
 
   /** Every organisation, in the order of their ids. */
   async list(): Promise<Organisation[]> {
     const found: Organisation[] = [];
-    for await (const { value } of organisations.range(this.#store, [])) found.push(value);
+    for await (const { value } of organisations.range(this.#store, [])) found.push(whole(value));
     return found;
   }
 
@@ -80,4 +95,9 @@ export class Organisations {
   delete(organizationId: string): Operation[] {
     return [organisations.delete([organizationId])];
   }
+}
+
+/** Earlier builds knew fewer overrides. */
+function whole(stored: Organisation): Organisation {
+  return { ...stored, overrides: { ...noOverrides, ...stored.overrides } };
 }

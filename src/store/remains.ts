@@ -37,6 +37,7 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   vectorStates: 'collection',
   queryDefaults: 'collection',
   apiKeyUse: 'anywhere',
+  buckets: 'organisation',
   documents: 'collection',
   documentId: 'document',
   versions: 'collection',

@@ -4,10 +4,19 @@ import type { OrganisationLimits } from '../../src/accounts/tiers.ts';
 import { AppError } from '../../src/base/app-error.ts';
 import { FakeTime, settled } from './fake-time.ts';
 
+const noOthers = {
+  requestsPerMinute: null,
+  queriesPerMinute: null,
+  documentBytesPerMinute: null,
+  documentsMax: null,
+  storageBytesMax: null,
+  ingestDocumentsMax: null,
+} as const;
 const small: OrganisationLimits = {
   bytesPerMinuteFast: 400,
   bytesPerMinuteSlow: 4_000,
   rerankRequestsPerMinute: 2,
+  ...noOthers,
   bytesPerRequestMax: 5_000,
   metadataBytesMax: 65_535,
 };
@@ -15,6 +24,7 @@ const unlimited: OrganisationLimits = {
   bytesPerMinuteFast: null,
   bytesPerMinuteSlow: null,
   rerankRequestsPerMinute: null,
+  ...noOthers,
   bytesPerRequestMax: 5_000_000,
   metadataBytesMax: 65_535,
 };
@@ -200,5 +210,41 @@ t.test('a call that fits into no bucket says so and asks clients not to retry', 
 
 t.test('an organisation without limits is never refused for its rate', async (t) => {
   const { admission, call } = build(unlimited);
-  for (let i = 0; i < 50; i += 1) t.equal((await admission.admit(call(5_000_000))).mode, 'fast');
+  for (let i = 0; i < 50; i += 1) {
+    const { mode, leave } = await admission.admit(call(5_000_000));
+    t.equal(mode, 'fast');
+    leave();
+  }
+});
+
+t.test('slow calls of organisations take turns for the places', async (t) => {
+  const { admission, call } = build(unlimited, { running: 1 });
+  const first = await admission.admit(call(1, { latency: 'slow' }));
+  const order: string[] = [];
+  const waiting = ['crowd', 'crowd', 'crowd', 'guest'].map(async (organizationId) => {
+    const admitted = await admission.admit(call(1, { latency: 'slow', organizationId }));
+    order.push(organizationId);
+    admitted.leave();
+  });
+  first.leave();
+  await Promise.all(waiting);
+  t.same(order, ['crowd', 'guest', 'crowd', 'crowd']);
+});
+
+t.test('fast calls run at once until so many do that others would wait for all of them', async (t) => {
+  const { admission, call } = build(unlimited);
+  const calls = Array.from({ length: 32 }, () => admission.admit(call(1, { organizationId: 'crowd' })));
+  const running = await Promise.all(calls);
+  const order: string[] = [];
+  const waiting = ['crowd', 'crowd', 'guest'].map(async (organizationId) => {
+    const admitted = await admission.admit(call(1, { organizationId }));
+    order.push(organizationId);
+    admitted.leave();
+  });
+  await settled();
+  t.same(order, []);
+  running[0]?.leave();
+  running[0]?.leave();
+  await Promise.all(waiting);
+  t.same(order, ['crowd', 'guest', 'crowd']);
 });

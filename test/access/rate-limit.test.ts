@@ -183,7 +183,7 @@ t.test(
 
 t.test('full buckets are forgotten when there are many, owing ones are not', async (t) => {
   const time = new FakeTime();
-  const limiter = new RateLimiter(time, 10);
+  const limiter = new RateLimiter(time, undefined, 10);
   for (let i = 0; i < 9; i += 1) limiter.takeFast(charge(1, { organizationId: `idle ${i}` }));
   limiter.takeFast(charge(400, { organizationId: 'busy' }));
   await time.advance(15_000);

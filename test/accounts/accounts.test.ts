@@ -244,10 +244,10 @@ t.test(
     await organisations.create(id, byTest);
     t.match(organisations.get(id), { name: id, tier: 'free', zdr: false });
     const free = {
+      ...none,
       bytesPerMinuteFast: 500_000,
       bytesPerMinuteSlow: 5_000_000,
       rerankRequestsPerMinute: 1_000,
-      ...others,
     };
     t.same(organisations.limitsOf(id), free);
     for (const organizationId of [id, started.organizationId]) {

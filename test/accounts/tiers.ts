@@ -1,7 +1,27 @@
 import { type Tiers, tiersOf } from '../../src/accounts/tiers.ts';
 
+/** No tier limits anything else. */
+const unlimited = {
+  RequestsPerMinute: 0,
+  QueriesPerMinute: 0,
+  DocumentBytesPerMinute: 0,
+  DocumentsMax: 0,
+  StorageBytesMax: 0,
+  IngestDocumentsMax: 0,
+} as const;
+
+type Unlimited<T extends string> = { [Name in keyof typeof unlimited as `${T}${Name}`]: number };
+
+function unlimitedOf<const T extends string>(tier: T): Unlimited<T> {
+  const named = Object.entries(unlimited).map(([name, most]) => [`${tier}${name}`, most]);
+  return Object.fromEntries(named) as Unlimited<T>;
+}
+
 /** The tiers as the contract publishes them. */
 export const publishedTiers: Tiers = tiersOf({
+  ...unlimitedOf('free'),
+  ...unlimitedOf('starter'),
+  ...unlimitedOf('teams'),
   freeBytesPerMinuteFast: 500_000,
   freeBytesPerMinuteSlow: 5_000_000,
   freeRerankRequestsPerMinute: 1_000,

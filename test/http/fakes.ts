@@ -12,8 +12,10 @@ import { routes } from '../../src/http/routes.ts';
 import type { Services } from '../../src/http/services.ts';
 import { decodeBase64 } from '../../src/schemas/checks.ts';
 import type { DocumentResponse } from '../../src/schemas/documents.ts';
+import { limitsToShow, overridesToShow } from '../../src/schemas/organisation-limits.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
 import { Rendered } from '../../src/services/rendered.ts';
+import { noOverrides } from '../../src/store/organisations.ts';
 
 /** Services that answer every operation with a small reply of the documented shape, and the door in front of them. */
 
@@ -109,10 +111,9 @@ export const fakeServices: Services = {
     organization_id,
     name: 'n',
     subscription_tier: 'free',
-    override_bpm_fast: null,
-    override_bpm_slow: null,
-    override_max_bytes_per_request: null,
-    override_max_metadata_bytes: null,
+    ...overridesToShow(noOverrides),
+    rate_limits: limitsToShow({ ...noOverrides, bytesPerRequestMax: 5_000_000 }, noOverrides),
+    storage: { documents: 0, bytes: 0, ingest_documents: 0 },
     zdr: false,
   }),
   updateOrganization: async () => success,

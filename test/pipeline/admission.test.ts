@@ -3,6 +3,11 @@ import { AppError } from '../../src/base/app-error.ts';
 import { Admission } from '../../src/pipeline/admission.ts';
 import { openTestDoor, post } from '../http/fakes.ts';
 
+/** A queue of which one organisation has everything. */
+function queueOf(depth: number) {
+  return { depth, depthOf: () => depth, organisations: 1 };
+}
+
 t.test('documents are refused at the limits, with the limit and the time to come back', async (t) => {
   const full = new AppError('reserve_reached', 'The disk is nearly full.', { retryAfterMs: 5_000 });
   const cases: readonly (readonly [AppError | null, depth: number, bytes: number, string | null, RegExp])[] =
@@ -19,14 +24,14 @@ t.test('documents are refused at the limits, with the limit and the time to come
           if (disk !== null) throw disk;
         },
       },
-      queueDepth: () => depth,
+      queue: queueOf(depth),
       queueDocumentsMax: 10,
       heldBytes: () => bytes,
       memoryBytesMax: 100,
       clock: { monotonic: () => 0 },
     });
-    if (code === null) t.doesNotThrow(() => admission.check());
-    else t.throws(() => admission.check(), { code, message, options: { retryAfterMs: Number } });
+    if (code === null) t.doesNotThrow(() => admission.check('one'));
+    else t.throws(() => admission.check('one'), { code, message, options: { retryAfterMs: Number } });
   }
 });
 
@@ -36,7 +41,7 @@ t.test('memory that is free again is noticed, and not asked for at every documen
   let bytes = 100;
   const admission = new Admission({
     space: { check() {} },
-    queueDepth: () => 0,
+    queue: queueOf(0),
     queueDocumentsMax: 10,
     heldBytes: () => {
       asked += 1;
@@ -45,11 +50,11 @@ t.test('memory that is free again is noticed, and not asked for at every documen
     memoryBytesMax: 100,
     clock: { monotonic: () => now },
   });
-  t.throws(() => admission.check(), { code: 'reserve_reached' });
+  t.throws(() => admission.check('one'), { code: 'reserve_reached' });
   bytes = 99;
-  t.throws(() => admission.check(), { code: 'reserve_reached' });
+  t.throws(() => admission.check('one'), { code: 'reserve_reached' });
   now = 60;
-  t.doesNotThrow(() => admission.check());
+  t.doesNotThrow(() => admission.check('one'));
   t.equal(asked, 2);
 });
 
@@ -60,7 +65,7 @@ t.test(
     let now = 0;
     const admission = new Admission({
       space: { check() {} },
-      queueDepth: () => 0,
+      queue: queueOf(0),
       queueDocumentsMax: 10,
       heldBytes: () => bytes,
       memoryBytesMax: 100,
@@ -69,7 +74,7 @@ t.test(
     const door = await openTestDoor('auto', {
       guards: {
         admit: (_principal, operation) => {
-          if (operation === 'add-document') admission.check();
+          if (operation === 'add-document') admission.check('one');
         },
       },
     });
@@ -99,3 +104,43 @@ t.test(
     t.equal((await add()).status, 201);
   },
 );
+
+t.test('a queue that one organisation fills still takes a few documents of each other', async (t) => {
+  const depths = new Map([['crowd', 80]]);
+  const sum = () => [...depths.values()].reduce((total, depth) => total + depth, 0);
+  const admission = new Admission({
+    space: { check() {} },
+    queue: {
+      get depth() {
+        return sum();
+      },
+      depthOf: (organizationId) => depths.get(organizationId) ?? 0,
+      get organisations() {
+        return depths.size;
+      },
+    },
+    queueDocumentsMax: 80,
+    heldBytes: () => 0,
+    memoryBytesMax: 100,
+    clock: { monotonic: () => 0 },
+  });
+  const add = (organizationId: string): boolean => {
+    try {
+      admission.check(organizationId);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'queue_full') return false;
+      throw error;
+    }
+    depths.set(organizationId, (depths.get(organizationId) ?? 0) + 1);
+    return true;
+  };
+  t.equal(add('crowd'), false);
+  t.ok(add('one') && add('one'), 'others come in');
+  t.ok(add('another'));
+  t.equal(add('crowd'), false);
+  for (let i = 0; i < 1_000; i += 1) add(`guest ${i % 300}`);
+  t.ok(sum() <= 80 + 10 + depths.size, 'but the queue has an end');
+  depths.clear();
+  depths.set('crowd', 79);
+  t.ok(add('crowd'), 'when there is room, anybody comes in');
+});

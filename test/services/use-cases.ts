@@ -16,6 +16,9 @@ import { secret } from '../simulate/process.ts';
 
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
+/** Everybody is next. */
+const noTurns = { enter: () => null, leave: () => {} };
+
 export function callOf(organization = organizationId): Call<OrganisationPrincipal> {
   return {
     principal: {
@@ -65,6 +68,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     clock,
     turns: new Turns(clock),
     admission: { check: () => admission.check() },
+    quotas: { take: () => null },
     fileBytesMax: 1_000_000,
     metadataBytesMax: () => 65_535,
     waitsFor: () => obstacle.reason,
@@ -84,6 +88,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
       recordEmbed: (fact) => void modelled.push({ kind: 'embed', ...fact }),
       recordRerank: (fact) => void modelled.push({ kind: 'rerank', ...fact }),
     },
+    turns: { plain: noTurns, reranked: noTurns },
     rerankModels: () => ['zerank-2'],
     rerankerDefault: null,
     embedModel: 'letters',

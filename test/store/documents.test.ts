@@ -90,7 +90,7 @@ t.test('counts follow every change and agree with a recount', async (t) => {
     records.map((record) =>
       store.write([
         ...documents.put(record),
-        counts.change(collectionId, { from: null, to: 'not_parsed', bytes: 0 }),
+        counts.change(collectionId, { from: null, to: 'not_parsed', bytes: 0, stored: record.size }),
       ]),
     ),
   );
@@ -101,7 +101,7 @@ t.test('counts follow every change and agree with a recount', async (t) => {
   ]);
   await store.write([
     ...documents.delete(second),
-    counts.change(collectionId, { from: 'not_parsed', to: null, bytes: 0 }),
+    counts.change(collectionId, { from: 'not_parsed', to: null, bytes: 0, stored: -second.size }),
   ]);
   const found = counts.get(collectionId);
   t.equal(found.documents.not_parsed, 8);

@@ -1,0 +1,223 @@
+import type { OrganisationLimits } from '../accounts/tiers.ts';
+import { AppError } from '../base/app-error.ts';
+import type { Principal } from '../schemas/principal.ts';
+import type { Operation } from './authorise.ts';
+import type { Due, LimitName, RateLimiter } from './rate-limit.ts';
+
+/** Documents and the raw bytes of their files and texts. */
+export interface Stored {
+  readonly documents: number;
+  readonly bytes: number;
+}
+
+export interface QuotasOptions {
+  readonly limitsOf: (organizationId: string) => OrganisationLimits;
+  readonly limiter: RateLimiter;
+  /** The collections of an organisation, and what one holds; the latter counts whatever was acknowledged. */
+  readonly collectionsOf: (organizationId: string) => Promise<readonly string[]>;
+  readonly storedIn: (collectionId: string) => Stored;
+  /** Documents of an organisation that wait for parsing and indexing or are worked on. */
+  readonly ingesting: (organizationId: string) => number;
+}
+
+/** What a write would add. */
+export interface Growth extends Stored {
+  /** Raw bytes that come in, also where they take the place of others. */
+  readonly received: number;
+}
+
+/** What a write took of the limits of its organisation. */
+export interface Taken {
+  /** Ends it, once: what was written is counted by now; what was not is given back. */
+  readonly end: (isWritten: boolean) => void;
+}
+
+/** Of writes on their way, not counted elsewhere yet. */
+interface Held {
+  /** Documents that come into the queue. */
+  incoming: number;
+  documents: number;
+  bytes: number;
+}
+
+const queries: ReadonlySet<Operation> = new Set(['top-documents', 'top-pages', 'top-snippets']);
+const adding: ReadonlySet<Operation> = new Set([
+  'add-document',
+  'add-documents',
+  'put-document',
+  'upload-document',
+]);
+/** When it is worth to ask whether the queue is shorter. */
+const ingestRetryMs = 2_000;
+/** What is stored never grows less by itself. */
+const storageRetryMs = 60_000;
+
+/**
+ * What the limits of an organisation leave of requests, queries and documents. An organisation without limits costs a
+ * look into a map. Refusals are 429 and name the limit, in words and in `x-quarry-limit`.
+ */
+export class Quotas {
+  readonly #options: QuotasOptions;
+  readonly #held = new Map<string, Held>();
+
+  constructor(options: QuotasOptions) {
+    this.#options = options;
+  }
+
+  /** Before the body: counts the request, and the query if it is one. Whoever has no room for documents sends none. */
+  admit(principal: Principal | null, operation: Operation): void {
+    if (principal?.kind !== 'organisation') return;
+    const { organizationId } = principal;
+    const limits = this.#options.limitsOf(organizationId);
+    const { requestsPerMinute, queriesPerMinute } = limits;
+    if (requestsPerMinute !== null || (queriesPerMinute !== null && queries.has(operation))) {
+      const dues: Due[] = [];
+      if (requestsPerMinute !== null) dues.push({ limit: 'requests', allowance: requestsPerMinute, cost: 1 });
+      if (queriesPerMinute !== null && queries.has(operation))
+        dues.push({ limit: 'queries', allowance: queriesPerMinute, cost: 1 });
+      const refusal = this.#options.limiter.spend(organizationId, dues);
+      if (refusal !== null) throw overRate(refusal);
+    }
+    if (adding.has(operation)) this.#admitDocuments(organizationId, limits);
+  }
+
+  /** Null where nothing is limited. Errors: `rate_limited`, and nothing is taken. */
+  take(organizationId: string, growth: () => Growth): Promise<Taken> | null {
+    const limits = this.#options.limitsOf(organizationId);
+    const { documentBytesPerMinute, documentsMax, storageBytesMax, ingestDocumentsMax } = limits;
+    const isStorageBound = documentsMax !== null || storageBytesMax !== null;
+    if (!isStorageBound && documentBytesPerMinute === null && ingestDocumentsMax === null) return null;
+    return this.#takeGrowth(organizationId, growth(), limits);
+  }
+
+  /** Everything that an organisation stores. */
+  async stored(organizationId: string): Promise<Stored> {
+    return this.#sum(await this.#options.collectionsOf(organizationId));
+  }
+
+  #admitDocuments(organizationId: string, limits: OrganisationLimits): void {
+    const { documentBytesPerMinute, ingestDocumentsMax } = limits;
+    if (ingestDocumentsMax !== null) this.#refuseIngesting(organizationId, ingestDocumentsMax);
+    if (documentBytesPerMinute === null) return;
+    const refusal = this.#options.limiter.look(organizationId, [
+      { limit: 'document-bytes', allowance: documentBytesPerMinute, cost: 1 },
+    ]);
+    if (refusal !== null) throw overRate(refusal);
+  }
+
+  async #takeGrowth(organizationId: string, growth: Growth, limits: OrganisationLimits): Promise<Taken> {
+    const { documentBytesPerMinute, ingestDocumentsMax } = limits;
+    const isStorageBound = limits.documentsMax !== null || limits.storageBytesMax !== null;
+    const collections = isStorageBound ? await this.#options.collectionsOf(organizationId) : [];
+    // From here to the end nothing waits, so that two writes never take the same room.
+    const held = this.#heldOf(organizationId);
+    if (ingestDocumentsMax !== null) this.#refuseIngesting(organizationId, ingestDocumentsMax);
+    if (isStorageBound) refuseFull(growth, this.#sum(collections), { held, limits });
+    const giveBack =
+      documentBytesPerMinute === null
+        ? () => {}
+        : this.#take(organizationId, [
+            { limit: 'document-bytes', allowance: documentBytesPerMinute, cost: growth.received },
+          ]);
+    this.#hold(organizationId, held, growth, 1);
+    let isOver = false;
+    return {
+      end: (isWritten) => {
+        if (isOver) return;
+        isOver = true;
+        this.#hold(organizationId, held, growth, -1);
+        if (!isWritten) giveBack();
+      },
+    };
+  }
+
+  #take(organizationId: string, dues: readonly Due[]): () => void {
+    const taken = this.#options.limiter.take(organizationId, dues);
+    if (typeof taken === 'function') return taken;
+    throw overRate(taken);
+  }
+
+  #refuseIngesting(organizationId: string, most: number): void {
+    const incoming = this.#held.get(organizationId)?.incoming ?? 0;
+    if (this.#options.ingesting(organizationId) + incoming < most) return;
+    throw new AppError(
+      'rate_limited',
+      `${most} documents of your organisation wait for parsing and indexing, the most that may at one time: go on when some are done.`,
+      { retryAfterMs: ingestRetryMs, headers: { 'x-quarry-limit': 'ingest-documents' } },
+    );
+  }
+
+  #heldOf(organizationId: string): Held {
+    return this.#held.get(organizationId) ?? { incoming: 0, documents: 0, bytes: 0 };
+  }
+
+  #hold(organizationId: string, held: Held, { documents, bytes }: Growth, sign: 1 | -1): void {
+    held.incoming += sign;
+    held.documents += sign * Math.max(0, documents);
+    held.bytes += sign * Math.max(0, bytes);
+    if (held.incoming > 0) this.#held.set(organizationId, held);
+    else this.#held.delete(organizationId);
+  }
+
+  #sum(collections: readonly string[]): Stored {
+    let [documents, bytes] = [0, 0];
+    for (const collectionId of collections) {
+      const stored = this.#options.storedIn(collectionId);
+      documents += stored.documents;
+      bytes += stored.bytes;
+    }
+    return { documents, bytes };
+  }
+}
+
+function refuseFull(
+  growth: Growth,
+  stored: Stored,
+  { held, limits }: { readonly held: Held; readonly limits: OrganisationLimits },
+): void {
+  const { documentsMax, storageBytesMax } = limits;
+  const documents = stored.documents + held.documents;
+  if (documentsMax !== null && growth.documents > 0 && documents + growth.documents > documentsMax) {
+    throw full('documents', `${documentsMax} documents`, `it has ${documents}`);
+  }
+  const bytes = stored.bytes + held.bytes;
+  if (storageBytesMax !== null && growth.bytes > 0 && bytes + growth.bytes > storageBytesMax) {
+    const would = `it has ${bytes}, and this document needs ${growth.bytes} more`;
+    throw full('storage-bytes', `${storageBytesMax} bytes of documents`, would);
+  }
+}
+
+function full(limit: 'documents' | 'storage-bytes', most: string, now: string): AppError {
+  return new AppError(
+    'rate_limited',
+    `Your organisation may store ${most}; ${now}. Waiting does not help: delete documents, or ask for a higher limit.`,
+    { retryAfterMs: storageRetryMs, shouldRetry: false, headers: { 'x-quarry-limit': limit } },
+  );
+}
+
+const words: Readonly<Partial<Record<LimitName, string>>> = {
+  requests: 'requests per minute',
+  queries: 'queries per minute',
+  'document-bytes': 'bytes of documents per minute',
+};
+
+function overRate({
+  limit,
+  allowancePerMinute,
+  waitMs,
+}: {
+  readonly limit: LimitName;
+  readonly allowancePerMinute: number;
+  readonly waitMs: number;
+}): AppError {
+  const allowed = `${allowancePerMinute} ${words[limit] ?? limit}`;
+  const headers = { 'x-quarry-limit': limit };
+  if (waitMs === Number.POSITIVE_INFINITY) {
+    const detail = `This document is larger than a whole minute's limit of ${allowed} of your organisation.`;
+    return new AppError('rate_limited', detail, { retryAfterMs: 60_000, shouldRetry: false, headers });
+  }
+  return new AppError('rate_limited', `Your organisation is over its limit of ${allowed}.`, {
+    retryAfterMs: waitMs,
+    headers,
+  });
+}

@@ -1,0 +1,39 @@
+import { tables, text, uuid } from './keys.ts';
+import type { Operation, Store } from './store.ts';
+import { Table } from './table.ts';
+
+/** What was left of an allowance, so that a restart does not fill it up. */
+export interface SavedBucket {
+  readonly balance: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+const buckets = new Table<readonly [organizationId: string, limit: string], SavedBucket>(tables.buckets, [
+  uuid,
+  text,
+]);
+
+/** Buckets of rate limits by organisation and limit. */
+export class SavedBuckets {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get(organizationId: string, limit: string): SavedBucket | undefined {
+    return buckets.get(this.#store, [organizationId, limit]);
+  }
+
+  put(organizationId: string, limit: string, saved: SavedBucket): Operation {
+    return buckets.put([organizationId, limit], saved);
+  }
+
+  /** All of an organisation that is gone. */
+  async endAll(organizationId: string): Promise<Operation[]> {
+    const found: Operation[] = [];
+    for await (const key of buckets.keys(this.#store, [organizationId])) found.push({ type: 'delete', key });
+    return found;
+  }
+}

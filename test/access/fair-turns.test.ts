@@ -1,0 +1,77 @@
+import t from 'tap';
+import { FairTurns } from '../../src/access/fair-turns.ts';
+import { callerWith } from '../base/caller.ts';
+
+/** Everything that begins, in order; the work of a turn ends when the test says so. */
+function build(runningMax: number, waitingMax = 10_000) {
+  const turns = new FairTurns({ runningMax, waitingMax, what: 'queries' });
+  const begun: string[] = [];
+  const ask = (organizationId: string, signal?: AbortSignal): Promise<void> => {
+    const turn = turns.enter(organizationId, callerWith(signal));
+    const begin = () => void begun.push(organizationId);
+    if (turn !== null) return turn.then(begin);
+    begin();
+    return Promise.resolve();
+  };
+  const end = async (count = 1): Promise<void> => {
+    for (let i = 0; i < count; i += 1) {
+      turns.leave();
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+  };
+  return { turns, begun, ask, end };
+}
+
+t.test('while there is room everybody goes at once', async (t) => {
+  const { turns, begun, ask, end } = build(3);
+  for (const name of ['a', 'a', 'b']) void ask(name);
+  t.same(begun, ['a', 'a', 'b']);
+  await end(3);
+  t.equal(turns.running, 0);
+});
+
+t.test("a thousand queries of one organisation are not in the way of another's one", async (t) => {
+  const { turns, begun, ask, end } = build(4);
+  for (let i = 0; i < 1_000; i += 1) void ask('crowd');
+  void ask('guest');
+  await end(2);
+  t.same(begun.slice(4), ['crowd', 'guest'], 'it is the second to begin');
+  for (let i = 0; i < 3; i += 1) void ask('guest');
+  void ask('third');
+  await end(6);
+  t.same(begun.slice(6), ['crowd', 'guest', 'third', 'crowd', 'guest', 'crowd'], 'they take turns');
+  await end(995);
+  t.equal(turns.waiting, 0);
+  t.equal(begun.length, 1_005, 'and nobody is forgotten');
+  await end(2);
+  t.equal(turns.running, 0);
+});
+
+t.test('who leaves while waiting has no turn and is in nobody’s way', async (t) => {
+  const { turns, begun, ask, end } = build(1);
+  void ask('a');
+  const controller = new AbortController();
+  const leaving = ask('b', controller.signal);
+  void ask('c');
+  controller.abort(new Error('gone'));
+  await t.rejects(leaving, { code: 'unavailable' });
+  await end(1);
+  t.same(begun, ['a', 'c']);
+  t.equal(turns.waiting, 0);
+  t.throws(() => void turns.enter('b', callerWith(controller.signal)), { code: 'unavailable' });
+});
+
+t.test('of one organisation only so many wait', async (t) => {
+  const { ask, begun, end } = build(1, 2);
+  void ask('a');
+  void ask('a');
+  void ask('a');
+  t.throws(() => void ask('a'), {
+    code: 'rate_limited',
+    options: { headers: { 'x-quarry-limit': 'waiting-queries' } },
+  });
+  void ask('b');
+  await end(2);
+  t.same(begun, ['a', 'a', 'b']);
+});

@@ -1,0 +1,120 @@
+import t from 'tap';
+import { Quotas, type Stored } from '../../src/access/quotas.ts';
+import { RateLimiter } from '../../src/access/rate-limit.ts';
+import type { OrganisationLimits } from '../../src/accounts/tiers.ts';
+import type { Principal } from '../../src/schemas/principal.ts';
+import { FakeTime } from './fake-time.ts';
+
+const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';
+const principal: Principal = {
+  kind: 'organisation',
+  organizationId,
+  keyId: 'key',
+  permission: 'all',
+  zdr: false,
+};
+const unlimited: OrganisationLimits = {
+  bytesPerMinuteFast: null,
+  bytesPerMinuteSlow: null,
+  rerankRequestsPerMinute: null,
+  requestsPerMinute: null,
+  queriesPerMinute: null,
+  documentBytesPerMinute: null,
+  documentsMax: null,
+  storageBytesMax: null,
+  ingestDocumentsMax: null,
+  bytesPerRequestMax: 5_000_000,
+  metadataBytesMax: 65_535,
+};
+
+function build(limits: Partial<OrganisationLimits>) {
+  const clock = new FakeTime();
+  const state = { stored: { documents: 0, bytes: 0 } as Stored, ingesting: 0 };
+  const quotas = new Quotas({
+    limitsOf: () => ({ ...unlimited, ...limits }),
+    limiter: new RateLimiter(clock),
+    collectionsOf: async () => ['one'],
+    storedIn: () => state.stored,
+    ingesting: () => state.ingesting,
+  });
+  const add = async (bytes: number) =>
+    quotas.take(organizationId, () => ({ documents: 1, bytes, received: bytes }));
+  return { clock, state, quotas, add };
+}
+
+const limitIs = (limit: string, more: object = {}) => ({
+  code: 'rate_limited',
+  options: { headers: { 'x-quarry-limit': limit }, retryAfterMs: Number, ...more },
+});
+
+t.test('requests and queries are counted before anything is read, each by its own limit', async (t) => {
+  const { quotas, clock } = build({ requestsPerMinute: 8, queriesPerMinute: 4 });
+  for (let i = 0; i < 4; i += 1) quotas.admit(principal, 'top-snippets');
+  t.throws(() => quotas.admit(principal, 'top-documents'), limitIs('queries'));
+  for (let i = 0; i < 4; i += 1) quotas.admit(principal, 'get-status');
+  t.throws(() => quotas.admit(principal, 'get-status'), limitIs('requests'));
+  t.doesNotThrow(() => quotas.admit({ kind: 'administrator' }, 'get-organization'));
+  await clock.advance(15_000);
+  t.doesNotThrow(() => quotas.admit(principal, 'top-pages'), 'a quarter comes back');
+  t.throws(() => quotas.admit(principal, 'top-pages'), limitIs('queries'));
+  t.doesNotThrow(() => quotas.admit(principal, 'get-status'), 'a refused query counts as nothing');
+});
+
+t.test('an organisation without limits is asked for nothing', async (t) => {
+  const { quotas } = build({});
+  for (let i = 0; i < 100; i += 1) quotas.admit(principal, 'top-snippets');
+  const growth = { documents: 1, bytes: 1e12, received: 1e12 };
+  t.equal(
+    quotas.take(organizationId, () => growth),
+    null,
+  );
+});
+
+t.test('writes that come together never take the same room', async (t) => {
+  const { add, state } = build({ documentsMax: 10, storageBytesMax: 1_000 });
+  state.stored = { documents: 5, bytes: 0 };
+  const taken = await Promise.allSettled(Array.from({ length: 8 }, () => add(10)));
+  t.equal(taken.filter(({ status }) => status === 'fulfilled').length, 5);
+  for (const one of taken) {
+    if (one.status === 'rejected') t.match(one.reason, limitIs('documents', { shouldRetry: false }));
+    else one.value?.end(false);
+  }
+  const last = await add(1_000);
+  await t.rejects(add(1), limitIs('storage-bytes', { shouldRetry: false }));
+  last?.end(false);
+  last?.end(false);
+  t.ok(await add(1_000), 'what was not written takes no room, and is given back once');
+});
+
+t.test('what shrinks is always written', async (t) => {
+  const { quotas, state } = build({ documentsMax: 1, storageBytesMax: 10 });
+  state.stored = { documents: 5, bytes: 100 };
+  t.ok(await quotas.take(organizationId, () => ({ documents: 0, bytes: -5, received: 20 })));
+  const growing = async () => quotas.take(organizationId, () => ({ documents: 0, bytes: 1, received: 20 }));
+  await t.rejects(growing(), limitIs('storage-bytes'));
+});
+
+t.test('bytes of documents come back with the time, or with a write that failed', async (t) => {
+  const { add, quotas, clock } = build({ documentBytesPerMinute: 400 });
+  const first = await add(400);
+  t.throws(() => quotas.admit(principal, 'put-document'), limitIs('document-bytes'), 'before its body');
+  await t.rejects(add(1), limitIs('document-bytes'));
+  first?.end(false);
+  (await add(400))?.end(true);
+  await clock.advance(15_000);
+  await t.rejects(add(101), limitIs('document-bytes'));
+  t.ok(await add(100));
+  await t.rejects(add(401), limitIs('document-bytes', { shouldRetry: false }));
+});
+
+t.test('documents on their way count, those that are being written too', async (t) => {
+  const { add, quotas, state } = build({ ingestDocumentsMax: 3 });
+  state.ingesting = 1;
+  const [first, second] = [await add(1), await add(1)];
+  await t.rejects(add(1), limitIs('ingest-documents'));
+  t.throws(() => quotas.admit(principal, 'add-document'), limitIs('ingest-documents'));
+  first?.end(false);
+  second?.end(true);
+  state.ingesting = 2;
+  t.ok(await add(1));
+});

@@ -1,0 +1,187 @@
+import t from 'tap';
+import { Api, type Reply } from './api.ts';
+import { adminKey, TestServer } from './server.ts';
+
+/** What an organisation may use, and that it takes nothing from the others. */
+
+t.setTimeout(180_000);
+const server = await TestServer.start(t, {
+  FREE_QUERIES_PER_MINUTE: '40',
+  RERANKED_QUERIES_RUNNING_MAX: '1',
+  PARSE_THREADS: '1',
+});
+const administration = new Api(server, adminKey);
+let organisations = 0;
+
+/** An organisation on the tier `free` with a collection `c`, and what the administrator says of it. */
+async function organisation(overrides: object = {}) {
+  organisations += 1;
+  const organization_id = `66666666-0000-4000-8000-${String(organisations).padStart(12, '0')}`;
+  await administration.call('admin/create-organization', { organization_id });
+  const change = (changes: object) =>
+    administration.call('admin/update-organization', { organization_id, ...changes });
+  await change(overrides);
+  const body = { organization_id, name: 'key', permission: 'all' };
+  const api = new Api(server, (await administration.call('admin/add-api-key', body)).api_key);
+  await api.call('collections/add-collection', { collection_name: 'c' });
+  const show = async () =>
+    (await administration.call('admin/get-organization', { organization_id })) as unknown as {
+      rate_limits: Record<string, unknown>;
+      storage: Record<string, number>;
+    };
+  return { api, change, show };
+}
+
+const text = (words: string) => ({ type: 'text', text: words }) as const;
+const list = { collection_name: 'c', query: null, k: 1 };
+
+function put(api: Api, path: string, bytes: number): Promise<Reply> {
+  const as = 'documents/add-document';
+  return api.ask(`documents/c/${path}`, undefined, { method: 'PUT', body: 'x'.repeat(bytes), as });
+}
+
+/** What a refusal says: the limit, and whether trying again helps. */
+function refusal({ status, headers, body }: Reply) {
+  const retry = headers.get('x-should-retry');
+  const { detail } = body as { detail: string };
+  return { status, limit: headers.get('x-quarry-limit'), retry, detail };
+}
+
+/** Queries that are answered before one is refused, at most `most`. */
+async function queriesLeft(api: Api, most = 60): Promise<number> {
+  for (let answered = 0; answered < most; answered += 1)
+    if ((await api.ask('queries/top-documents', list)).status === 429) return answered;
+  return most;
+}
+
+await t.test('a tier limits queries, whoever is refused learns by what, and no restart helps', async (t) => {
+  const { api, show } = await organisation();
+  const other = await organisation({ override_queries_per_minute: 1_000_000 });
+  t.match((await show()).rate_limits, { queries_per_minute: 40, overridden: false, refresh_seconds: 15 });
+  t.match((await other.show()).rate_limits, { queries_per_minute: 1_000_000, overridden: true });
+  t.ok((await queriesLeft(api, 200)) >= 40);
+  const refused = refusal(await api.ask('queries/top-documents', list));
+  t.match(refused, { status: 429, limit: 'queries', retry: null, detail: /limit of 40 queries per minute/ });
+  t.equal(await queriesLeft(other.api), 60, 'others go on');
+  t.equal(await api.status('status/get-status'), 200, 'all else goes on');
+  await server.restart();
+  t.ok((await queriesLeft(api)) < 40, 'a restart fills no bucket');
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await server.stop('SIGKILL');
+  await server.restart();
+  t.ok((await queriesLeft(api)) < 40, 'nor does a crash');
+});
+
+await t.test('requests of any kind are limited together', async (t) => {
+  const { api } = await organisation({ override_requests_per_minute: 4 });
+  const replies: Reply[] = [];
+  for (let i = 0; i < 12 && replies.at(-1)?.status !== 429; i += 1)
+    replies.push(await api.ask('status/get-status'));
+  t.match(refusal(replies.at(-1)!), { status: 429, limit: 'requests' });
+});
+
+await t.test('an organisation stores so many documents and bytes, and no more', async (t) => {
+  const { api, change, show } = await organisation({ override_max_documents: 3 });
+  const batch = {
+    collection_name: 'c',
+    documents: ['a', 'b', 'c', 'd', 'e'].map((path) => ({ path, content: text('12345') })),
+  };
+  const { results } = await api.call('documents/add-documents', batch);
+  t.same(
+    results.map(({ status }) => status),
+    [201, 201, 201, 429, 429],
+  );
+  t.match(results.at(-1)?.detail, /may store 3 documents; it has 3.*delete documents/);
+  t.match((await show()).storage, { documents: 3, bytes: 15 });
+  t.match(refusal(await put(api, 'f', 5)), { status: 429, limit: 'documents', retry: 'false' });
+  t.equal(
+    await api.status('documents/add-document', {
+      collection_name: 'c',
+      path: 'a',
+      content: text('1234567'),
+      overwrite: true,
+    }),
+    200,
+    'replacing adds none',
+  );
+  await api.call('documents/delete-document', { collection_name: 'c', path: 'b' });
+  t.equal((await put(api, 'f', 5)).status, 201, 'where one goes another may come');
+  t.match((await show()).storage, { documents: 3, bytes: 17 });
+
+  await change({ override_max_documents: 0, override_max_storage_bytes: 30 });
+  t.match(refusal(await put(api, 'g', 14)), {
+    status: 429,
+    limit: 'storage-bytes',
+    detail: /30 bytes.*it has 17/,
+  });
+  t.equal((await put(api, 'g', 13)).status, 201);
+  t.equal(await api.status('queries/top-documents', list), 200, 'queries go on');
+  await server.restart();
+  t.match((await show()).storage, { documents: 4, bytes: 30 });
+  t.equal((await put(api, 'h', 1)).status, 429);
+  await api.call('collections/delete-collection', { collection_name: 'c' });
+  t.match((await show()).storage, { documents: 0, bytes: 0 });
+});
+
+await t.test('bytes of documents are limited by the minute, however they come', async (t) => {
+  const { api } = await organisation({ override_document_bytes_per_minute: 1_000 });
+  t.match(refusal(await put(api, 'huge', 1_001)), { status: 429, limit: 'document-bytes', retry: 'false' });
+  t.equal((await put(api, 'a', 990)).status, 201);
+  const words = { collection_name: 'c', path: 'b', content: text('x'.repeat(900)) };
+  t.match(refusal(await api.ask('documents/add-document', words)), { status: 429, limit: 'document-bytes' });
+});
+
+await t.test('only so many documents of an organisation wait at one time', async (t) => {
+  const { api } = await organisation({ override_max_ingest_documents: 2 });
+  const documents = Array.from({ length: 100 }, (_, i) => ({ path: `${i}`, content: text(`Text ${i}.`) }));
+  const { results } = await api.call('documents/add-documents', { collection_name: 'c', documents });
+  const added = results.filter(({ status }) => status === 201).length;
+  const refused = results.filter(({ status }) => status === 429);
+  t.ok(added >= 2 && refused.length > 0 && added + refused.length === 100);
+  t.match(refused[0]?.detail, /2 documents of your organisation wait/);
+  t.match(await api.call('status/get-status'), { num_documents: added });
+});
+
+await t.test("another's flood of queries does not keep a query waiting", async (t) => {
+  const many = { override_queries_per_minute: 1_000_000, subscription_tier: 'enterprise' };
+  const [crowd, guest] = [await organisation(many), await organisation(many)];
+  for (const { api } of [crowd, guest]) {
+    const documents = Array.from({ length: 10 }, (_, i) => ({
+      path: `${i}`,
+      content: text(`Granite of the ${i}th hill, and of the valley behind it.`),
+    }));
+    await api.addAll('c', documents);
+  }
+  const order: string[] = [];
+  const ask = async (name: string, { api }: typeof crowd, i: number) => {
+    const query = `granite of hill ${i}`;
+    await api.call('queries/top-snippets', { collection_name: 'c', query, k: 5, reranker: 'zerank-2' });
+    order.push(name);
+  };
+  const floods = Array.from({ length: 200 }, (_, i) => ask('crowd', crowd, i));
+  await Promise.all([...floods, ask('guest', guest, 0)]);
+  const behind = order.length - 1 - order.indexOf('guest');
+  t.ok(behind >= 100, `it came last, and ${behind} of 200 were answered after it`);
+});
+
+await t.test("another's documents do not keep a document waiting", async (t) => {
+  const [crowd, guest] = [await organisation(), await organisation()];
+  const page = (i: number) => ({
+    type: 'auto',
+    base64_data: Buffer.from(`<html><body>${`<p>Page ${i} of many.</p>`.repeat(400)}</body></html>`).toString(
+      'base64',
+    ),
+  });
+  const documents = Array.from({ length: 256 }, (_, i) => ({ path: `${i}`, content: page(i) }));
+  for (const collection_name of ['c', 'd']) {
+    if (collection_name === 'd') await crowd.api.call('collections/add-collection', { collection_name });
+    await crowd.api.call('documents/add-documents', { collection_name, documents });
+  }
+  const add = { collection_name: 'c', path: 'one', content: page(0), wait: true };
+  t.match(await guest.api.call('documents/add-document', add), { index_status: 'indexed' });
+  const { num_indexed_documents, num_documents } = await crowd.api.call('status/get-status');
+  t.equal(num_documents, 512);
+  t.ok(num_indexed_documents < 256, `${num_indexed_documents} of 512 that came before were done`);
+  for (const collection_name of ['c', 'd'])
+    await crowd.api.call('collections/delete-collection', { collection_name });
+});
