@@ -418,8 +418,7 @@ interface RetrievalServices {
 }
 
 function buildServices(parts: ServiceParts): RetrievalServices {
-  const { settings, data, storage, pools, pipeline, organisations, keys, audit, gate, quotas, images, made } =
-    parts;
+  const { settings, data, storage, pipeline, organisations, keys, audit, gate, quotas, images } = parts;
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
   const addresses = new Addresses(data.secret);
@@ -449,16 +448,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
   });
-  const queries = new QueryServices({
-    ...storage,
-    search: buildSearch(settings, storage, pipeline),
-    addresses,
-    clock,
-    turns: queryTurns(settings),
-    rerankModels: () => catalogue.rerankerNames,
-    rerankerDefault: settings.reranker,
-    embedModel: defaultEmbeddingModel,
-  });
+  const queries = queryServices(parts, addresses);
   const files = new FileServices({ ...storage, images, secret: data.secret });
   const status = new StatusServices({
     ...storage,
@@ -468,10 +458,7 @@ function buildServices(parts: ServiceParts): RetrievalServices {
     parsingIn: (collectionId) => pipeline.ingest.parsingIn(collectionId),
     changeOf: (collection) => pipeline.modelChanges.progressOf(collection),
   });
-  const { blobsFolder: folder } = storage;
-  const { parseLimits } = pipeline;
-  const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
-  const parsers = new ParserServices({ reader, fileBytesMax: settings.uploadBytesMax, clock });
+  const parsers = parserServices(parts);
   const models = modelService({ pipeline, gate, meter });
   const admin = new AdminService({ organisations, keys, audit, storageOf: storageOf(quotas, pipeline) });
   const inspection = inspectionOf(parts);
@@ -492,6 +479,27 @@ function buildServices(parts: ServiceParts): RetrievalServices {
   };
 }
 
+function queryServices({ settings, storage, pipeline }: ServiceParts, addresses: Addresses): QueryServices {
+  return new QueryServices({
+    ...storage,
+    search: buildSearch(settings, storage, pipeline),
+    addresses,
+    clock,
+    turns: queryTurns(settings),
+    rerankModels: () => pipeline.catalogue.rerankerNames,
+    rerankerDefault: settings.reranker,
+    embedModel: defaultEmbeddingModel,
+  });
+}
+
+function parserServices({ settings, storage, pools, pipeline, made }: ServiceParts): ParserServices {
+  const { blobsFolder: folder } = storage;
+  const { parseLimits } = pipeline;
+  const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
+  const turns = parserTurns(settings);
+  return new ParserServices({ reader, turns, fileBytesMax: settings.uploadBytesMax, clock });
+}
+
 function inspectionOf({
   data,
   storage,
@@ -508,6 +516,11 @@ function queryTurns({ queriesRunningMax, rerankedQueriesRunningMax }: Settings) 
     plain: new FairTurns({ runningMax: queriesRunningMax, waitingMax, what }),
     reranked: new FairTurns({ runningMax: rerankedQueriesRunningMax, waitingMax, what }),
   };
+}
+
+/** As many as the documents that are read to be stored: so each of both gets half of the parsers. */
+function parserTurns({ parseThreads: runningMax }: Settings): FairTurns {
+  return new FairTurns({ runningMax, waitingMax: limits.queriesWaitingMax, what: 'files' });
 }
 
 /** What an organisation stores, as replies show it. */

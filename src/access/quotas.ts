@@ -47,6 +47,8 @@ const adding: ReadonlySet<Operation> = new Set([
   'put-document',
   'upload-document',
 ]);
+/** What comes into the queue. */
+const queueing: ReadonlySet<Operation> = new Set([...adding, 'update-document']);
 /** When it is worth to ask whether the queue is shorter. */
 const ingestRetryMs = 2_000;
 /** What is stored never grows less by itself. */
@@ -78,7 +80,7 @@ export class Quotas {
       const refusal = this.#options.limiter.spend(organizationId, dues);
       if (refusal !== null) throw overRate(refusal);
     }
-    if (adding.has(operation)) this.#admitDocuments(organizationId, limits);
+    if (queueing.has(operation)) this.#admitDocuments(organizationId, operation, limits);
   }
 
   /** Null where nothing is limited. Errors: `rate_limited`, and nothing is taken. */
@@ -95,10 +97,10 @@ export class Quotas {
     return this.#sum(await this.#options.collectionsOf(organizationId));
   }
 
-  #admitDocuments(organizationId: string, limits: OrganisationLimits): void {
+  #admitDocuments(organizationId: string, operation: Operation, limits: OrganisationLimits): void {
     const { documentBytesPerMinute, ingestDocumentsMax } = limits;
     if (ingestDocumentsMax !== null) this.#refuseIngesting(organizationId, ingestDocumentsMax);
-    if (documentBytesPerMinute === null) return;
+    if (documentBytesPerMinute === null || !adding.has(operation)) return;
     const refusal = this.#options.limiter.look(organizationId, [
       { limit: 'document-bytes', allowance: documentBytesPerMinute, cost: 1 },
     ]);

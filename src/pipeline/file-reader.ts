@@ -17,7 +17,10 @@ export interface FileReaderOptions {
   readonly chance: Chance;
 }
 
-/** Reads bytes that are not a document of ours, with the same parsers, and keeps nothing. */
+/**
+ * Reads bytes that are not a document of ours, with the same parsers, and keeps nothing. It waits for them behind the
+ * documents that came before, so that nobody's documents wait for ever.
+ */
 export class FileReader {
   readonly #options: FileReaderOptions;
 
@@ -41,7 +44,7 @@ export class FileReader {
     };
     try {
       await asSpaceError(writeFile(file, bytes, { mode: 0o600, flag: 'wx' }));
-      return await callParser<ParseOutcome>(pool, task, { priority: 'fast', signal });
+      return await callParser<ParseOutcome>(pool, task, { priority: 'ingest', signal });
     } finally {
       await rm(file, { force: true });
     }

@@ -237,6 +237,8 @@ export class DocumentServices {
       ...(pathGt === null ? {} : { pathGt }),
     };
     for await (const record of this.#options.documents.list(collection.collectionId, range)) {
+      // Whoever sees few of many may make it look at all of them: not when nobody waits any more.
+      if (call.caller.gone) break;
       if (!sees(record)) continue;
       documents.push(this.#describe(call, collection, record));
       if (documents.length === limit) break;

@@ -6,9 +6,12 @@ import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/par
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import { type Call, msLeft } from './call.ts';
 import { decodeFile } from './file-bytes.ts';
+import type { Turns } from './turns.ts';
 
 export interface ParserServicesOptions {
   readonly reader: Pick<FileReader, 'read'>;
+  /** Documents that are to be stored want the parsers, too. */
+  readonly turns: Turns;
   readonly fileBytesMax: number;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Milliseconds after the request in which the caller gets an answer, whatever the parsers do; `waitMsMax` by default. */
@@ -27,7 +30,7 @@ export class ParserServices {
     call: Call<OrganisationPrincipal>,
     request: ParseDocumentRequest,
   ): Promise<ParseDocumentResponse> {
-    const { reader, fileBytesMax, clock, msMax = limits.waitMsMax } = this.#options;
+    const { fileBytesMax, clock, msMax = limits.waitMsMax } = this.#options;
     const bytes = decodeFile(request.base64_data, fileBytesMax);
     const left = msLeft({ msMax, since: call.receivedAt }, clock);
     const deadline = AbortSignal.timeout(left);
@@ -36,10 +39,25 @@ export class ParserServices {
     });
     const signal = AbortSignal.any([call.caller.signal, deadline]);
     // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
-    const outcome = await Promise.race([reader.read(bytes, { msMax: left, signal }), passed]);
+    const outcome = await Promise.race([this.#inTurn(call, bytes, { msMax: left, signal }), passed]);
     if (!('failure' in outcome)) return { pages: outcome.pages, warnings: [...outcome.warnings] };
     if (outcome.failure.code === 'timeout') throw tooSlow(msMax);
     throw new AppError('bad_request', outcome.failure.message);
+  }
+
+  async #inTurn(
+    { principal, caller }: Call<OrganisationPrincipal>,
+    bytes: Uint8Array,
+    bounds: Parameters<FileReader['read']>[1],
+  ): ReturnType<FileReader['read']> {
+    const { reader, turns } = this.#options;
+    await turns.enter(principal.organizationId, caller);
+    try {
+      bounds.signal.throwIfAborted();
+      return await reader.read(bytes, bounds);
+    } finally {
+      turns.leave();
+    }
   }
 }
 

@@ -1,5 +1,4 @@
 import { AppError } from '../base/app-error.ts';
-import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { checkControl, checkK, checkQuery } from '../schemas/checks.ts';
@@ -28,6 +27,7 @@ import { vectorOfQuery } from './given-vectors.ts';
 import { documentsReply, pagesReply, type Showing, snippetsReply } from './query-replies.ts';
 import type { Rendered } from './rendered.ts';
 import { filterOf, within } from './sight.ts';
+import type { Turns } from './turns.ts';
 
 export interface QueryServicesOptions {
   readonly search: Search;
@@ -38,20 +38,13 @@ export interface QueryServicesOptions {
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
   readonly clock: Clock;
   /** Of queries without and with a reranker, which take their time in other places. */
-  readonly turns: { readonly plain: QueryTurns; readonly reranked: QueryTurns };
+  readonly turns: { readonly plain: Turns; readonly reranked: Turns };
   /** Ids a query may name. */
   readonly rerankModels: () => readonly string[];
   /** Reranker of queries that name none; null for no reranking. */
   readonly rerankerDefault: string | null;
   /** The model of collections that remember none. */
   readonly embedModel: string;
-}
-
-/** Whose turn it is when more is asked than can run; `access/fair-turns`. */
-export interface QueryTurns {
-  /** Null: at once. Errors: `rate_limited` when too many of the organisation wait. */
-  enter(organizationId: string, caller: Caller): Promise<void> | null;
-  leave(): void;
 }
 
 type QueryCall = Call<OrganisationPrincipal>;

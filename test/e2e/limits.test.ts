@@ -164,14 +164,14 @@ await t.test("another's flood of queries does not keep a query waiting", async (
   t.ok(behind >= 100, `it came last, and ${behind} of 200 were answered after it`);
 });
 
+/** A file that takes a parser some milliseconds. */
+function page(i: number) {
+  const html = `<html><body>${`<p>Page ${i} of many.</p>`.repeat(400)}</body></html>`;
+  return { type: 'auto', base64_data: Buffer.from(html).toString('base64') };
+}
+
 await t.test("another's documents do not keep a document waiting", async (t) => {
   const [crowd, guest] = [await organisation(), await organisation()];
-  const page = (i: number) => ({
-    type: 'auto',
-    base64_data: Buffer.from(`<html><body>${`<p>Page ${i} of many.</p>`.repeat(400)}</body></html>`).toString(
-      'base64',
-    ),
-  });
   const documents = Array.from({ length: 256 }, (_, i) => ({ path: `${i}`, content: page(i) }));
   for (const collection_name of ['c', 'd']) {
     if (collection_name === 'd') await crowd.api.call('collections/add-collection', { collection_name });
@@ -184,4 +184,18 @@ await t.test("another's documents do not keep a document waiting", async (t) => 
   t.ok(num_indexed_documents < 256, `${num_indexed_documents} of 512 that came before were done`);
   for (const collection_name of ['c', 'd'])
     await crowd.api.call('collections/delete-collection', { collection_name });
+});
+
+await t.test('files that another has read do not keep a document waiting', async (t) => {
+  const [crowd, guest] = [await organisation(), await organisation()];
+  let read = 0;
+  const floods = Array.from({ length: 150 }, async (_, i) => {
+    const { base64_data } = page(i);
+    await crowd.api.call('parsers/parse-document', { base64_data });
+    read += 1;
+  });
+  const add = { collection_name: 'c', path: 'one', content: page(0), wait: true };
+  t.match(await guest.api.call('documents/add-document', add), { index_status: 'indexed' });
+  t.ok(read < 100, `${read} of 150 that came before were done`);
+  await Promise.all(floods);
 });
