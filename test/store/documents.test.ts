@@ -3,8 +3,9 @@ import t from 'tap';
 import { Collections } from '../../src/store/collections.ts';
 import { Counts } from '../../src/store/counts.ts';
 import { type DocumentRecord, Documents } from '../../src/store/documents.ts';
+import { tables, uuid } from '../../src/store/keys.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { ExpectationFailed } from '../../src/store/store.ts';
+import { ExpectationFailed, encodeCounters } from '../../src/store/store.ts';
 import { Versions } from '../../src/store/versions.ts';
 import { collection, document, version } from './records.ts';
 
@@ -137,4 +138,21 @@ t.test('a deleted collection frees its name at once and takes no more documents'
   ]);
   await store.write(collections.update({ ...second, languages: ['de'] }));
   t.same(collections.get(first.organizationId, 'contracts')?.languages, ['de']);
+});
+
+t.test('counts of an earlier build, which knew no raw bytes, are told from whole ones', async (t) => {
+  const store = new MemoryStore();
+  const documents = new Documents(store);
+  const counts = new Counts(store);
+  const collectionId = randomUUID();
+  t.notOk(counts.isPartial(collectionId), 'nothing is counted yet');
+  const record = document({ collectionId, path: 'a', status: 'indexed', size: 7, indexedBytes: 5 });
+  const key = Buffer.concat([Uint8Array.of(tables.counts), uuid.encode(collectionId)]);
+  const earlier = encodeCounters([0, 0, 0, 0, 1, 0, 0, 5]);
+  await store.write([...documents.put(record), { type: 'put', key, value: earlier }]);
+  t.ok(counts.isPartial(collectionId));
+  t.equal(counts.get(collectionId).storedBytes, 0);
+  await store.write([counts.put(collectionId, await counts.recount(collectionId))]);
+  t.notOk(counts.isPartial(collectionId));
+  t.match(counts.get(collectionId), { indexedBytes: 5, storedBytes: 7 });
 });

@@ -44,6 +44,18 @@ t.test('organisations are found by id, and several may have one name', async (t)
   await t.rejects(store.write(organisations.update(organisation('Nobody'))), ExpectationFailed);
 });
 
+t.test('an organisation of an earlier build has none of the overrides that came later', async (t) => {
+  const store = new MemoryStore();
+  const organisations = new Organisations(store);
+  const { bytesPerMinuteFast, bytesPerMinuteSlow, bytesPerRequestMax, metadataBytesMax } = noOverrides;
+  const known = { bytesPerMinuteFast, bytesPerMinuteSlow, bytesPerRequestMax, metadataBytesMax };
+  const earlier = { ...organisation('Old'), overrides: { ...known, bytesPerMinuteFast: 7 } } as Organisation;
+  await store.write(organisations.create(earlier));
+  const overrides = { ...noOverrides, bytesPerMinuteFast: 7 };
+  t.same(organisations.get(earlier.organizationId)?.overrides, overrides);
+  t.same((await organisations.list())[0]?.overrides, overrides);
+});
+
 t.test('keys are found by the hash of their secret until they are deleted', async (t) => {
   const store = new MemoryStore();
   const keys = new ApiKeys(store);

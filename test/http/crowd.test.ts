@@ -1,0 +1,54 @@
+import t from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
+import { Crowd } from '../../src/http/crowd.ts';
+
+/** Requests that are under way; `ask` is one more of an organisation. */
+function build(most: number) {
+  const crowd = new Crowd(most);
+  let taken = 0;
+  const ask = (organizationId: string): boolean => {
+    if (crowd.isPacked(taken)) return false;
+    try {
+      crowd.enter(organizationId, taken);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'unavailable') throw error;
+      return false;
+    }
+    taken += 1;
+    return true;
+  };
+  const end = (organizationId: string): void => {
+    crowd.leave(organizationId);
+    taken -= 1;
+  };
+  return { ask, end, taken: () => taken };
+}
+
+t.test('one organisation alone has all the room there is, and no more', async (t) => {
+  const { ask, end } = build(16);
+  for (let i = 0; i < 16; i += 1) t.ok(ask('one'));
+  t.notOk(ask('one'));
+  end('one');
+  t.ok(ask('one'));
+});
+
+t.test('behind a door that one organisation fills there is still room for the others', async (t) => {
+  const { ask, taken } = build(80);
+  while (ask('crowd'));
+  t.equal(taken(), 80);
+  t.ok(ask('guest') && ask('guest') && ask('another'));
+  t.notOk(ask('crowd'));
+  for (let i = 0; i < 1_000; i += 1) ask(`guest ${i % 20}`);
+  t.ok(taken() <= 80 + 10 + 23, 'which has an end, too');
+});
+
+t.test('who left is not counted any more', async (t) => {
+  const { ask, end, taken } = build(4);
+  for (let i = 0; i < 100; i += 1) {
+    t.ok(ask(`${i}`));
+    end(`${i}`);
+  }
+  t.equal(taken(), 0);
+  for (let i = 0; i < 4; i += 1) t.ok(ask('one'));
+  t.notOk(ask('one'));
+});
