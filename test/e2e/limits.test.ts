@@ -64,12 +64,10 @@ await t.test('a tier limits queries, whoever is refused learns by what, and no r
   t.match(refused, { status: 429, limit: 'queries', retry: null, detail: /limit of 40 queries per minute/ });
   t.equal(await queriesLeft(other.api), 60, 'others go on');
   t.equal(await api.status('status/get-status'), 200, 'all else goes on');
-  await server.restart();
-  t.ok((await queriesLeft(api)) < 40, 'a restart fills no bucket');
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   await server.stop('SIGKILL');
   await server.restart();
-  t.ok((await queriesLeft(api)) < 40, 'nor does a crash');
+  t.ok((await queriesLeft(api)) < 40, 'a crash fills no bucket');
 });
 
 await t.test('requests of any kind are limited together', async (t) => {
@@ -158,10 +156,10 @@ await t.test("another's flood of queries does not keep a query waiting", async (
     await api.call('queries/top-snippets', { collection_name: 'c', query, k: 5, reranker: 'zerank-2' });
     order.push(name);
   };
-  const floods = Array.from({ length: 200 }, (_, i) => ask('crowd', crowd, i));
+  const floods = Array.from({ length: 120 }, (_, i) => ask('crowd', crowd, i));
   await Promise.all([...floods, ask('guest', guest, 0)]);
   const behind = order.length - 1 - order.indexOf('guest');
-  t.ok(behind >= 100, `it came last, and ${behind} of 200 were answered after it`);
+  t.ok(behind >= 60, `it came last, and ${behind} of 120 were answered after it`);
 });
 
 /** A file that takes a parser some milliseconds. */
@@ -173,29 +171,25 @@ function page(i: number) {
 await t.test("another's documents do not keep a document waiting", async (t) => {
   const [crowd, guest] = [await organisation(), await organisation()];
   const documents = Array.from({ length: 256 }, (_, i) => ({ path: `${i}`, content: page(i) }));
-  for (const collection_name of ['c', 'd']) {
-    if (collection_name === 'd') await crowd.api.call('collections/add-collection', { collection_name });
-    await crowd.api.call('documents/add-documents', { collection_name, documents });
-  }
+  await crowd.api.call('documents/add-documents', { collection_name: 'c', documents });
   const add = { collection_name: 'c', path: 'one', content: page(0), wait: true };
   t.match(await guest.api.call('documents/add-document', add), { index_status: 'indexed' });
   const { num_indexed_documents, num_documents } = await crowd.api.call('status/get-status');
-  t.equal(num_documents, 512);
-  t.ok(num_indexed_documents < 256, `${num_indexed_documents} of 512 that came before were done`);
-  for (const collection_name of ['c', 'd'])
-    await crowd.api.call('collections/delete-collection', { collection_name });
+  t.equal(num_documents, 256);
+  t.ok(num_indexed_documents < 128, `${num_indexed_documents} of 256 that came before were done`);
+  await crowd.api.call('collections/delete-collection', { collection_name: 'c' });
 });
 
 await t.test('files that another has read do not keep a document waiting', async (t) => {
   const [crowd, guest] = [await organisation(), await organisation()];
   let read = 0;
-  const floods = Array.from({ length: 150 }, async (_, i) => {
+  const floods = Array.from({ length: 80 }, async (_, i) => {
     const { base64_data } = page(i);
     await crowd.api.call('parsers/parse-document', { base64_data });
     read += 1;
   });
   const add = { collection_name: 'c', path: 'one', content: page(0), wait: true };
   t.match(await guest.api.call('documents/add-document', add), { index_status: 'indexed' });
-  t.ok(read < 100, `${read} of 150 that came before were done`);
+  t.ok(read < 60, `${read} of 80 that came before were done`);
   await Promise.all(floods);
 });
