@@ -292,7 +292,8 @@ class ParserAttempt {
       this.releases.push(release);
       if (!this.over.signal.aborted) this.child.request({ type: 'tool-reply', id, reply });
     } catch (error) {
-      const message = `A program that the document needs cannot be run: ${String(error)}.`;
+      const reason = error instanceof Error ? error.message : String(error);
+      const message = `A program that the document needs cannot be run: ${reason}.`;
       this.settle({ kind: 'lost', failure: { code: 'crash', message } });
     } finally {
       this.needs -= 1;

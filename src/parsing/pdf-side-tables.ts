@@ -12,8 +12,9 @@ const wordyShareMin = 0.6;
 /** Two tables of two columns and three rows. */
 const piecesMin = 12;
 /** Spaces between columns that are looked at, the widest first. */
-const corridorsMax = 12;
-const depthMax = 3;
+const corridorsMax = 6;
+/** Spaces at least this share as wide as the one between two tables part tables, too. */
+const alikeMin = 0.8;
 
 interface Side {
   readonly rows: readonly PieceRow[];
@@ -30,45 +31,58 @@ interface Side {
  * They are tables of their own, and not the columns of one, when their rows stand at other heights, when each was drawn row
  * by row before the other began, or when far more space parts them than any two of their columns.
  */
-export function tablesApart(pieces: readonly Piece[], depth = 0): [Piece[], Piece[]] | null {
-  if (pieces.length < piecesMin || depth > depthMax) return null;
-  for (const { from } of corridorsOf(pieces)
-    .toSorted((a, b) => b.width - a.width)
-    .slice(0, corridorsMax)) {
+export function tablesApart(pieces: readonly Piece[]): [Piece[], Piece[]] | null {
+  if (pieces.length < piecesMin) return null;
+  const corridors = corridorsOf(pieces).toSorted((a, b) => b.width - a.width);
+  const narrowest = corridors.at(-1)?.width ?? 0;
+  for (const { from, width } of corridors.slice(0, corridorsMax)) {
     const left = pieces.filter((piece) => piece.right <= from);
     const right = pieces.filter((piece) => piece.right > from);
-    if (areTables(left, right, depth)) return [left, right];
+    const drawnApart = isDrawnApart(left, right);
+    if (!drawnApart && narrowest >= alikeMin * width) break; // all columns stand equally far apart
+    const areTables = [Number.POSITIVE_INFINITY, alikeMin * width].some((gap) => {
+      const sides = [left, right].map((side) => sideOf(side, gap));
+      return sides.every((side) => side !== null) && tellApart(sides[0]!, sides[1]!, drawnApart, width);
+    });
+    if (areTables) return [left, right];
   }
   return null;
 }
 
-function areTables(left: readonly Piece[], right: readonly Piece[], depth: number): boolean {
-  const [a, b] = [sideOf(left, depth), sideOf(right, depth)];
-  if (a === null || b === null) return false;
-  const apart = isDrawnApart(left, right);
-  if (apart && !a.byColumns && !b.byColumns) return true;
-  const gap = Math.min(...right.map((one) => one.left)) - Math.max(...left.map((one) => one.right));
-  const space = gap / Math.max(a.corridor, b.corridor, 1);
-  if (areUneven(a.rows, b.rows)) return apart || space >= apartUnevenMin;
+function tellApart(a: Side, b: Side, drawnApart: boolean, width: number): boolean {
+  if (drawnApart && !a.byColumns && !b.byColumns) return true;
+  const space = width / Math.max(a.corridor, b.corridor, 1);
+  if (areUneven(a.rows, b.rows)) return drawnApart || space >= apartUnevenMin;
   return space >= apartMin && a.named && b.named;
 }
 
-/** Null: it is no table. Tables that stand side by side themselves count as one without spaces. */
-function sideOf(pieces: readonly Piece[], depth: number): Side | null {
+/** A table, or several that spaces of at least `gap` part; null: it is none. */
+function sideOf(pieces: readonly Piece[], gap: number): Side | null {
   const rows = rowsOf(pieces);
   const celled = rows.filter((row) => row.pieces.length > 1);
   if (celled.length < rowsMin || celled.length < cellRowsShareMin * rows.length) return null;
   const cells = celled.flatMap((row) => row.pieces);
   const corridors = corridorsOf(cells);
   const [first] = corridors;
-  const widest = corridors.toSorted((one, other) => other.width - one.width)[0];
-  if (first === undefined || widest === undefined) return null;
+  if (first === undefined) return null;
   const names = cells.filter((cell) => cell.right <= first.from);
   const named = names.filter(({ text }) => /\p{L}/u.test(text)).length >= wordyShareMin * names.length;
-  if (tablesApart(cells, depth + 1) !== null) return { rows, corridor: 0, byColumns: false, named };
-  const before = cells.filter((cell) => cell.right <= widest.from);
-  const after = cells.filter((cell) => cell.right > widest.from);
-  return { rows, corridor: widest.width, byColumns: isDrawnApart(before, after), named };
+  let [corridor, byColumns, inTable] = [0, false, 0];
+  for (const { from, width } of [...corridors, { from: Number.POSITIVE_INFINITY, width: gap }]) {
+    if (width >= gap) {
+      if (inTable === 0) return null; // a single column
+      inTable = 0;
+      continue;
+    }
+    inTable += 1;
+    if (width < corridor) continue;
+    corridor = width;
+    byColumns = isDrawnApart(
+      cells.filter((cell) => cell.right <= from),
+      cells.filter((cell) => cell.right > from),
+    );
+  }
+  return { rows, corridor, byColumns, named };
 }
 
 interface Corridor {

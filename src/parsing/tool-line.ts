@@ -59,7 +59,8 @@ export function answerToolCall(desk: ToolAnswerer, message: unknown): boolean {
       await release();
     })
     .catch((error: unknown) => {
-      port.postMessage({ trouble: String(error) } satisfies LineReply);
+      const trouble = error instanceof Error ? error.message : String(error);
+      port.postMessage({ trouble } satisfies LineReply);
     });
   return true;
 }
