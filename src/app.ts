@@ -54,7 +54,8 @@ import { noteUse } from './models/model-use.ts';
 import { folderStamp } from './models/models-folder.ts';
 import { type CatalogueParts, openCatalogue, placedModels } from './models/open-catalogue.ts';
 import { vectorsOfPages } from './models/page-vectors.ts';
-import { defaultEmbeddingModel, embeddingModel, openEmbedder } from './models/registry.ts';
+import { defaultEmbeddingModel, embeddingModel, openBuiltInEmbedder } from './models/registry.ts';
+import type { StaticEmbedder } from './models/static-embedder.ts';
 import { type OpenedTools, openTools } from './parsing/open-tools.ts';
 import { hasPageImages } from './parsing/parse-task.ts';
 import { ParserProcesses } from './parsing/parser-processes.ts';
@@ -212,7 +213,7 @@ interface PipelineParts {
   readonly made: DerivedFiles;
   readonly tools: OpenedTools;
   /** The built-in model for short queries, in this thread. */
-  readonly embedder: Embedder;
+  readonly embedder: StaticEmbedder;
   readonly catalogue: ModelCatalogue;
   readonly logger: Logger;
 }
@@ -1019,7 +1020,7 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
     mayQuote: () => hooks.mayQuote(),
     onRecovered: (model) => hooks.goOn(model),
   });
-  const embedder = await openEmbedder(defaultEmbeddingModel);
+  const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
   opened.add(() => embedder.close());
   const pipeline = await buildPipeline(settings, {
     ...{ storage, pools, made, tools, embedder, catalogue, logger },

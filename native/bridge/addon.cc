@@ -180,6 +180,13 @@ Napi::Value Count(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(count));
 }
 
+Napi::Value HasWords(const Napi::CallbackInfo& info) {
+  const auto collection = CollectionOf(info);
+  std::vector<QueryTerm> terms;
+  ToTerms(info[1], &terms);
+  return Napi::Boolean::New(info.Env(), HaveAllWords(collection->Now(), terms));
+}
+
 // In the order of the hashes, which are unsigned.
 Napi::Value CountRows(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
@@ -296,6 +303,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionSearch", Napi::Function::New<Guarded<Search>>(env, "collectionSearch"));
   add("collectionList", Napi::Function::New<Guarded<List>>(env, "collectionList"));
   add("collectionCount", Napi::Function::New<Guarded<Count>>(env, "collectionCount"));
+  add("collectionHasWords", Napi::Function::New<Guarded<HasWords>>(env, "collectionHasWords"));
   add("collectionTermRows", Napi::Function::New<Guarded<CountRows>>(env, "collectionTermRows"));
   add("collectionSpellings", Napi::Function::New<Guarded<Spell>>(env, "collectionSpellings"));
   add("collectionSnapshot", Napi::Function::New<Guarded<Snapshot>>(env, "collectionSnapshot"));

@@ -141,16 +141,34 @@ CollectionOptions ToOptions(const Napi::Object& options) {
   return result;
 }
 
+namespace {
+
+PackedRequest HeadOf(const Napi::Uint8Array& bytes) {
+  PackedRequest head{};
+  if (bytes.ByteLength() < sizeof head) throw Wrong(bytes.Env(), "request", "at least as long as its head");
+  std::memcpy(&head, bytes.Data(), sizeof head);
+  return head;
+}
+
+}  // namespace
+
+void ToTerms(const Napi::Value& packed, std::vector<QueryTerm>* terms) {
+  const Napi::Uint8Array bytes = ToBytes(packed, "request");
+  const PackedRequest head = HeadOf(bytes);
+  if ((bytes.ByteLength() - sizeof head) / sizeof(QueryTerm) < head.terms) {
+    throw Wrong(packed.Env(), "request", "as long as its terms");
+  }
+  terms->resize(head.terms);
+  if (head.terms > 0) std::memcpy(terms->data(), bytes.Data() + sizeof head, head.terms * sizeof(QueryTerm));
+  for (const QueryTerm& term : *terms) {
+    if (!std::isfinite(term.weight) || term.weight < 0) throw Wrong(packed.Env(), "weights", "finite and not negative");
+  }
+}
+
 void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
                      uint32_t dimensions, SearchRequest* request) {
   const Napi::Env env = packed.Env();
-  const Napi::Uint8Array bytes = ToBytes(packed, "request");
-  PackedRequest head{};
-  if (bytes.ByteLength() < sizeof head) throw Wrong(env, "request", "at least as long as its head");
-  std::memcpy(&head, bytes.Data(), sizeof head);
-  if ((bytes.ByteLength() - sizeof head) / sizeof(QueryTerm) < head.terms) {
-    throw Wrong(env, "request", "as long as its terms");
-  }
+  const PackedRequest head = HeadOf(ToBytes(packed, "request"));
   if (!vector.IsNull()) {
     const Napi::Float32Array floats = ToFloats(vector, "vector");
     if (floats.ElementLength() != dimensions) throw Wrong(env, "vector", "of the collection's dimensions");
@@ -159,11 +177,7 @@ void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const
       if (!std::isfinite(value)) throw Wrong(env, "vector", "of finite numbers");
     }
   }
-  request->terms.resize(head.terms);
-  if (head.terms > 0) std::memcpy(request->terms.data(), bytes.Data() + sizeof head, head.terms * sizeof(QueryTerm));
-  for (const QueryTerm& term : request->terms) {
-    if (!std::isfinite(term.weight) || term.weight < 0) throw Wrong(env, "weights", "finite and not negative");
-  }
+  ToTerms(packed, &request->terms);
   request->filter = ToFilter(filter);
   request->vectorCandidates = head.vectorCandidates;
   request->lexicalCandidates = head.lexicalCandidates;

@@ -33,6 +33,9 @@ CollectionOptions ToOptions(const Napi::Object& options);
 void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
                      uint32_t dimensions, SearchRequest* request);
 
+// The terms of what it wrote.
+void ToTerms(const Napi::Value& packed, std::vector<QueryTerm>* terms);
+
 // What src/engine/search-bytes.ts reads: how many bytes, a multiple of eight, and the bytes, at such a multiple.
 size_t HitsBytes(const SearchHits& hits);
 void PutHits(const SearchHits& hits, uint8_t* start);

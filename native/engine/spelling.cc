@@ -169,6 +169,22 @@ Status FindSpellings(const Moment& moment, const std::vector<UnknownWord>& words
   return {};
 }
 
+bool HaveAllWords(const Moment& moment, const std::vector<QueryTerm>& terms) {
+  for (const QueryTerm& term : terms) {
+    for (const auto& shard : *moment.shards) shard->postings().FetchSlot(term.hash);
+  }
+  for (const QueryTerm& term : terms) {
+    for (const auto& shard : *moment.shards) shard->postings().FetchList(term.hash);
+  }
+  for (size_t i = 0; i < terms.size();) {
+    const uint32_t group = terms[i].group;
+    bool found = false;
+    for (; i < terms.size() && terms[i].group == group; i++) found = found || RowsWith(moment, terms[i].hash) > 0;
+    if (!found) return false;
+  }
+  return true;
+}
+
 std::vector<double> CountRowsOfTerms(const Moment& moment, const uint64_t* hashes, size_t count) {
   std::vector<double> rows(count);
   for (size_t i = 0; i < count; i++) {

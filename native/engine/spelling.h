@@ -40,6 +40,9 @@ inline constexpr size_t kTwiceEditedUnitsMax = 16;
 Status FindSpellings(const Moment& moment, const std::vector<UnknownWord>& words, const Patience& patience,
                      std::vector<Spelling>* spellings);
 
+// Whether each word of a query, whose terms stand together, has a term that a list of some shard has.
+bool HaveAllWords(const Moment& moment, const std::vector<QueryTerm>& terms);
+
 // In how many rows the lists of all shards have each term.
 std::vector<double> CountRowsOfTerms(const Moment& moment, const uint64_t* hashes, size_t count);
 

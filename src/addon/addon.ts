@@ -135,6 +135,8 @@ export interface Addon {
   readonly strategies: readonly string[];
   collectionList(handle: CollectionHandle, filter: Uint8Array | null, limit: number): Promise<Float64Array>;
   collectionCount(handle: CollectionHandle, filter: Uint8Array | null): number;
+  /** Whether some row has each word, or one of its alternatives; `request` as for a search. */
+  collectionHasWords(handle: CollectionHandle, request: Uint8Array): boolean;
   /** In how many rows each term is, with those of removed documents that are still there. */
   collectionTermRows(handle: CollectionHandle, hashes: BigUint64Array): Float64Array;
   /** Terms that unknown words may stand for, by word, those in most rows first. */

@@ -12,7 +12,7 @@ import type { Caller } from '../base/caller.ts';
 import { encodeAttributes, encodeFilter, type FilterNode } from './encoding.ts';
 import { IndexError, translated } from './index-error.ts';
 import { cancelSearches, nextTicket, searchEnd } from './running-searches.ts';
-import { type IndexHits, packQuery, readReply } from './search-bytes.ts';
+import { type IndexHits, packQuery, packTerms, readReply } from './search-bytes.ts';
 
 export type { FilterNode } from './encoding.ts';
 export { IndexError } from './index-error.ts';
@@ -188,6 +188,12 @@ export class CollectionIndex {
   count(filter: FilterNode | null): number {
     this.#assertOpen();
     return calling(() => addon.collectionCount(this.#handle, filter === null ? null : encodeFilter(filter)));
+  }
+
+  /** Whether some row has each word of a query; rows of removed documents count until they are compacted away. */
+  hasWords(terms: IndexQuery['terms']): boolean {
+    this.#assertOpen();
+    return calling(() => addon.collectionHasWords(this.#handle, packTerms(terms)));
   }
 
   /** In how many rows each term is; rows of removed documents count until they are compacted away. */

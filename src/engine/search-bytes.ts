@@ -83,6 +83,11 @@ export function packQuery(query: PackedQuery): Uint8Array {
   return request.write(query);
 }
 
+/** The terms alone, for who asks nothing else of them. */
+export function packTerms(terms: PackedQuery['terms']): Uint8Array {
+  return request.write({ terms, vectorCandidates: 0, lexicalCandidates: 0, deadlineMs: 0 });
+}
+
 const replyHeadBytes = 16;
 const shardWords = 5;
 

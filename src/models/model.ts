@@ -35,6 +35,8 @@ export interface Embedder {
   readonly dimensions: number;
   /** Any text is valid, the empty one too; no text gives no row. */
   embed(texts: readonly string[], inputType: InputType): Promise<Embeddings>;
+  /** The same at once, in the calling thread, of a model that takes microseconds. */
+  embedNow?(texts: readonly string[], inputType: InputType): Embeddings;
   /**
    * For a model that reads a chunk and its parts at once: what `embed` and `quantise` give for each of them (see
    * `embedChunks`).

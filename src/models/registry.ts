@@ -71,11 +71,14 @@ export function embeddingModel(id: string): EmbeddingModel {
   return find(embeddingModels, 'embedding model', id);
 }
 
-/** Loads an embedding model; an unknown id is a 404 that lists the known ones. */
+/** Loads a built-in embedding model; an unknown id is a 404 that lists the known ones. */
+export async function openBuiltInEmbedder(id: string): Promise<StaticEmbedder> {
+  return StaticEmbedder.open(id, embeddingModel(id).folder);
+}
+
+/** Loads an embedding model, as `openBuiltInEmbedder` does. */
 export async function openEmbedder(model: EmbedTask['model']): Promise<Embedder> {
-  return typeof model === 'string'
-    ? StaticEmbedder.open(model, embeddingModel(model).folder)
-    : OnnxEmbedder.open(model);
+  return typeof model === 'string' ? openBuiltInEmbedder(model) : OnnxEmbedder.open(model);
 }
 
 /** The reranking model with this id; an unknown id is a 404 that lists the known ones. */

@@ -80,6 +80,10 @@ export class StaticEmbedder implements Embedder {
   }
 
   async embed(texts: readonly string[], inputType: InputType): Promise<Embeddings> {
+    return this.embedNow(texts, inputType);
+  }
+
+  embedNow(texts: readonly string[], inputType: InputType): Embeddings {
     assert(this.#model !== null, 'a closed model is not run');
     return this.#model.vectors(texts, inputType);
   }

@@ -1,5 +1,5 @@
 import { BoundedCache } from '../base/bounded-cache.ts';
-import type { Embedder } from '../models/model.ts';
+import type { Embeddings } from '../models/model.ts';
 import { type EmbeddedBatch, forMilliseconds, forThisTurn, QueryBatcher } from './query-batcher.ts';
 
 /** How long a query of `latency_mode: high` may wait for company. */
@@ -9,7 +9,7 @@ const keptBytes = 300;
 
 export interface QueryEmbedderOptions {
   /** The model in this thread. */
-  readonly inline: Pick<Embedder, 'embed' | 'dimensions'>;
+  readonly inline: { embedNow(texts: readonly string[], inputType: 'query'): Embeddings };
   /** Longest text that runs in this thread, in UTF-16 units. */
   readonly inlineUnitsMax: number;
   /** Id of that model. */
@@ -33,15 +33,15 @@ export interface QueryText {
 
 /**
  * Vectors of queries. The way to a worker and back costs several times as much as a small model takes for a short
- * text, so that runs right here, those that arrive together in one run; whatever could keep this thread busy goes to
- * the pool. Recent vectors are kept under collection and text: whether somebody else asked the same cannot be told
- * from how long an answer takes.
+ * text, and so does waiting for others or looking for a vector of before: that runs right here, at once. Whatever could
+ * keep this thread busy goes to the pool, and recent vectors of the pool are kept under collection and text: whether
+ * somebody else asked the same cannot be told from how long an answer takes.
  */
 export class QueryEmbedder {
   readonly #inlineUnitsMax: number;
   readonly #pooled: QueryEmbedderOptions['pooled'];
   readonly #inlineModel: string;
-  readonly #inline: QueryBatcher;
+  readonly #inline: QueryEmbedderOptions['inline'];
   /** By model. */
   readonly #shared = new Map<string, QueryBatcher>();
   readonly #joined = new Map<string, QueryBatcher>();
@@ -53,10 +53,7 @@ export class QueryEmbedder {
     this.#inlineModel = inlineModel;
     this.#inlineUnitsMax = inlineUnitsMax;
     this.#pooled = pooled;
-    this.#inline = new QueryBatcher(async (texts) => {
-      const { vectors } = await inline.embed(texts, 'query');
-      return { vectors, dimensions: inline.dimensions };
-    }, forThisTurn);
+    this.#inline = inline;
     this.#recent = new BoundedCache(bytesMax);
   }
 
@@ -65,8 +62,11 @@ export class QueryEmbedder {
     return this.#recent.cost;
   }
 
-  /** The vector of a query; nobody changes it. Rejects as the model or its pool do. */
+  /** The vector of a query; nobody changes it. Throws or rejects as the model or its pool do. */
   embed(query: QueryText): Float32Array | Promise<Float32Array> {
+    const { model, text } = query;
+    if (model === this.#inlineModel && text.length <= this.#inlineUnitsMax)
+      return this.#inline.embedNow([text], 'query').vectors;
     const key = `${query.collectionId} ${query.model} ${query.text}`;
     return this.#recent.get(key) ?? this.#run(key, query);
   }
@@ -78,8 +78,6 @@ export class QueryEmbedder {
   }
 
   async #vectorOf({ text, shared, model }: QueryText): Promise<Float32Array> {
-    const isInline = model === this.#inlineModel && text.length <= this.#inlineUnitsMax;
-    if (isInline) return this.#inline.embed(text);
     if (shared) return this.#sharedOf(model).embed(text);
     const runsMax = model === this.#inlineModel ? null : this.#runsMax(model);
     if (runsMax !== null) return this.#joinedOf(model, runsMax).embed(text);

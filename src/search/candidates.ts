@@ -45,15 +45,17 @@ const wideFactor = 3;
 /** The fused first stage over all shards. Equal scores keep one fixed order, whatever the shard count. */
 export class CandidateList {
   readonly length: number;
-  readonly shards: IndexHits['shards'];
   readonly #hits: IndexHits;
   readonly #fused: Float32Array;
 
   constructor(hits: IndexHits, hasVector = true, weights: Weights = usualWeights) {
     this.length = hits.count;
-    this.shards = hits.shards;
     this.#hits = hits;
     this.#fused = fuse(hits.lexical, hasVector ? hits.similarity : null, weights);
+  }
+
+  get shards(): IndexHits['shards'] {
+    return this.#hits.shards;
   }
 
   /** The best `count` of all, or all, best first. Few of many cost little: only those are compared with each other. */
@@ -107,9 +109,16 @@ export async function findCandidates(
 ): Promise<CandidateList> {
   const depth = request.wide ? request.depth * wideFactor : request.depth;
   const { vector, analysed, weights, filter, deadlineMs, caller } = request;
-  const query = { vector, terms: analysed.terms, filter, deadlineMs, caller };
   const hits = await askIndex(caller, () =>
-    index.search({ ...query, vectorCandidates: depth, lexicalCandidates: depth }),
+    index.search({
+      vector,
+      terms: analysed.terms,
+      filter,
+      vectorCandidates: depth,
+      lexicalCandidates: depth,
+      deadlineMs,
+      caller,
+    }),
   );
   return new CandidateList(hits, vector !== null, weights);
 }

@@ -1,4 +1,5 @@
-import type { KeptChunk, KeptVersion, VersionReader } from '../store/version-reader.ts';
+import type { StoredChunk } from '../store/content.ts';
+import type { KeptVersion, RowContent, VersionReader } from '../store/version-reader.ts';
 import type { Candidate } from './candidates.ts';
 
 /** A candidate together with what the store holds of it. */
@@ -7,7 +8,9 @@ export interface Passage {
   readonly version: KeptVersion;
   /** Number of the chunk in its document. */
   readonly number: number;
-  readonly chunk: KeptChunk;
+  readonly chunk: StoredChunk;
+  /** All that the store holds of it. */
+  readonly row: RowContent;
 }
 
 /**
@@ -21,10 +24,11 @@ export function readPassages(
 ): Passage[] {
   const rows = reader.rows(collectionId, candidates);
   const passages: Passage[] = [];
-  for (const [i, row] of rows.entries()) {
+  for (let i = 0; i < rows.length; i += 1) {
+    const row = rows[i];
     if (row === undefined) continue;
     const { version, number, chunk } = row;
-    passages.push({ candidate: candidates[i]!, version, number, chunk });
+    passages.push({ candidate: candidates[i]!, version, number, chunk, row });
   }
   return passages;
 }

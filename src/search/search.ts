@@ -4,7 +4,7 @@ import { ModelUnavailable } from '../base/model-unavailable.ts';
 import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
 import { type Collection, generationOf } from '../store/collections.ts';
 import type { StoredChunk } from '../store/content.ts';
-import type { KeptVersion, VersionReader } from '../store/version-reader.ts';
+import type { KeptVersion, RowContent, VersionReader } from '../store/version-reader.ts';
 import type { Language } from '../text/languages.ts';
 import type { Correction } from '../text/misspelled.ts';
 import type { AnalysedQuery } from '../text/query.ts';
@@ -74,15 +74,12 @@ interface Hit {
 }
 
 export interface SnippetHit extends Hit {
-  readonly text: string;
-  /** `text` as JSON in UTF-8, where it is kept. */
-  readonly textJson: (() => Uint8Array) | null;
-  /** Code points in the document's text, half-open. */
-  readonly start: number;
-  readonly end: number;
-  /** First page, and the page behind the last. */
-  readonly pageStart: number;
-  readonly pageEnd: number;
+  readonly snippet: Snippet;
+}
+
+/** A whole chunk as the store keeps it, or a part of one. */
+export interface Snippet extends Pick<RowContent, 'shown'> {
+  readonly chunk: Pick<StoredChunk, 'text' | 'start' | 'end' | 'pageStart' | 'pageEnd'>;
 }
 
 export interface PageHit extends Hit {
@@ -94,6 +91,7 @@ export type DocumentHit = Hit;
 export interface Found<H> {
   /** Best first. */
   readonly hits: H[];
+  /** Only with `explain`. */
   readonly shards: IndexHits['shards'];
   readonly times: SearchTimes;
   /** What the models did for it; a listing needs none. */
@@ -187,35 +185,38 @@ export class Search {
   /** Passages of about 2,000 characters. */
   async snippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
-    const { passages, shards } = await this.#snippetPassages(run);
+    const { passages, candidates } = await this.#snippetPassages(run);
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const best = cut(ranked, bounds(request), ({ item }) => item.candidate.version);
     const hits = best.map((entry) => {
-      const { version, chunk, candidate } = entry.item;
-      const { text, textJson, start, end, pageStart, pageEnd } = chunk;
-      const origin = this.#origin(run, entry, candidate, chunk);
-      return { version, score: entry.score, origin, text, textJson, start, end, pageStart, pageEnd };
+      const { version, chunk, candidate, row } = entry.item;
+      return {
+        version,
+        score: entry.score,
+        origin: this.#origin(run, entry, candidate, chunk),
+        snippet: row,
+      };
     });
-    return this.#found(run, hits, shards);
+    return this.#found(run, hits, candidates);
   }
 
   /** Passages of about 200 characters: the precise children of the best coarse ones. */
   async preciseSnippets(request: SearchRequest): Promise<Found<SnippetHit>> {
     const run = await this.#begin(request);
-    const { children, shards } = await this.#children(run);
+    const { children, candidates } = await this.#children(run);
     children.sort((a, b) => b.score - a.score);
     const maxPerDocument = request.control.maxPerDocument * sparesOf(request);
     const pool = cut(children, { k: poolOf(request), maxPerDocument, minScore: 0 }, versionOfChild);
     const ranked = await this.#rerank(run, pool, surroundings, (child) => child.score);
     const best = cut(ranked, bounds(request), ({ item }) => versionOfChild(item));
     const hits = best.map((entry) => this.#childHit(run, entry));
-    return this.#found(run, hits, shards);
+    return this.#found(run, hits, candidates);
   }
 
   async pages(request: SearchRequest): Promise<Found<PageHit>> {
     const run = await this.#begin(request);
     const { operators, maxPerDocument } = request.control;
-    const { passages, shards } = await this.#pagePassages(run);
+    const { passages, candidates } = await this.#pagePassages(run);
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
     const best = new Map<string, PageHit>();
     // The best page of a passage has the passage's own score, so k of them in order leave nothing better behind.
@@ -237,18 +238,18 @@ export class Search {
     return this.#found(
       run,
       cut(ordered, bounds(request), ({ version }) => version.version),
-      shards,
+      candidates,
     );
   }
 
   async documents(request: SearchRequest): Promise<Found<DocumentHit>> {
     const run = await this.#begin(request);
     const { operators, minScore } = request.control;
-    const { ranked, shards } = await (operators === null
+    const { ranked, candidates } = await (operators === null
       ? this.#rankedDocuments(run)
       : this.#passingDocuments(run));
     const best = cut(ranked, { k: request.k, maxPerDocument: 1, minScore }, ({ item }) => item.version);
-    return this.#found(run, this.#documentHits(run, best), shards);
+    return this.#found(run, this.#documentHits(run, best), candidates);
   }
 
   /** As many as it takes for `k` results and for the reranker. */
@@ -262,11 +263,11 @@ export class Search {
       });
     }
     const candidates = await this.#candidates(run, depthFor(pool));
-    return { passages: await this.#bestPassages(run, candidates, pool), shards: candidates.shards };
+    return { passages: await this.#bestPassages(run, candidates, pool), candidates };
   }
 
   /** The precise chunks of the best passages, in no order. */
-  async #children(run: Run): Promise<{ children: Child[]; shards: IndexHits['shards'] }> {
+  async #children(run: Run): Promise<{ children: Child[]; candidates: CandidateList }> {
     const { request } = run;
     const wanted = Math.max(precisePassagesMin, Math.ceil(request.k / precisePerPassage));
     const depth = depthFor(Math.max(wanted, request.k));
@@ -277,23 +278,22 @@ export class Search {
           const text = chunk.text.slice(start, end);
           return text.trim() !== '' && passes(text) ? [`${number} ${i}`] : [];
         });
-      const { passages, shards } = await this.#choose(run, {
+      const { passages, candidates } = await this.#choose(run, {
         depth,
         pool: wanted,
         spares: sparesMax,
         resultsOf,
       });
       const children = scoreChildren(passages, run, this.#options);
-      return { children: children.filter((child) => passes(childText(child))), shards };
+      return { children: children.filter((child) => passes(childText(child))), candidates };
     }
     const candidates = await this.#candidates(run, depth);
-    const { shards } = candidates;
     const passages = await this.#bestPassages(run, candidates, wanted);
     const children = scoreChildren(passages, run, this.#options);
-    if (children.length >= request.k || candidates.length <= wanted) return { children, shards };
+    if (children.length >= request.k || candidates.length <= wanted) return { children, candidates };
     // Short texts have few precise chunks, but each has one.
     const more = await this.#bestPassages(run, candidates, request.k);
-    return { children: scoreChildren(more, run, this.#options), shards };
+    return { children: scoreChildren(more, run, this.#options), candidates };
   }
 
   /** Candidates of at least `k` documents where there are so many, in their final order. */
@@ -305,19 +305,19 @@ export class Search {
       depth *= 4;
       found = await this.#candidates(run, depth);
     }
-    return { ranked: await this.#rankCandidates(run, found), shards: found.shards };
+    return { ranked: await this.#rankCandidates(run, found), candidates: found };
   }
 
   /** The same of documents in which one passage does as the operators say. */
   async #passingDocuments(run: Run): Promise<RankedDocuments> {
     const passes = passing(run.request);
-    const { passages, shards } = await this.#choose(run, {
+    const { passages, candidates } = await this.#choose(run, {
       depth: depthFor(run.request.k * 2),
       perDocument: 1,
       resultsOf: ({ chunk }) => (passes(chunk.text) ? [''] : []),
     });
     const ranked = await this.#rerank(run, passages, passageText, (passage) => passage.candidate.fused);
-    return { ranked: ranked.map((entry) => ({ ...entry, item: entry.item.candidate })), shards };
+    return { ranked: ranked.map((entry) => ({ ...entry, item: entry.item.candidate })), candidates };
   }
 
   /** Passages that keep to the rules of the query. */
@@ -342,7 +342,7 @@ export class Search {
     });
     run.choice.checked = checked;
     run.choice.complete = complete;
-    return { passages: await this.#lookedAt(run, passages), shards: candidates.shards };
+    return { passages: await this.#lookedAt(run, passages), candidates };
   }
 
   /** Passages of at least `k` pages where there are so many: a page of many passages must not hide all others. */
@@ -359,13 +359,13 @@ export class Search {
     }
     for (let depth = depthFor(k * 2); ; depth *= 4) {
       const candidates = await this.#candidates(run, depth);
-      const { shards } = candidates;
       const passages = await this.#bestPassages(run, candidates, depth);
       const pages = new Set<string>();
       for (const { version, chunk } of passages)
         for (let page = chunk.pageStart; page < chunk.pageEnd; page += 1)
           pages.add(`${version.version} ${page}`);
-      if (pages.size >= k || candidates.length < depth || depth >= pageDepthMax) return { passages, shards };
+      if (pages.size >= k || candidates.length < depth || depth >= pageDepthMax)
+        return { passages, candidates };
     }
   }
 
@@ -387,8 +387,9 @@ export class Search {
     return { hits, shards: [], times, models, control: request.control, choice, corrections: [] };
   }
 
-  #found<H>(run: Run, hits: H[], shards: IndexHits['shards']): Found<H> {
+  #found<H>(run: Run, hits: H[], candidates: CandidateList): Found<H> {
     const { request, times, models, choice, corrections } = run;
+    const shards = request.explain ? candidates.shards : [];
     return { hits, shards, times, models, control: request.control, choice, corrections };
   }
 
@@ -612,7 +613,8 @@ export class Search {
     const child = { ...entry.item, ...(look === undefined ? {} : { look }) };
     const origin = this.#origin(run, entry, child, { text, language: chunk.language });
     const { startCodePoint: start, endCodePoint: end } = span;
-    return { version, score: entry.score, origin, text, textJson: null, start, end, pageStart, pageEnd };
+    const snippet = { chunk: { text, start, end, pageStart, pageEnd }, shown: null };
+    return { version, score: entry.score, origin, snippet };
   }
 
   #origin(
@@ -643,12 +645,12 @@ export class Search {
 interface FoundPassages {
   /** In the order of the first stage. */
   readonly passages: Passage[];
-  readonly shards: IndexHits['shards'];
+  readonly candidates: CandidateList;
 }
 
 interface RankedDocuments {
   readonly ranked: Ranked<Candidate>[];
-  readonly shards: IndexHits['shards'];
+  readonly candidates: CandidateList;
 }
 
 /** Whether the order and the places of words are looked at, for which passages have to be read. */

@@ -37,6 +37,17 @@ export function cut<T extends { readonly score: number }>(
   { k, maxPerDocument, minScore }: { k: number; maxPerDocument: number; minScore: number },
   versionOf: (each: T) => number,
 ): T[] {
+  const kept = Number.isFinite(maxPerDocument)
+    ? ofEach(ordered, { k, maxPerDocument }, versionOf)
+    : ordered.slice(0, k);
+  return minScore > 0 ? kept.filter(({ score }) => score >= minScore) : kept;
+}
+
+function ofEach<T>(
+  ordered: readonly T[],
+  { k, maxPerDocument }: { k: number; maxPerDocument: number },
+  versionOf: (each: T) => number,
+): T[] {
   const counts = new Map<number, number>();
   const kept: T[] = [];
   for (const each of ordered) {
@@ -47,7 +58,7 @@ export function cut<T extends { readonly score: number }>(
     counts.set(version, count + 1);
     kept.push(each);
   }
-  return minScore > 0 ? kept.filter(({ score }) => score >= minScore) : kept;
+  return kept;
 }
 
 export interface Choice {

@@ -50,6 +50,7 @@ async function findEach(
  */
 export async function correctSpelling(index: CollectionIndex, asked: Asked): Promise<Understood> {
   const { analysed, text, phrases, deadlineMs } = asked;
+  if (index.hasWords(analysed.terms)) return { analysed, text, corrections: [] };
   const rows = index.rowsOfTerms(analysed.terms.map(({ hash }) => hash));
   const quoted = new Set(phrases.flatMap(spelledWords));
   const isRight = (word: string) => quoted.has(foldDiacritics(word)) || asked.knowsWord(word);

@@ -13,13 +13,12 @@ export class Addresses {
   }
 
   file(baseUrl: string, documentId: string): string {
-    return `${baseUrl}${filePlace}${issueToken(this.#secret, { kind: 'file', documentId })}`;
+    return `${this.files(baseUrl)}${issueToken(this.#secret, { kind: 'file', documentId })}`;
   }
 
-  /** The same of a document whose token is known, as JSON, in which a token reads as it is. */
-  filesAsJson(baseUrl: string): (token: string) => string {
-    const start = JSON.stringify(`${baseUrl}${filePlace}`).slice(0, -1);
-    return (token) => `${start}${token}"`;
+  /** The same up to the token, of any document. */
+  files(baseUrl: string): string {
+    return `${baseUrl}${filePlace}`;
   }
 
   /** Null when pages of this document cannot be drawn. */

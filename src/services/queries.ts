@@ -132,7 +132,7 @@ export class QueryServices {
     return {
       metadata: metadata ?? false,
       explain,
-      fileUrlJson: addresses.filesAsJson(baseUrl),
+      fileUrl: addresses.files(baseUrl),
     };
   }
 

@@ -5,15 +5,16 @@ import type {
   TopPagesResponse,
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
-import type { DocumentHit, Found, PageHit, SnippetHit } from '../search/search.ts';
-import { Rendered } from './rendered.ts';
+import type { DocumentHit, Found, PageHit, Snippet, SnippetHit } from '../search/search.ts';
+import type { KeptVersion, ShownVersion } from '../store/version-reader.ts';
+import { type Piece, Rendered } from './rendered.ts';
 
 /** What a reply shows of its hits beyond what was found. */
 export interface Showing {
   readonly metadata: boolean;
   readonly explain: boolean;
-  /** Where the file of a token is, as JSON. */
-  readonly fileUrlJson: (token: string) => string;
+  /** What the address of a file begins with, before the token, which is as it is in JSON. */
+  readonly fileUrl: string;
 }
 
 export interface PageShowing extends Showing {
@@ -28,69 +29,88 @@ export interface PageShowing extends Showing {
  */
 
 export function documentsReply(found: Found<DocumentHit>, showing: Showing): Rendered<TopDocumentsResponse> {
-  const results = found.hits.map(
-    (hit) => `${document(hit, numeral(hit.score), showing)}${explained(hit, showing)}}`,
-  );
-  return new Rendered([`{"results":[${results.join()}${ending(found, showing)}`]);
+  const pieces: Piece[] = ['{"results":['];
+  for (const [i, hit] of found.hits.entries())
+    addDocument(pieces, hit, showing, { isFirst: i === 0, more: explained(hit, showing) });
+  pieces.push(ending(found, showing));
+  return new Rendered(pieces);
 }
 
 export function pagesReply(found: Found<PageHit>, showing: PageShowing): Rendered<TopPagesResponse> {
-  const scores = found.hits.map(({ score }) => numeral(score));
-  const results = found.hits.map((hit, i) => {
+  const pieces: Piece[] = [];
+  const results = found.hits.map((hit) => {
     const place = `"path":${hit.version.pathJson},"page_index":${hit.pageIndex}`;
     const content = JSON.stringify(showing.content(hit));
     const image = JSON.stringify(showing.imageUrl(hit));
     const shown = `"content":${content},"image_url":${image}${explained(hit, showing)}`;
-    return `{${place},"score":${scores[i]!},${shown}}`;
+    return `{${place},"score":${numeral(hit.score)},${shown}}`;
   });
-  const documents = documentResults(found.hits, scores, showing);
-  return new Rendered([`{"results":[${results.join()}${documents}${ending(found, showing)}`]);
-}
-
-export function snippetsReply(found: Found<SnippetHit>, showing: Showing): Rendered<TopSnippetsResponse> {
-  const pieces: (string | Uint8Array)[] = [];
-  let behind = '{"results":[';
-  const scores = found.hits.map(({ score }) => numeral(score));
-  for (const [i, hit] of found.hits.entries()) {
-    const span = `"start_index":${hit.start},"end_index":${hit.end},"page_span":[${hit.pageStart},${hit.pageEnd}]`;
-    const before = `${i === 0 ? '' : ','}{"path":${hit.version.pathJson},${span},"content":`;
-    pieces.push(behind + before, hit.textJson?.() ?? JSON.stringify(hit.text));
-    behind = `,"score":${scores[i]!}${explained(hit, showing)}}`;
-  }
-  pieces.push(behind + documentResults(found.hits, scores, showing) + ending(found, showing));
+  pieces.push(`{"results":[${results.join()}`);
+  addDocumentResults(pieces, found.hits, showing);
+  pieces.push(ending(found, showing));
   return new Rendered(pieces);
 }
 
-/** Each document that a hit comes from, once, with the score of its best hit; `scores` are those of the hits. */
-function documentResults(hits: readonly DocumentHit[], scores: readonly string[], showing: Showing): string {
+export function snippetsReply(found: Found<SnippetHit>, showing: Showing): Rendered<TopSnippetsResponse> {
+  const pieces: Piece[] = [];
+  let between = '{"results":[';
+  for (const hit of found.hits) {
+    pieces.push(between, shownSnippet(hit), numeral(hit.score));
+    if (showing.explain) pieces.push(explained(hit, showing));
+    between = '},';
+  }
+  pieces.push(found.hits.length === 0 ? between : '}');
+  addDocumentResults(pieces, found.hits, showing);
+  pieces.push(ending(found, showing));
+  return new Rendered(pieces);
+}
+
+/** A snippet from its opening brace up to its score; of a whole chunk made once. */
+function shownSnippet({ version, snippet }: SnippetHit): Uint8Array {
+  snippet.shown ??= utf8(`{"path":${version.pathJson},${snippetFields(snippet)},"score":`);
+  return snippet.shown;
+}
+
+function snippetFields({ chunk: { text, start, end, pageStart, pageEnd } }: Snippet): string {
+  const pages = `"page_span":[${pageStart},${pageEnd}]`;
+  return `"start_index":${start},"end_index":${end},${pages},"content":${JSON.stringify(text)}`;
+}
+
+/** Each document that a hit comes from, once, with the score of its best hit. */
+function addDocumentResults(pieces: Piece[], hits: readonly DocumentHit[], showing: Showing): void {
+  pieces.push('],"document_results":[');
   const shown = new Set<number>();
-  let results = '],"document_results":[';
-  for (const [i, hit] of hits.entries()) {
+  for (const hit of hits) {
     const { version } = hit.version;
     if (shown.has(version)) continue;
-    results += `${shown.size === 0 ? '' : ','}${document(hit, scores[i]!, showing)}}`;
+    addDocument(pieces, hit, showing, { isFirst: shown.size === 0, more: '' });
     shown.add(version);
   }
-  return results;
 }
 
 function ending(found: Found<DocumentHit>, { explain }: Showing): string {
+  const warnings = warningsOf(found);
+  const warned = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
+  return explain ? `]${warned},"explain":${JSON.stringify(explanationOf(found))}}` : `]${warned}}`;
+}
+
+function warningsOf({ models, choice }: Found<DocumentHit>): string[] {
+  const warnings = models.missing.map(({ part, model, reason }) =>
+    warning[part](JSON.stringify(model), reason),
+  );
+  return choice.complete ? warnings : [...warnings, incomplete(choice.checked)];
+}
+
+function explanationOf(found: Found<DocumentHit>): QueryExplanation {
   const { shards, times, models, choice, corrections } = found;
-  const missing = [...models.missing];
-  const spelling = corrections.map(({ typed, terms, read }) => ({ typed, terms: [...terms], read_as: read }));
-  const control = controlOf(found);
-  const explanation: QueryExplanation = {
+  return {
     shards,
     ms: { ...times },
-    missing,
-    spelling,
+    missing: [...models.missing],
+    spelling: corrections.map(({ typed, terms, read }) => ({ typed, terms: [...terms], read_as: read })),
     looked_at: choice.looked,
-    control,
+    control: controlOf(found),
   };
-  const warnings = missing.map(({ part, model, reason }) => warning[part](JSON.stringify(model), reason));
-  if (!choice.complete) warnings.push(incomplete(choice.checked));
-  const warned = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
-  return explain ? `]${warned},"explain":${JSON.stringify(explanation)}}` : `]${warned}}`;
 }
 
 function controlOf({ control, choice }: Found<DocumentHit>): QueryExplanation['control'] {
@@ -119,11 +139,42 @@ const warning = {
     `The results are not reranked: the model ${model} does not answer: ${reason}.`,
 };
 
-/** A document's fields without the closing brace. */
-function document({ version }: DocumentHit, score: string, { metadata, fileUrlJson }: Showing): string {
-  const shown = metadata ? JSON.stringify(version.metadata) : 'null';
-  const url = fileUrlJson(version.fileToken());
-  return `{"path":${version.pathJson},"score":${score},"metadata":${shown},"file_url":${url}`;
+/** A document with the comma that parts it from the one before; `more` are fields that follow the others. */
+function addDocument(
+  pieces: Piece[],
+  { version, score }: DocumentHit,
+  { metadata, fileUrl }: Showing,
+  { isFirst, more }: { readonly isFirst: boolean; readonly more: string },
+): void {
+  const shown = shownVersion(version, fileUrl);
+  pieces.push(isFirst ? shown.before.subarray(1) : shown.before, numeral(score));
+  if (metadata || more !== '')
+    pieces.push(`${behindScore(version, metadata ? version.metadata : null, fileUrl)}${more}}`);
+  else pieces.push(shown.behind);
+}
+
+/** What is the same of a document in all replies of one address that show no metadata; made once. */
+function shownVersion(version: KeptVersion, fileUrl: string): ShownVersion {
+  if (version.shown?.address !== fileUrl)
+    version.shown = {
+      before: utf8(`,{"path":${version.pathJson},"score":`),
+      behind: utf8(`${behindScore(version, null, fileUrl)}}`),
+      address: fileUrl,
+    };
+  return version.shown;
+}
+
+function behindScore(
+  version: KeptVersion,
+  metadata: KeptVersion['metadata'] | null,
+  fileUrl: string,
+): string {
+  const url = `${JSON.stringify(fileUrl).slice(0, -1)}${version.fileToken()}"`;
+  return `,"metadata":${JSON.stringify(metadata)},"file_url":${url}`;
+}
+
+function utf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }
 
 function explained({ origin }: DocumentHit, { explain }: Showing): string {

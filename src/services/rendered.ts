@@ -1,20 +1,21 @@
+/** Text, or UTF-8 that is kept for many replies. */
+export type Piece = string | Uint8Array;
+
 /**
- * A reply of this shape whose JSON exists already, in pieces that follow each other: text, and UTF-8 that is kept
- * for many replies. It becomes one run of bytes only where it is sent: a buffer for each reply would fill the memory
+ * A reply of this shape whose JSON exists already, in pieces that follow each other. It becomes one run of bytes only where it is sent: a buffer for each reply would fill the memory
  * outside of the heap so fast that collecting it takes as long as the query.
  */
 export class Rendered<Body> {
   readonly byteLength: number;
-  readonly #pieces: readonly (string | Uint8Array)[];
+  readonly #pieces: readonly Piece[];
   /** Only the type of the reply; there is no such value. */
   declare readonly body?: Body;
 
   /** Nobody changes the pieces afterwards. */
-  constructor(pieces: readonly (string | Uint8Array)[]) {
+  constructor(pieces: readonly Piece[]) {
     this.#pieces = pieces;
     let bytes = 0;
-    for (const piece of pieces)
-      bytes += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.byteLength;
+    for (const piece of pieces) bytes += typeof piece === 'string' ? bytesOf(piece) : piece.byteLength;
     this.byteLength = bytes;
   }
 
@@ -27,7 +28,7 @@ export class Rendered<Body> {
     let at = 0;
     for (const piece of this.#pieces) {
       if (typeof piece === 'string') {
-        at += target.write(piece, at);
+        at += write(piece, target, at);
       } else {
         target.set(piece, at);
         at += piece.byteLength;
@@ -46,4 +47,23 @@ export class Rendered<Body> {
   parse(): Body {
     return JSON.parse(this.bytes().toString()) as Body;
   }
+}
+
+/** Most pieces of text are short, digits and punctuation: a look at each takes less than a call of the encoder. */
+const shortUnitsMax = 32;
+
+function isPlain(text: string): boolean {
+  if (text.length > shortUnitsMax) return false;
+  for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) > 0x7f) return false;
+  return true;
+}
+
+function bytesOf(text: string): number {
+  return isPlain(text) ? text.length : Buffer.byteLength(text);
+}
+
+function write(text: string, target: Buffer, at: number): number {
+  if (!isPlain(text)) return target.write(text, at);
+  for (let i = 0; i < text.length; i += 1) target[at + i] = text.charCodeAt(i);
+  return text.length;
 }

@@ -9,10 +9,12 @@ export interface RowPlace {
   readonly row: number;
 }
 
-/** A chunk whose text is there as the JSON of a reply, too. */
-export interface KeptChunk extends StoredChunk {
-  /** `text` as JSON in UTF-8, quotes included; made once. Nobody changes it. */
-  readonly textJson: () => Uint8Array;
+/** What replies show of a document again and again, as bytes that nobody changes. */
+export interface ShownVersion {
+  readonly before: Uint8Array;
+  readonly behind: Uint8Array;
+  /** What the addresses in it begin with. */
+  readonly address: string;
 }
 
 /** A record that replies show again and again. */
@@ -21,6 +23,8 @@ export interface KeptVersion extends VersionRecord {
   readonly pathJson: string;
   /** Of the document's file; made once. */
   readonly fileToken: () => string;
+  /** Here whoever makes replies keeps what they show of it; null at first. */
+  shown: ShownVersion | null;
 }
 
 /** What an indexed row stands for. */
@@ -28,7 +32,9 @@ export interface RowContent {
   readonly version: KeptVersion;
   /** Number of the chunk in its document. */
   readonly number: number;
-  readonly chunk: KeptChunk;
+  readonly chunk: StoredChunk;
+  /** As in `KeptVersion`; it must not be much longer than the text in UTF-8. */
+  shown: Uint8Array | null;
 }
 
 export interface VersionReaderOptions {
@@ -44,17 +50,20 @@ export interface VersionReaderOptions {
 interface Reading {
   readonly collectionId: string;
   readonly record: KeptVersion;
+  /** By row; empty while it is not known which row is which chunk. */
+  rows: (RowContent | undefined)[];
   /** Chunk of each row. */
   chunkOfRow: Uint32Array | undefined;
   layout: Layout | undefined;
-  readonly chunks: Map<number, KeptChunk>;
+  readonly chunks: Map<number, StoredChunk>;
   /** By chunk, and by generation. */
   readonly codes: Map<number, Uint8Array>;
 }
 
 /** Memory of objects beside their texts and arrays, as measured with a heap full of them. */
-const recordBytes = 1_000;
+const recordBytes = 1_600;
 const chunkBytes = 700;
+const rowBytes = 8;
 const childBytes = 80;
 const arrayBytes = 200;
 /** Numbers that chunks of a document can have. */
@@ -95,18 +104,8 @@ export class VersionReader {
 
   /** What rows stand for, in the order asked; undefined for one whose document is gone. */
   rows(collectionId: string, places: readonly RowPlace[]): (RowContent | undefined)[] {
-    const readings = this.#readings(
-      collectionId,
-      places.map(({ version }) => version),
-    );
-    this.#readChunkNumbers(readings);
-    const numbers = readings.map((reading, i) => reading?.chunkOfRow?.[places[i]!.row]);
-    this.#readChunks(readings, numbers);
-    return readings.map((reading, i) => {
-      const number = numbers[i];
-      const chunk = number === undefined ? undefined : reading?.chunks.get(number);
-      return chunk === undefined ? undefined : { version: reading!.record, number: number!, chunk };
-    });
+    const found = places.map(({ version, row }) => this.#find(collectionId, version)?.rows[row]);
+    return found.includes(undefined) ? this.#readRows(collectionId, places) : found;
   }
 
   /**
@@ -175,6 +174,23 @@ export class VersionReader {
     return reading?.collectionId === collectionId ? reading : undefined;
   }
 
+  #readRows(collectionId: string, places: readonly RowPlace[]): (RowContent | undefined)[] {
+    const readings = this.#readings(
+      collectionId,
+      places.map(({ version }) => version),
+    );
+    this.#readChunkNumbers(readings);
+    const numbers = readings.map((reading, i) => reading?.chunkOfRow?.[places[i]!.row]);
+    this.#readChunks(readings, numbers);
+    return readings.map((reading, i) => {
+      const number = numbers[i];
+      const chunk = number === undefined ? undefined : reading?.chunks.get(number);
+      if (reading === undefined || number === undefined || chunk === undefined) return undefined;
+      reading.rows[places[i]!.row] ??= { version: reading.record, number, chunk, shown: null };
+      return reading.rows[places[i]!.row];
+    });
+  }
+
   #readings(collectionId: string, versions: readonly number[]): (Reading | undefined)[] {
     const found = versions.map((version) => this.#find(collectionId, version));
     if (!found.includes(undefined)) return found;
@@ -196,12 +212,13 @@ export class VersionReader {
     const reading: Reading = {
       collectionId,
       record: keptVersion({ ...record, collectionId }, this.#fileToken),
+      rows: [],
       chunkOfRow: undefined,
       layout: undefined,
       chunks: new Map(),
       codes: new Map(),
     };
-    const texts = 2 * record.path.length + tokenLength + JSON.stringify(record.metadata).length;
+    const texts = 4 * record.path.length + 2 * tokenLength + JSON.stringify(record.metadata).length;
     this.#kept.set(record.version, reading, recordBytes + 2 * texts);
     return reading;
   }
@@ -213,8 +230,11 @@ export class VersionReader {
     const unread = [...missing];
     const found = this.#contents.chunksOfRows(unread.map(({ record }) => record.documentId));
     unread.forEach((reading, i) => {
-      reading.chunkOfRow = found[i];
-      this.#kept.grow(reading.record.version, (found[i]?.byteLength ?? 0) + arrayBytes);
+      const numbers = found[i];
+      reading.chunkOfRow = numbers;
+      reading.rows = new Array(numbers?.length ?? 0);
+      const bytes = (numbers?.byteLength ?? 0) + rowBytes * reading.rows.length;
+      this.#kept.grow(reading.record.version, bytes + 2 * arrayBytes);
     });
   }
 
@@ -234,7 +254,7 @@ export class VersionReader {
       const chunk = found[i];
       if (chunk === undefined || reading.chunks.has(number)) return;
       reading.chunks.set(number, keptChunk(chunk));
-      this.#kept.grow(reading.record.version, memoryOf(chunk));
+      this.#kept.grow(reading.record.version, memoryOf(chunk, reading.record));
     });
   }
 }
@@ -263,31 +283,17 @@ function keptVersion(record: VersionRecord, fileToken: VersionReaderOptions['fil
       token ??= fileToken(documentId);
       return token;
     },
+    shown: null,
   };
 }
 
-/** Most chunks are never shown whole: their JSON is made when it is. */
-function keptChunk(chunk: StoredChunk): KeptChunk {
+function keptChunk(chunk: StoredChunk): StoredChunk {
   const { text, start, end, pageStart, pageEnd, prefix, blank, language, children } = chunk;
-  let json: Uint8Array | undefined;
-  return {
-    text,
-    start,
-    end,
-    pageStart,
-    pageEnd,
-    prefix,
-    blank,
-    language,
-    children,
-    textJson: () => {
-      json ??= new TextEncoder().encode(JSON.stringify(text));
-      return json;
-    },
-  };
+  return { text, start, end, pageStart, pageEnd, prefix, blank, language, children };
 }
 
-/** The text, its JSON, and what stands around them. */
-function memoryOf({ text, prefix, children }: StoredChunk): number {
-  return chunkBytes + 2 * Buffer.byteLength(text) + 2 * prefix.length + childBytes * children.length;
+/** The text, what replies show of it, and what stands around them. */
+function memoryOf({ text, prefix, children }: StoredChunk, { path }: VersionRecord): number {
+  const strings = 2 * Buffer.byteLength(text) + 2 * prefix.length + 2 * path.length;
+  return chunkBytes + strings + childBytes * children.length;
 }

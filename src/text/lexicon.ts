@@ -78,6 +78,6 @@ export function termKey(term: string): bigint {
 }
 
 /** A copy that does not keep the whole text alive, as a slice of 13 units or more does in V8. */
-function detached(slice: string): string {
+export function detached(slice: string): string {
   return slice.length < 13 ? slice : Buffer.from(slice, 'utf16le').toString('utf16le');
 }

@@ -1,8 +1,8 @@
 import { limits } from '../base/limits.ts';
 import { type Language, languages, queryStopLanguages, stemmedLanguages, termOf } from './languages.ts';
-import { entryHashes, Lexicon, type LexiconEntry, termKey } from './lexicon.ts';
+import { detached, entryHashes, Lexicon, type LexiconEntry, termKey } from './lexicon.ts';
 import { type GramRole, scanWords } from './scan.ts';
-import type { WordPiece } from './words.ts';
+import { expandWord, type WordPiece } from './words.ts';
 
 export interface QueryTerm {
   readonly text: string;
@@ -30,26 +30,31 @@ interface Spelling {
   readonly hash: bigint;
 }
 
-interface Group {
-  readonly surface: string;
+/** What one piece of a word is looked for under. */
+interface WordPart {
+  /** The same for the same spellings. */
+  readonly key: string;
   readonly spellings: readonly Spelling[];
   readonly plain: string | null;
-  weight: number;
+  readonly weight: number;
+}
+
+/** What a word is in queries of collections with certain languages. */
+interface KnownWord {
+  readonly surface: string;
+  /** None: there is nothing to look for. */
+  readonly parts: readonly WordPart[];
+  /** Positions in `languages` of those that have it as a function word. */
+  readonly stops: readonly number[];
 }
 
 /**
- * Stems and hashes of recent query words by languages and word: a stemmer takes some 7 us per word and
- * language.
+ * Recent query words by languages and word: a stemmer takes some 7 us per word and language, and a look into memory that
+ * nobody has used for a while a tenth.
  */
-const spellingCache = new Map<string, Map<string, readonly Spelling[]>>();
+const knownWords = new Map<string, Map<string, KnownWord>>();
 /** In all its maps together. */
-let spellingsKept = 0;
-
-interface QueryWord {
-  readonly surface: string;
-  readonly pieces: readonly WordPiece[];
-  readonly stops: readonly number[];
-}
+let wordsKept = 0;
 
 /**
  * Groups of terms to look for, in the order of the query, at most `queryGroupsMax`. `collectionLanguages`
@@ -62,30 +67,24 @@ export function analyseQuery(
   collectionLanguages: readonly Language[] | null = null,
 ): AnalysedQuery {
   const candidates = collectionLanguages ?? stemmedLanguages;
-  const known = knownSpellings(candidates);
-  const groups = new Map<string, Group>();
-  for (const { surface, pieces } of contentWords(queryWords(query), candidates)) {
-    for (const piece of pieces) {
-      const spellings = known.get(spellingKey(piece)) ?? spell(piece, candidates);
-      const key = spellings.map(({ text }) => text).join(' ');
-      const group = groups.get(key);
-      if (group !== undefined) group.weight += piece.weight;
+  const groups = new Map<string, { surface: string; part: WordPart; weight: number }>();
+  for (const { surface, parts } of contentWords(queryWords(query, candidates), candidates)) {
+    for (const part of parts) {
+      const group = groups.get(part.key);
+      if (group !== undefined) group.weight += part.weight;
       else if (groups.size < limits.queryGroupsMax)
-        groups.set(key, { surface, spellings, plain: plainOf(pieces), weight: piece.weight });
+        groups.set(part.key, { surface, part, weight: part.weight });
     }
   }
-  const ordered = [...groups.values()];
-  return {
-    terms: ordered.flatMap(({ spellings, weight }, group) =>
-      spellings.map(({ text, hash }) => ({ text, hash, weight, group })),
-    ),
-    words: ordered.map(({ surface }) => surface),
-    plain: ordered.map(({ plain }) => plain),
-  };
-}
-
-function plainOf([first, ...others]: readonly WordPiece[]): string | null {
-  return first?.stemmable === true && others.length === 0 ? first.text : null;
+  const terms: QueryTerm[] = [];
+  const words: string[] = [];
+  const plain: (string | null)[] = [];
+  for (const { surface, part, weight } of groups.values()) {
+    for (const { text, hash } of part.spellings) terms.push({ text, hash, weight, group: words.length });
+    words.push(surface);
+    plain.push(part.plain);
+  }
+  return { terms, words, plain };
 }
 
 /**
@@ -166,22 +165,55 @@ function matchKey(high: number, low: number): number {
   return high * 2 ** 21 + (low >>> 11);
 }
 
-function queryWords(query: string): QueryWord[] {
-  const words: QueryWord[] = [];
+function queryWords(query: string, candidates: readonly Language[]): KnownWord[] {
+  const languagesKey = candidates.join();
+  const known = knownWords.get(languagesKey) ?? new Map<string, KnownWord>();
+  knownWords.set(languagesKey, known);
+  const words: KnownWord[] = [];
   scanWords(query, {
     word(surface) {
-      const { pieces } = lexicon.word(surface);
-      const only = pieces.length === 1 ? pieces[0] : undefined;
-      if (pieces.length === 0) return;
-      words.push({ surface, pieces, stops: only === undefined ? [] : queryStopLanguages(only.text) });
+      const word = known.get(surface) ?? remember(known, knownWord(detached(surface), candidates));
+      if (word.parts.length > 0) words.push(word);
     },
     gram(gram: string, role: GramRole) {
-      if (role === 'inner') return;
-      const weight = role === 'weakPair' ? weakPairWeight : 1;
-      words.push({ surface: gram, pieces: [{ text: gram, stemmable: false, weight }], stops: [] });
+      if (role !== 'inner') words.push(known.get(gram) ?? remember(known, knownGram(gram, role, candidates)));
     },
   });
   return words;
+}
+
+function remember(known: Map<string, KnownWord>, word: KnownWord): KnownWord {
+  if (wordsKept >= limits.queryCacheEntriesMax) {
+    knownWords.clear();
+    wordsKept = 0;
+  }
+  known.set(word.surface, word);
+  wordsKept += 1;
+  return word;
+}
+
+function knownWord(surface: string, candidates: readonly Language[]): KnownWord {
+  const pieces = expandWord(surface);
+  const only = pieces.length === 1 ? pieces[0] : undefined;
+  const plain = only?.stemmable === true ? only.text : null;
+  return {
+    surface,
+    parts: pieces.map((piece) => wordPart(piece, plain, candidates)),
+    stops: only === undefined ? [] : queryStopLanguages(only.text),
+  };
+}
+
+/** What role it has follows from its characters. */
+function knownGram(gram: string, role: GramRole, candidates: readonly Language[]): KnownWord {
+  const weight = role === 'weakPair' ? weakPairWeight : 1;
+  const part = wordPart({ text: gram, stemmable: false, weight }, null, candidates);
+  return { surface: gram, parts: [part], stops: [] };
+}
+
+function wordPart(piece: WordPiece, plain: string | null, candidates: readonly Language[]): WordPart {
+  const texts = alternatives(piece, candidates);
+  const spellings = texts.map((text) => ({ text, hash: termKey(text) }));
+  return { key: texts.join(' '), spellings, plain, weight: piece.weight };
 }
 
 /**
@@ -189,7 +221,7 @@ function queryWords(query: string): QueryWord[] {
  * candidate for which most words are function words, if that is more than one ("die hard" asks for no
  * German article).
  */
-function contentWords(words: readonly QueryWord[], candidates: readonly Language[]): readonly QueryWord[] {
+function contentWords(words: readonly KnownWord[], candidates: readonly Language[]): readonly KnownWord[] {
   const votes = candidates.map((language) => {
     const position = languages.indexOf(language);
     return { position, count: words.filter(({ stops }) => stops.includes(position)).length };
@@ -198,30 +230,6 @@ function contentWords(words: readonly QueryWord[], candidates: readonly Language
   const leaders = votes.filter(({ count }) => count === most && (count > 1 || candidates.length === 1));
   const kept = words.filter(({ stops }) => !leaders.some(({ position }) => stops.includes(position)));
   return kept.length > 0 ? kept : words;
-}
-
-function knownSpellings(candidates: readonly Language[]): Map<string, readonly Spelling[]> {
-  const languagesKey = candidates.join();
-  const known = spellingCache.get(languagesKey) ?? new Map<string, readonly Spelling[]>();
-  spellingCache.set(languagesKey, known);
-  return known;
-}
-
-/** No word has a blank. */
-function spellingKey({ text, stemmable }: WordPiece): string {
-  return stemmable ? text : ` ${text}`;
-}
-
-/** Stems and hashes a word, and keeps what comes of it. */
-function spell(piece: WordPiece, candidates: readonly Language[]): readonly Spelling[] {
-  const spellings = alternatives(piece, candidates).map((text) => ({ text, hash: termKey(text) }));
-  if (spellingsKept >= limits.queryCacheEntriesMax) {
-    spellingCache.clear();
-    spellingsKept = 0;
-  }
-  knownSpellings(candidates).set(spellingKey(piece), spellings);
-  spellingsKept += 1;
-  return spellings;
 }
 
 /**

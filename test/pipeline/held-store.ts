@@ -168,5 +168,5 @@ export async function find(
     explain: false,
     control: usualControl,
   });
-  return found.hits.filter((hit) => hit.text.includes(query)).map((hit) => hit.version.path);
+  return found.hits.filter((hit) => hit.snippet.chunk.text.includes(query)).map((hit) => hit.version.path);
 }

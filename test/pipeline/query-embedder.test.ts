@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openEmbedder } from '../../src/models/registry.ts';
+import { openBuiltInEmbedder } from '../../src/models/registry.ts';
 import { ModelRunner } from '../../src/pipeline/model-runner.ts';
 import { Pool } from '../../src/pipeline/pools.ts';
 import { QueryEmbedder } from '../../src/pipeline/query-embedder.ts';
@@ -12,8 +12,7 @@ function place(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
   const vectorsOf = (texts: readonly string[]) => Float32Array.from(texts, (text) => text.length);
   const embedder = new QueryEmbedder({
     inline: {
-      dimensions: 1,
-      embed: async (texts) => {
+      embedNow: (texts) => {
         runs.inline.push([...texts]);
         if (texts.includes('broken')) throw new Error('the model is away');
         return { vectors: vectorsOf(texts), tokens: 1 };
@@ -21,6 +20,7 @@ function place(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
     },
     pooled: async (texts, model) => {
       runs.pooled.push([...(model === 'small' ? [] : [model]), ...texts]);
+      if (texts.includes('broken')) throw new Error('the service is away');
       return { vectors: vectorsOf(texts), dimensions: 1 };
     },
     inlineModel: 'small',
@@ -33,11 +33,11 @@ function place(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
   return { runs, embedder, embed };
 }
 
-t.test('short queries run here, those that come together in one run; long ones go to the pool', async (t) => {
+t.test('short queries run here, at once; long ones go to the pool', async (t) => {
   const { runs, embed } = place();
   const texts = ['a', 'bb', 'x'.repeat(11), 'ccc'];
   t.same(await Promise.all(texts.map((text) => embed(text))), [1, 2, 11, 3]);
-  t.same(runs, { inline: [['a', 'bb', 'ccc']], pooled: [['x'.repeat(11)]] });
+  t.same(runs, { inline: [['a'], ['bb'], ['ccc']], pooled: [['x'.repeat(11)]] });
 });
 
 t.test('long queries that let others ride with them share a run of the pool', async (t) => {
@@ -64,20 +64,21 @@ t.test('another model runs in the pool, and its vectors are its own', async (t) 
   });
 });
 
-t.test('a vector is kept for the collection that asked for it, and for no other', async (t) => {
+t.test('a vector of the pool is kept for the collection that asked for it, and for no other', async (t) => {
   const { runs, embed } = place();
-  t.equal(await embed('question'), 8);
-  t.equal(await embed('question'), 8);
-  t.equal(runs.inline.length, 1);
-  t.equal(await embed('question', 'theirs'), 8);
-  t.equal(runs.inline.length, 2, 'how fast the answer comes tells nothing about others');
+  const ask = (collection: string) => embed('question', collection, false, 'large');
+  t.equal(await ask('mine'), 8);
+  t.equal(await ask('mine'), 8);
+  t.equal(runs.pooled.length, 1);
+  t.equal(await ask('theirs'), 8);
+  t.equal(runs.pooled.length, 2, 'how fast the answer comes tells nothing about others');
 });
 
 t.test('the kept vectors stay inside their memory, which may be none', async (t) => {
   for (const bytesMax of [0, 2_000]) {
     const { embedder, embed } = place({ bytesMax });
     for (let i = 0; i < 50; i += 1) {
-      t.equal(await embed(`text ${i}`), `text ${i}`.length);
+      t.equal(await embed(`text ${i}`, 'mine', false, 'large'), `text ${i}`.length);
       t.ok(embedder.bytes <= bytesMax);
     }
     t.equal(embedder.bytes > 0, bytesMax > 0);
@@ -86,9 +87,12 @@ t.test('the kept vectors stay inside their memory, which may be none', async (t)
 
 t.test('a failure is told to those who wait and is not kept', async (t) => {
   const { runs, embed } = place();
-  await t.rejects(embed('broken'), /the model is away/);
-  await t.rejects(embed('broken'), /the model is away/);
+  for (let i = 0; i < 2; i += 1) {
+    await t.rejects(embed('broken'), /the model is away/);
+    await t.rejects(embed('broken', 'mine', false, 'large'), /the service is away/);
+  }
   t.equal(runs.inline.length, 2);
+  t.equal(runs.pooled.length, 2);
 });
 
 t.test('a query has the same vector wherever it ran, alone or in company, bit for bit', async (t) => {
@@ -112,7 +116,7 @@ t.test('a query has the same vector wherever it ran, alone or in company, bit fo
   const pool = new Pool({ name: 'embed', threads: 1, queueTasksMax: 1_000 });
   t.teardown(() => pool.close());
   const models = new ModelRunner({ embed: pool, rerank: pool }, inWorkers, () => {});
-  const model = await openEmbedder('zembed-1');
+  const model = await openBuiltInEmbedder('zembed-1');
   t.teardown(() => model.close());
   const pooled = (all: readonly string[]) =>
     models.embed(all, 'query', { model: 'zembed-1', priority: 'query' });

@@ -111,8 +111,9 @@ t.test(
     for (const kind of ['snippets', 'preciseSnippets'] as const) {
       for (const page of [0, 5, 11]) {
         const { hits } = await first.search[kind](request(first, { query: `herring${page}`, k: 128 }));
-        for (const hit of hits) t.equal(hit.text, text.slice(hit.start, hit.end).join(''));
-        const best = hits.find((hit) => hit.text.includes(`herring${page}`))!;
+        const chunks = hits.map(({ snippet }) => snippet.chunk);
+        for (const { text: said, start, end } of chunks) t.equal(said, text.slice(start, end).join(''));
+        const best = chunks.find(({ text: said }) => said.includes(`herring${page}`))!;
         t.ok(
           best.pageStart <= page && page < best.pageEnd,
           `${kind}: page ${page} in [${best.pageStart}, ${best.pageEnd})`,
@@ -279,7 +280,7 @@ t.test('of equal precise snippets the one among others that answer comes first',
   const first = await rooms(t);
   await add(first, { 'bay.txt': [sentences(8, [1, 4, 5, 6])] });
   const { hits } = await first.search.preciseSnippets(request(first, { k: 3 }));
-  t.match(hits[0]?.text, /Sentence 5/);
+  t.match(hits[0]?.snippet.chunk.text, /Sentence 5/);
 });
 
 t.test('a reranker reads a precise snippet with the two around it, and no others', async (t) => {
@@ -303,8 +304,8 @@ t.test('a reranker reads a precise snippet with the two around it, and no others
     },
   });
   const { hits } = await search.preciseSnippets(request(first, { reranker: 'zerank-2', k: 1 }));
-  t.match(hits[0]?.text, /^Sentence 3.*\n$/s);
-  const around = read.find((text) => text.indexOf(hits[0]!.text) > 0)!;
+  t.match(hits[0]?.snippet.chunk.text, /^Sentence 3.*\n$/s);
+  const around = read.find((text) => text.indexOf(hits[0]!.snippet.chunk.text) > 0)!;
   t.match(around, /^Sentence 2[\s\S]*Sentence 3[\s\S]*Sentence 4/);
   t.notMatch(around, /Sentence 1|Sentence 5/);
   t.ok(

@@ -45,7 +45,6 @@ function hit(documents: number) {
     words: Array.from({ length: chance.below(3) }, text),
   };
   const content = text();
-  const kept = chance.below(2) === 0;
   const path = `${id} ${id % 2 === 0 ? '\ud800"' : 'é'}`;
   const metadata = { 'a-1': `\u0001 "${id}"`, 'list:b': ['x', '😀'] };
   return {
@@ -53,15 +52,20 @@ function hit(documents: number) {
       ...version({ version: id, documentId: `document ${id}`, path, metadata }),
       pathJson: JSON.stringify(path),
       fileToken: () => `token-${id}`,
+      shown: null,
     },
     score: number(),
     origin,
-    text: content,
-    textJson: kept ? () => Buffer.from(JSON.stringify(content)) : null,
-    start: chance.below(1_000_000),
-    end: chance.below(1_000_000),
-    pageStart: chance.below(9),
-    pageEnd: chance.below(9),
+    snippet: {
+      chunk: {
+        text: content,
+        start: chance.below(1_000_000),
+        end: chance.below(1_000_000),
+        pageStart: chance.below(9),
+        pageEnd: chance.below(9),
+      },
+      shown: null,
+    },
     pageIndex: chance.below(9),
   };
 }
@@ -82,7 +86,7 @@ function plain(hits: readonly AnyHit[], showing: Showing, explanation: object) {
     path: version.path,
     score,
     metadata: showing.metadata ? version.metadata : null,
-    file_url: JSON.parse(showing.fileUrlJson(version.fileToken())),
+    file_url: showing.fileUrl + version.fileToken(),
   });
   const first = hits.filter(
     (each, i) => hits.findIndex((other) => other.version.version === each.version.version) === i,
@@ -91,10 +95,10 @@ function plain(hits: readonly AnyHit[], showing: Showing, explanation: object) {
   const document_results = first.map(document);
   const snippets = hits.map((each) => ({
     path: each.version.path,
-    start_index: each.start,
-    end_index: each.end,
-    page_span: [each.pageStart, each.pageEnd],
-    content: each.text,
+    start_index: each.snippet.chunk.start,
+    end_index: each.snippet.chunk.end,
+    page_span: [each.snippet.chunk.pageStart, each.snippet.chunk.pageEnd],
+    content: each.snippet.chunk.text,
     score: each.score,
     ...extra(each),
   }));
@@ -102,7 +106,7 @@ function plain(hits: readonly AnyHit[], showing: Showing, explanation: object) {
     path: each.version.path,
     page_index: each.pageIndex,
     score: each.score,
-    content: each.pageIndex % 2 === 0 ? each.text : null,
+    content: each.pageIndex % 2 === 0 ? each.snippet.chunk.text : null,
     image_url: each.pageIndex % 3 === 0 ? `http://quarry.test/"${each.pageIndex}"` : null,
     ...extra(each),
   }));
@@ -115,8 +119,8 @@ function plain(hits: readonly AnyHit[], showing: Showing, explanation: object) {
 
 const ofPages = {
   content: (found: object) => {
-    const { pageIndex, text: content } = found as AnyHit;
-    return pageIndex % 2 === 0 ? content : null;
+    const { pageIndex, snippet } = found as AnyHit;
+    return pageIndex % 2 === 0 ? snippet.chunk.text : null;
   },
   imageUrl: ({ pageIndex }: { pageIndex: number }) =>
     pageIndex % 3 === 0 ? `http://quarry.test/"${pageIndex}"` : null,
@@ -147,14 +151,15 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     const showing = {
       metadata: chance.below(2) === 0,
       explain: chance.below(2) === 0,
-      fileUrlJson: (token: string) => JSON.stringify(`http://quarry.test/${token}`),
+      fileUrl: 'http://quarry.test/"?token=',
     };
-    const expected = plain(hits, showing, {
+    const expectedExplanation = {
       ...{ shards: found.shards, ms: times, missing: [] },
       spelling: [{ typed: 'herrng', terms: ['her'], read_as: '"herring"' }],
       looked_at: 7,
       control: usual,
-    });
+    };
+    const expected = plain(hits, showing, expectedExplanation);
     const made = {
       documents: documentsReply(found, showing),
       snippets: snippetsReply(found, showing),
@@ -163,6 +168,13 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     for (const kind of ['documents', 'snippets', 'pages'] as const) {
       const json = made[kind].bytes().toString();
       if (json !== JSON.stringify(expected[kind])) t.equal(json, JSON.stringify(expected[kind]), kind);
+    }
+    // The same documents and texts again, at another address.
+    const elsewhere = { ...showing, fileUrl: 'https://é.test/' };
+    for (const again of [elsewhere, showing]) {
+      const { snippets, documents } = plain(hits, again, expectedExplanation);
+      t.equal(snippetsReply(found, again).bytes().toString(), JSON.stringify(snippets));
+      t.equal(documentsReply(found, again).bytes().toString(), JSON.stringify(documents));
     }
   }
   t.pass('all rounds');
@@ -184,7 +196,7 @@ t.test('a search that ended at its limits says so, and what was asked of it', as
   const reply = documentsReply(found, {
     metadata: false,
     explain: true,
-    fileUrlJson: JSON.stringify,
+    fileUrl: 'http://quarry.test/',
   }).parse();
   t.match(reply.warnings, [/ended at its limits, after 4,096 passages/]);
   t.same(reply.explain?.control, {

@@ -246,7 +246,7 @@ export class Simulation {
       explain: false,
       control: usualControl,
     });
-    return found.hits.filter((hit) => hit.text.includes(query)).map((hit) => hit.version.path);
+    return found.hits.filter((hit) => hit.snippet.chunk.text.includes(query)).map((hit) => hit.version.path);
   }
 
   async #askFor(

@@ -116,12 +116,20 @@ t.test('rows, records, codes and pages are what the store holds, kept or not', a
   }
 });
 
-t.test('the JSON of a kept text is the JSON of the text', async (t) => {
+t.test('what replies show of a row or a document is kept with it', async (t) => {
   const { reader, add } = await place(1_000_000);
-  const surrogate = String.fromCharCode(0xd800);
-  const { record } = await add(`"quoted" \\ \u0000\u001f \u2028 ${surrogate} 😀`);
-  const [row] = reader.rows(record.collectionId, [{ version: 1, row: 0 }]);
-  t.equal(Buffer.from(row!.chunk.textJson()).toString(), JSON.stringify(row!.chunk.text));
+  const { record } = await add('one');
+  const { collectionId } = record;
+  const row = () => reader.rows(collectionId, [{ version: 1, row: 0 }])[0]!;
+  t.equal(row().shown, null);
+  row().shown = Buffer.from('"one"');
+  t.equal(Buffer.from(row().shown!).toString(), '"one"');
+  t.equal(reader.rows(collectionId, [{ version: 1, row: 1 }])[0]!.shown, null);
+  row().version.shown = { before: Buffer.from('{'), behind: Buffer.from('}'), address: 'http://quarry.test' };
+  t.equal(reader.records(collectionId, [1])[0]!.shown?.address, 'http://quarry.test');
+  reader.forget(collectionId, 1);
+  t.equal(row().shown, null);
+  t.equal(row().version.shown, null);
 });
 
 t.test('what was read once is not read again', async (t) => {
