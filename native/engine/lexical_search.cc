@@ -117,6 +117,153 @@ class Bm25 {
   float perTerm_;
 };
 
+// Keeps the best rows of a shard. What they are called is looked up where equal scores ask for it, and in the end: most
+// rows that are offered do not stay.
+class BestRows {
+ public:
+  BestRows(const ShardView& view, size_t count) : view_(view), count_(count) {}
+
+  void Offer(uint32_t row, float score) {
+    const Entry entry{score, row};
+    const auto better = [this](const Entry& left, const Entry& right) { return Better(left, right); };
+    if (full()) {
+      if (!Better(entry, heap_.front())) return;
+      std::pop_heap(heap_.begin(), heap_.end(), better);
+      heap_.pop_back();
+    }
+    heap_.push_back(entry);
+    std::push_heap(heap_.begin(), heap_.end(), better);
+  }
+  bool WouldTake(float score) const { return count_ > 0 && (!full() || score >= heap_.front().score); }
+  bool full() const { return heap_.size() >= count_; }
+  // The score that a further row has to reach; 0 while any is taken.
+  float Least() const { return count_ > 0 && full() ? heap_.front().score : 0; }
+
+  // Adds them in no promised order.
+  void AddTo(std::vector<Scored>* best) const {
+    for (const Entry& entry : heap_) view_.shard().PrefetchFacts(entry.row);
+    for (const Entry& entry : heap_) view_.shard().PrefetchDocument(entry.row);
+    for (const Entry& entry : heap_) best->push_back(view_.Identify(entry.row, entry.score));
+  }
+
+ private:
+  struct Entry {
+    float score;
+    uint32_t row;
+  };
+  bool Better(const Entry& left, const Entry& right) const {
+    if (left.score != right.score) return left.score > right.score;
+    return quarry::Better(view_.Identify(left.row, left.score), view_.Identify(right.row, right.score));
+  }
+
+  const ShardView& view_;
+  const size_t count_;
+  std::vector<Entry> heap_;  // the worst on top
+};
+
+// The scores of all rows of a shard that hold a word, where those are so few that no bounds are needed to leave most of
+// them out: each list is gone through once.
+class SparseSearch {
+ public:
+  static bool Suits(const Shard& shard, const LexicalSearch::Groups& groups) {
+    if (shard.Rows() > kRowsMax) return false;
+    uint64_t postings = 0;
+    for (const auto& group : groups) {
+      for (const QueryTerm& term : group) postings += shard.postings().Count(term.hash);
+    }
+    return postings <= kPostingsMax;
+  }
+
+  SparseSearch(const ShardView& view, const Moment& moment)
+      : view_(view), shard_(view.shard()), rows_(shard_.Rows()), bm25_(moment), scratch_(ThreadScratch()) {
+    scratch_.rows.reserve(rows_);
+    scratch_.added.reserve(rows_);
+    if (scratch_.totals.size() >= rows_) return;
+    scratch_.gains.resize(rows_);
+    scratch_.totals.resize(rows_);
+  }
+  SparseSearch(const SparseSearch&) = delete;
+  SparseSearch& operator=(const SparseSearch&) = delete;
+  ~SparseSearch() {
+    for (const uint32_t row : scratch_.rows) scratch_.totals[row] = 0;
+    for (const uint32_t row : scratch_.added) scratch_.gains[row] = 0;
+    scratch_.rows.clear();
+    scratch_.added.clear();
+  }
+
+  void AddWords(const LexicalSearch::Groups& groups, const std::vector<float>& rarities) {
+    FetchLists(shard_.postings(), groups);
+    for (size_t i = 0; i < groups.size(); i++) AddWord(groups[i], rarities[i]);
+  }
+
+  float ScoreOf(uint32_t row) const { return scratch_.totals[row]; }
+
+  void FindBest(ScoreFloor* floor, BestRows* best) const {
+    const float wanted = floor->Get();
+    for (const uint32_t row : scratch_.rows) {
+      const float score = scratch_.totals[row];
+      if (score < wanted || !best->WouldTake(score) || !view_.Visible(row)) continue;
+      if (view_.filtered() && !view_.Matching().Has(row)) continue;
+      best->Offer(row, score);
+    }
+    floor->Raise(best->Least());
+  }
+
+ private:
+  // Beyond so many rows the totals would not stay in a near cache, and beyond so many postings bounds save work.
+  static constexpr uint32_t kRowsMax = 1 << 16;
+  static constexpr uint64_t kPostingsMax = 1 << 12;
+
+  // Working memory of one thread; between two searches all numbers are 0.
+  struct Scratch {
+    std::vector<float> totals;    // by row
+    std::vector<float> gains;     // of one word
+    std::vector<uint32_t> rows;   // with totals
+    std::vector<uint32_t> added;  // with gains
+    PostingCursor cursor;
+  };
+  static Scratch& ThreadScratch() {
+    thread_local Scratch scratch;
+    return scratch;
+  }
+
+  void AddWord(const std::vector<QueryTerm>& terms, float rarity) {
+    for (const QueryTerm& term : terms) {
+      if (shard_.postings().Open(term.hash, &scratch_.cursor)) AddPostings(term.weight, rarity);
+    }
+    for (const uint32_t row : scratch_.added) {
+      if (scratch_.totals[row] == 0) scratch_.rows.push_back(row);
+      scratch_.totals[row] += scratch_.gains[row];
+      scratch_.gains[row] = 0;
+    }
+    scratch_.added.clear();
+  }
+
+  void AddPostings(float weight, float rarity) {
+    PostingCursor& cursor = scratch_.cursor;
+    for (; !cursor.AtEnd(); cursor.NextBlock()) {
+      const uint32_t* const rows = cursor.Rows();
+      const uint32_t* const counts = cursor.Counts();
+      const uint32_t size = cursor.Size();
+      for (uint32_t i = 0; i < size; i++) {
+        const uint32_t row = rows[i];
+        if (row >= rows_) return;  // it came after the search began
+        const float gain = bm25_.Gain(weight, FrequencyOfCounts(counts[i]), shard_.Facts(row).bodyLength) * rarity;
+        float& known = scratch_.gains[row];
+        if (gain <= known) continue;
+        if (known == 0) scratch_.added.push_back(row);
+        known = gain;
+      }
+    }
+  }
+
+  const ShardView& view_;
+  const Shard& shard_;
+  const uint32_t rows_;
+  const Bm25 bm25_;
+  Scratch& scratch_;
+};
+
 // Finds the best rows of a shard in windows of consecutive rows. In each window, words whose gains could not even
 // together lift a row to the wanted score (MaxScore: Turtle and Flood, 1995; here with the bounds of the blocks in the
 // window) are looked up only for the rows that the other words left in the race.
@@ -124,7 +271,7 @@ class WindowSearch {
  public:
   WindowSearch(const ShardView& view, const Moment& moment, const SearchRequest& request,
                const LexicalSearch::Groups& groups, const std::vector<float>& rarities)
-      : view_(view), shard_(view.shard()), request_(request), bm25_(moment), best_(request.lexicalCandidates) {
+      : view_(view), shard_(view.shard()), request_(request), bm25_(moment) {
     const Postings& postings = shard_.postings();
     FetchLists(postings, groups);
     for (size_t i = 0; i < groups.size(); i++) {
@@ -151,7 +298,7 @@ class WindowSearch {
     }
   }
 
-  Status FindBest(ScoreFloor* floor) {
+  Status FindBest(ScoreFloor* floor, BestRows* best) {
     uint32_t windows = 0;
     const uint64_t rows = shard_.Rows();
     for (uint64_t start = 0; start < rows; start += kWindowRows) {
@@ -159,14 +306,12 @@ class WindowSearch {
         if (Status status = request_.patience.Check(); !status.ok()) return status;
       }
       if (!EnterWindow(static_cast<uint32_t>(start))) break;
-      wanted_ = std::max(best_.Least(), floor->Get());
-      SearchWindow();
-      if (best_.full()) floor->Raise(best_.Least());
+      wanted_ = std::max(best->Least(), floor->Get());
+      SearchWindow(best);
+      floor->Raise(best->Least());
     }
     return {};
   }
-
-  std::vector<Scored>& best() { return best_.entries(); }
 
  private:
   static constexpr uint32_t kWindowRows = BlockArray<RowFacts>::kStretchRows;
@@ -223,7 +368,7 @@ class WindowSearch {
   // Whether a row that the words so far gave `sum` can still be wanted when the other words add at most `rest`.
   bool InRace(float sum, float rest) const { return (sum + rest) * kBoundSlack >= wanted_; }
 
-  void SearchWindow() {
+  void SearchWindow(BestRows* best) {
     order_.clear();
     float rest = 0;
     for (Word& word : words_) {
@@ -248,7 +393,7 @@ class WindowSearch {
       TakeFromTotals(RestFrom(next));
     }
     for (; next < order_.size() && !candidates_.empty(); next++) AddToCandidates(order_[next], RestFrom(next + 1));
-    OfferCandidates();
+    OfferCandidates(best);
   }
 
   // What the words from order_[from] on add at most.
@@ -397,14 +542,14 @@ class WindowSearch {
     candidates_.resize(kept);
   }
 
-  void OfferCandidates() {
+  void OfferCandidates(BestRows* best) {
     for (const uint32_t candidate : candidates_) {
       // In the order of the words, so that the sum is the same whichever came first here.
       float score = 0;
       for (const Word& word : words_) score += word.blocks == 0 ? 0 : word.gains[candidate];
       const uint32_t row = start_ + candidate;
-      if (score <= 0 || score < wanted_ || !best_.WouldTake(score) || !view_.Visible(row)) continue;
-      best_.Offer(view_.Identify(row, score));
+      if (score <= 0 || score < wanted_ || !best->WouldTake(score) || !view_.Visible(row)) continue;
+      best->Offer(row, score);
     }
   }
 
@@ -413,7 +558,6 @@ class WindowSearch {
   const SearchRequest& request_;
   const Bm25 bm25_;
   std::deque<Word> words_;
-  BestHeap best_;
 
   // Of the window.
   uint32_t start_ = 0;
@@ -480,6 +624,20 @@ Status LexicalSearch::CountGroup(const std::vector<uint64_t>& hashes, uint64_t* 
 
 Status LexicalSearch::Score(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,
                             std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) const {
+  if (!SparseSearch::Suits(view_.shard(), groups)) return ScoreInWindows(groups, rarities, floor, best, near);
+  SparseSearch search(view_, moment_);
+  search.AddWords(groups, rarities);
+  for (auto& [entry, score] : *near) {
+    if (entry.shard == view_.number()) score = search.ScoreOf(entry.row);
+  }
+  BestRows found(view_, request_.lexicalCandidates);
+  if (request_.lexicalCandidates > 0) search.FindBest(floor, &found);
+  found.AddTo(best);
+  return request_.patience.Check();
+}
+
+Status LexicalSearch::ScoreInWindows(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,
+                                     std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) const {
   WindowSearch search(view_, moment_, request_, groups, rarities);
   std::vector<std::pair<uint32_t, float*>> rows;
   for (auto& [entry, score] : *near) {
@@ -487,8 +645,9 @@ Status LexicalSearch::Score(const Groups& groups, const std::vector<float>& rari
   }
   search.ScoreRows(std::move(rows));
   if (request_.lexicalCandidates == 0) return request_.patience.Check();
-  Status status = search.FindBest(floor);
-  best->insert(best->end(), search.best().begin(), search.best().end());
+  BestRows found(view_, request_.lexicalCandidates);
+  Status status = search.FindBest(floor, &found);
+  found.AddTo(best);
   return status;
 }
 

@@ -62,6 +62,9 @@ class LexicalSearch {
                std::vector<std::pair<Scored, float>>* near) const;
 
  private:
+  // Where many rows hold words.
+  Status ScoreInWindows(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,
+                        std::vector<Scored>* best, std::vector<std::pair<Scored, float>>* near) const;
   Status CountGroup(const std::vector<uint64_t>& hashes, uint64_t* count) const;
 
   const ShardView& view_;
