@@ -51,8 +51,9 @@ constexpr float kHereCostMax = 60;
 // How long a calibration waits for a quiet moment before it looks again.
 constexpr std::chrono::milliseconds kQuietPause{50};
 
-// What one thread of JavaScript spends on searches that it runs itself: no more than a share of its time, so that
-// under load it has the rest for what only it can do, and the searches go to the threads that are there for them.
+// What one thread of JavaScript spends on searches that it runs itself, beyond what handing them over would take: no
+// more than a share of its time, so that under load it has the rest for what only it can do, and the searches go to the
+// threads that are there for them.
 class CallerTime {
  public:
   bool Allows(float microseconds) {
@@ -60,15 +61,19 @@ class CallerTime {
     const std::chrono::duration<float, std::micro> passed = now - counted_;
     counted_ = now;
     credit_ = std::min(kCreditMax, credit_ + passed.count() * kShare);
-    return credit_ >= microseconds;
+    return credit_ >= microseconds - kHandOverCost;
   }
   // Called when a search that was allowed has ended.
-  void Spend() { credit_ -= std::chrono::duration<float, std::micro>(Clock::now() - counted_).count(); }
+  void Spend() {
+    const std::chrono::duration<float, std::micro> spent = Clock::now() - counted_;
+    credit_ -= std::max(0.0F, spent.count() - kHandOverCost);
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr float kShare = 0.5F;
-  static constexpr float kCreditMax = 2000;  // microseconds
+  static constexpr float kShare = 0.1F;
+  static constexpr float kHandOverCost = 10;  // of the calling thread
+  static constexpr float kCreditMax = 2000;   // microseconds
   Clock::time_point counted_{};
   float credit_ = kCreditMax;
 };

@@ -19,6 +19,8 @@ constexpr uint32_t kFullDenominator = 4;
 constexpr float kWordCost = 0.5F;
 constexpr float kPostingCost = 0.001F;
 constexpr float kScoreCost = 2;
+// So many lists are counted to know what a search will take.
+constexpr size_t kCountedMax = 64;
 
 // Searches that ended, with the memory that they worked in.
 class Spares {
@@ -107,9 +109,21 @@ void CollectionSearch::Begin(Moment moment) {
 }
 
 float CollectionSearch::CostMax() const {
-  // Every word may be in every row.
-  const auto postings = static_cast<float>(request_.terms.size() * moment_.rows);
-  return cost_ + (postings > 0 ? postings * kPostingCost + static_cast<float>(ShardCount()) * kScoreCost : 0);
+  if (request_.terms.empty()) return cost_;
+  return cost_ + static_cast<float>(PostingsMax()) * kPostingCost + static_cast<float>(ShardCount()) * kScoreCost;
+}
+
+uint64_t CollectionSearch::PostingsMax() const {
+  // Where looking them up would take long, every word may be in every row.
+  if (request_.terms.size() * ShardCount() > kCountedMax) return request_.terms.size() * moment_.rows;
+  for (const auto& shard : *moment_.shards) {
+    for (const QueryTerm& term : request_.terms) shard->postings().FetchSlot(term.hash);
+  }
+  uint64_t postings = 0;
+  for (const auto& shard : *moment_.shards) {
+    for (const QueryTerm& term : request_.terms) postings += shard->postings().Count(term.hash);
+  }
+  return postings;
 }
 
 CollectionSearch::Progress CollectionSearch::Start() {

@@ -102,6 +102,7 @@ class CollectionSearch {
   Progress Advance();
   bool NextTurn();
   Progress StartTurn(Turn turn);
+  uint64_t PostingsMax() const;
   bool HasVector() const { return !request_.vector.empty() && request_.vectorCandidates > 0; }
   size_t ShardCount() const { return moment_.shards->size(); }
   Breadth UsualBreadth() const;

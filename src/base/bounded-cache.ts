@@ -40,7 +40,8 @@ export class BoundedCache<V, K extends string | number = string> {
   get(key: K): V | undefined {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
-    kept.used = true;
+    // Written only where it changes something: what is merely read stays in the caches of all processors.
+    if (!kept.used) kept.used = true;
     return kept.value;
   }
 

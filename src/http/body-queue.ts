@@ -45,6 +45,11 @@ export class BodyQueue {
     return this.#end === 'finished';
   }
 
+  /** True when there is nothing left to take. */
+  get ended(): boolean {
+    return this.#end === 'finished' && this.#chunks.length === 0;
+  }
+
   /** The server hands in bytes; they become the queue's own. */
   push(chunk: Uint8Array): void {
     if (this.#end !== 'open' || this.#discarding || chunk.byteLength === 0) return;

@@ -323,7 +323,7 @@ export class Door {
       const request = await this.#readRequest(visit, { route, body });
       const call = this.#callOf(visit);
       route.check(request, this.#boundsFor(call.principal));
-      await guards?.limit?.(call, route.operation, request);
+      if (guards?.limit !== undefined) await guards.limit(call, route.operation, request);
       const answer = await route.serve(services, call, request);
       this.#checkReply(route, answer);
       return jsonReply(answer.status, answer.body);

@@ -66,6 +66,11 @@ export class BoundedBody {
     return chunk;
   }
 
+  /** True when there is nothing left to take. */
+  get ended(): boolean {
+    return this.#exchange.body.ended;
+  }
+
   async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
     for (let chunk = await this.take(); chunk !== null; chunk = await this.take()) yield chunk;
   }
@@ -113,7 +118,7 @@ export class WholeBody {
 
   async read(body: BoundedBody): Promise<Buffer> {
     const parts: Uint8Array[] = [];
-    for (let chunk = await body.take(); chunk !== null; chunk = await body.take()) {
+    for (let chunk = await body.take(); chunk !== null; chunk = body.ended ? null : await body.take()) {
       this.#budget.take(chunk.byteLength);
       this.#bytes += chunk.byteLength;
       parts.push(chunk);

@@ -348,6 +348,7 @@ function gathered(body: Rendered<unknown>): Uint8Array {
 /** `close` says that the connection ends, for replies of which the library does not say so itself. */
 function writeHead(response: UwsResponse, reply: Reply, close: boolean): void {
   response.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
-  for (const [name, value] of Object.entries(reply.headers)) response.writeHeader(name, value);
+  const { headers } = reply;
+  for (const name of Object.keys(headers)) response.writeHeader(name, headers[name]!);
   if (close) response.writeHeader('connection', 'close');
 }

@@ -2,12 +2,22 @@ import { AppError } from '../base/app-error.ts';
 import type { Caller } from '../base/caller.ts';
 import { IndexError } from '../engine/collection-index.ts';
 
-/** Runs a question to the shards, with the trouble that a caller may meet said in the caller's words. */
-export async function askIndex<Answer>(caller: Caller, ask: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await ask();
-  } catch (error) {
+/**
+ * Runs a question to the shards, with the trouble that a caller may meet said in the caller's words. What is answered at
+ * once is answered at once.
+ */
+export function askIndex<Answer>(
+  caller: Caller,
+  ask: () => Answer | Promise<Answer>,
+): Answer | Promise<Answer> {
+  const fail = (error: unknown): never => {
     throw error instanceof IndexError ? inCallersWords(error, caller) : error;
+  };
+  try {
+    const answer = ask();
+    return answer instanceof Promise ? answer.catch(fail) : answer;
+  } catch (error) {
+    return fail(error);
   }
 }
 

@@ -427,7 +427,7 @@ export class Search {
   }
 
   /** The words of a query, with what misspelled ones stand for. */
-  async #understand(request: SearchRequest): Promise<Understood> {
+  #understand(request: SearchRequest): Understood | Promise<Understood> {
     const { query: text, control, deadlineMs, caller } = request;
     const nothing = { text, corrections: [] };
     if (control.weights.lexical === 0) return { ...nothing, analysed: nothingAsked };

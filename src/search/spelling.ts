@@ -6,11 +6,11 @@ import { termKey } from '../text/lexicon.ts';
 import {
   beginnings,
   type Correction,
-  corrected,
   type FoundSpelling,
   misspelledWords,
   withCorrections,
   withEndings,
+  withSpellings,
   withTwoEdits,
 } from '../text/misspelled.ts';
 import type { AnalysedQuery } from '../text/query.ts';
@@ -48,9 +48,13 @@ async function findEach(
  * The query with terms of the collection in the place of words that no document has and that differ from them by one
  * letter, or by two in long words. A query of known words is as it was, for the time of a look-up.
  */
-export async function correctSpelling(index: CollectionIndex, asked: Asked): Promise<Understood> {
+export function correctSpelling(index: CollectionIndex, asked: Asked): Understood | Promise<Understood> {
+  const { analysed, text } = asked;
+  return index.hasWords(analysed.terms) ? { analysed, text, corrections: [] } : corrected(index, asked);
+}
+
+async function corrected(index: CollectionIndex, asked: Asked): Promise<Understood> {
   const { analysed, text, phrases, deadlineMs } = asked;
-  if (index.hasWords(analysed.terms)) return { analysed, text, corrections: [] };
   const rows = index.rowsOfTerms(analysed.terms.map(({ hash }) => hash));
   const quoted = new Set(phrases.flatMap(spelledWords));
   const isRight = (word: string) => quoted.has(foldDiacritics(word)) || asked.knowsWord(word);
@@ -70,6 +74,6 @@ export async function correctSpelling(index: CollectionIndex, asked: Asked): Pro
   const more = twice.length === 0 ? [] : await findEach(index, twice, deadlineMs);
   for (const [i, { group }] of twice.entries())
     found[words.findIndex((word) => word.group === group)] = more[i]!;
-  const { query, corrections } = corrected(analysed, words, found);
+  const { query, corrections } = withSpellings(analysed, words, found);
   return { analysed: query, text: withCorrections(text, corrections), corrections };
 }

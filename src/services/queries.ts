@@ -139,20 +139,16 @@ export class QueryServices {
   /** Checks a request and turns it into a question; the order of the checks is the order of the fields. */
   #understand(call: QueryCall, request: AnyRequest, kMax: number): SearchRequest {
     const { collections, rerankerDefault } = this.#options;
-    const rerankModels = this.#options.rerankModels();
     const collection = findCollection(collections, call.principal, request.collection_name);
     const typed = request.query ?? '';
     checkQuery(typed);
     checkK(request.k, kMax);
     const reranker = request.reranker === undefined ? rerankerDefault : request.reranker;
-    if (reranker !== null && !rerankModels.includes(reranker)) {
-      throw new AppError(
-        'not_found',
-        `There is no reranker ${JSON.stringify(reranker)}; the available ones are: ${rerankModels.join(', ')}.`,
-      );
-    }
+    if (reranker !== null) this.#checkReranker(reranker);
     checkControl(request);
-    const { query, control } = understood(typed.toWellFormed(), { ...collection.queryDefaults, ...request });
+    const { queryDefaults } = collection;
+    const asked = queryDefaults === undefined ? request : { ...queryDefaults, ...request };
+    const { query, control } = understood(typed.toWellFormed(), asked);
     const isListing = request.query === null;
     if (isListing && (request.query_vector ?? null) !== null)
       throw new AppError('bad_request', 'query_vector needs a query; an empty one will do.');
@@ -173,6 +169,15 @@ export class QueryServices {
       explain: request.explain ?? false,
       control,
     };
+  }
+
+  #checkReranker(reranker: string): void {
+    const known = this.#options.rerankModels();
+    if (known.includes(reranker)) return;
+    throw new AppError(
+      'not_found',
+      `There is no reranker ${JSON.stringify(reranker)}; the available ones are: ${known.join(', ')}.`,
+    );
   }
 
   #record(
@@ -199,16 +204,22 @@ export class QueryServices {
       results,
       timeTakenMs,
     });
-    const internal = { organizationId, explicitCall: false, ...size(search.query) };
+    const { bytes, tokens } = search.query === query ? asked : size(search.query);
     if (models.embedded)
       meter.recordEmbed({
-        ...internal,
+        organizationId,
+        explicitCall: false,
+        bytes,
+        tokens,
         model: search.collection.model?.id ?? embedModel,
         timeTakenMs: times.embed,
       });
     if (search.reranker === null || models.reranked === 0) return;
     meter.recordRerank({
-      ...internal,
+      organizationId,
+      explicitCall: false,
+      bytes,
+      tokens,
       model: search.reranker,
       documents: models.reranked,
       timeTakenMs: times.rerank,

@@ -2,8 +2,9 @@
 export type Piece = string | Uint8Array;
 
 /**
- * A reply of this shape whose JSON exists already, in pieces that follow each other. It becomes one run of bytes only where it is sent: a buffer for each reply would fill the memory
- * outside of the heap so fast that collecting it takes as long as the query.
+ * A reply of this shape whose JSON exists already, in pieces that follow each other. It becomes one run of bytes only
+ * where it is sent: a buffer for each reply would fill the memory outside of the heap so fast that collecting it takes as
+ * long as the query.
  */
 export class Rendered<Body> {
   readonly byteLength: number;

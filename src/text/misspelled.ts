@@ -134,7 +134,7 @@ export function withTwoEdits(words: readonly MisspelledWord[]): MisspelledWord[]
 }
 
 /** The query with the terms that its misspelled words stand for; `found` has those of each word, most rows first. */
-export function corrected(
+export function withSpellings(
   query: AnalysedQuery,
   words: readonly MisspelledWord[],
   found: readonly (readonly FoundSpelling[])[],

@@ -73,6 +73,24 @@ size_t Distance(const std::u16string& left, const std::u16string& right) {
   return edits[left.size()][right.size()];
 }
 
+TEST("a query is known when each of its words has a row in some shard, by any of its terms") {
+  Words words;
+  for (const char* word : {"one", "two", "three", "four"}) words.Add(word);
+  const auto knows = [&](const std::vector<std::vector<std::string>>& groups) {
+    std::vector<QueryTerm> terms;
+    for (uint32_t group = 0; group < groups.size(); group++) {
+      for (const std::string& term : groups[group]) terms.push_back({TermHash(term), 1, group});
+    }
+    return HaveAllWords(words.collection()->Now(), terms);
+  };
+  CHECK(knows({}));
+  CHECK(knows({{"one"}, {"two"}, {"three"}, {"four"}}));
+  CHECK(knows({{"ones", "one"}, {"two", "twos"}}));
+  CHECK(!knows({{"five"}}));
+  CHECK(!knows({{"one"}, {"five", "fives"}, {"two"}}));
+  CHECK(!knows({{"one"}, {"two"}, {"five"}}));
+}
+
 TEST("a term has the hash of the format") {
   CHECK(TermHash("herring") == 0x91e725c104d34fc5U);
   CHECK(TermHash("самолет") == 0x4838ecb5ee67cc2eU);

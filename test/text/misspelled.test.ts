@@ -1,11 +1,11 @@
 import t from 'tap';
 import {
   beginnings,
-  corrected,
   type FoundSpelling,
   misspelledWords,
   withCorrections,
   withEndings,
+  withSpellings,
 } from '../../src/text/misspelled.ts';
 import { analyseQuery } from '../../src/text/query.ts';
 
@@ -58,7 +58,7 @@ t.test('what models read has the ending of the word only where the ending was ta
   ] as const) {
     const query = analyseQuery(typed, ['en']);
     const words = misspelledWords(query, none(query), wrong);
-    const { corrections } = corrected(query, words, [[{ term, edits: 1, rows: 1 }]]);
+    const { corrections } = withSpellings(query, words, [[{ term, edits: 1, rows: 1 }]]);
     t.match(corrections, [{ typed, read }]);
   }
 });
@@ -79,7 +79,7 @@ t.test('what is found stands beside the word for less, and models read the word 
     { term: 'airplane', edits: 1, rows: 20 },
     { term: 'airplna', edits: 1, rows: 3 },
   ];
-  const { query: understood, corrections } = corrected(query, words, [found]);
+  const { query: understood, corrections } = withSpellings(query, words, [found]);
   t.same(corrections, [{ typed: 'Airplnaes', terms: ['airplan', 'airplane'], read: 'airplanes' }]);
   const group = words[0]!.group;
   t.same(
@@ -88,5 +88,5 @@ t.test('what is found stands beside the word for less, and models read the word 
   );
   t.equal(withCorrections('How do Airplnaes fly?', corrections), 'How do airplanes fly?');
   t.equal(withCorrections('xAirplnaes', corrections), 'xAirplnaes', 'whole words only');
-  t.same(corrected(query, words, [[]]), { query, corrections: [] });
+  t.same(withSpellings(query, words, [[]]), { query, corrections: [] });
 });
