@@ -130,9 +130,10 @@ Graph::Outcome Graph::WalkMatching(const Query& query, const Bitset& matching, G
 }
 
 template <class Accept>
-bool Graph::Enter(const Query& query, Entrance entrance, GraphScratch* scratch, const Accept& accept) const {
+bool Graph::Enter(const Query& query, Entrance entrance, uint32_t ways, GraphScratch* scratch,
+                  const Accept& accept) const {
   scratch->results.clear();
-  if (!DescendToGround(query.view, scratch)) return false;
+  if (!DescendToGround(query.view, ways, scratch)) return false;
   GraphPool& pool = scratch->pool;
   pool.Reset(query.effort);
   const auto nearer = [](const Near& left, const Near& right) { return left.score < right.score; };
@@ -150,7 +151,7 @@ bool Graph::Enter(const Query& query, Entrance entrance, GraphScratch* scratch, 
 
 template <class Accept, class Stop>
 Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
-  if (!Enter(query, Entrance::kAll, scratch, accept)) return Outcome::kDone;
+  if (!Enter(query, Entrance::kAll, kWaysDown, scratch, accept)) return Outcome::kDone;
   return WalkAll(query, scratch, accept, stop);
 }
 
@@ -161,7 +162,8 @@ Graph::Outcome Graph::SearchMatching(const Query& query, const Filter& filter, G
   const auto accept = [&](uint32_t row) { return filter.matching.Has(row) && visible(row); };
   if (filter.scattered) {
     const bool dense = filter.share * kDenseShare >= 1;
-    if (!Enter(query, dense ? Entrance::kAll : Entrance::kAccepted, scratch, accept)) return Outcome::kDone;
+    const Entrance entrance = dense ? Entrance::kAll : Entrance::kAccepted;
+    if (!Enter(query, entrance, kWaysDownFiltered, scratch, accept)) return Outcome::kDone;
     return dense ? WalkAll(query, scratch, accept, stop) : WalkMatching(query, filter.matching, scratch, visible, stop);
   }
   size_t passing = 0;
