@@ -402,6 +402,7 @@ interface ServiceParts {
   readonly organisations: OrganisationDirectory;
   readonly keys: KeyRing;
   readonly audit: AuditLog;
+  readonly endOrganisation: OrganisationRemoval['begin'];
   /** Clears away the deleted collections that are due. */
   readonly sweep: () => Promise<void>;
   readonly gate: ModelAdmission;
@@ -461,7 +462,10 @@ function buildServices(parts: ServiceParts): RetrievalServices {
   });
   const parsers = parserServices(parts);
   const models = modelService({ pipeline, gate, meter });
-  const admin = new AdminService({ organisations, keys, audit, storageOf: storageOf(quotas, pipeline) });
+  const admin = new AdminService({
+    ...{ organisations, keys, audit, end: parts.endOrganisation },
+    storageOf: storageOf(quotas, pipeline),
+  });
   const inspection = inspectionOf(parts);
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
@@ -630,6 +634,7 @@ function bindServices(rooms: ServiceRooms): Services {
     listApiKeys: (call, request) => admin.listApiKeys(call, request),
     updateApiKey: (call, request) => admin.updateApiKey(call, request),
     deleteApiKey: (call, request) => admin.deleteApiKey(call, request),
+    deleteOrganization: (call, request) => admin.deleteOrganization(call, request),
     inspectOrganization: (call, request) => inspection.inspectOrganization(call, request),
     getAuditLog: (call, request) => admin.getAuditLog(call, request),
     usageDocuments: (call, request) => usage.documents(call, request),
@@ -767,9 +772,10 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   opened.add(() => kept.close());
   const { memoryBytesMax } = settings;
   registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools), memoryBytesMax });
+  const endOrganisation: OrganisationRemoval['begin'] = (id, by) => removal.begin(id, by);
   const { services, removeData } = buildServices({
     ...{ settings, data, storage, pools, pipeline, organisations, keys, audit, sweep, gate, quotas, forget },
-    ...{ images, made },
+    ...{ images, made, endOrganisation },
   });
   const removal = new OrganisationRemoval({ ...rooms, removeData, logger });
   opened.add(() => removal.close());
@@ -943,7 +949,7 @@ function buildAccounts(
       clock,
       chance,
       linkBase,
-      forget: (organizationId) => removal.remove(organizationId),
+      end: (organizationId, by) => removal.begin(organizationId, by),
       storageOf,
     }),
     signIn: new SignInOperations({

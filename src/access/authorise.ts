@@ -47,6 +47,7 @@ export const operationNeeds = {
   'list-api-keys': 'administrator',
   'update-api-key': 'administrator',
   'delete-api-key': 'administrator',
+  'delete-any-organization': 'administrator',
   'inspect-organization': 'administrator',
   'get-any-audit-log': 'administrator',
   'admin-login': 'nothing',

@@ -1,4 +1,4 @@
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { auditPage } from '../audit/audit-page.ts';
 import type { Refusals } from '../audit/refusals.ts';
 import { AppError } from '../base/app-error.ts';
@@ -36,8 +36,8 @@ export interface OrganisationOperationsOptions {
   readonly chance: Chance;
   /** `https://host` that links in mails start with: never what a request says. */
   readonly linkBase: () => string;
-  /** Deletes what an organisation stored, in the background; the organisation is already gone. */
-  readonly forget: (organizationId: string) => void;
+  /** Ends an organisation with all that it has. Errors: 404, 409 for the first of the installation. */
+  readonly end: (organizationId: string, by: Actor) => Promise<void>;
   /** What an organisation stores now. */
   readonly storageOf: (organizationId: string) => Promise<OrganizationStorage>;
 }
@@ -134,19 +134,11 @@ export class OrganisationOperations {
     request: wire.DeleteOrganizationRequest,
   ): Promise<wire.GenericMessageResponse> {
     const { organisation } = this.#enter(call, request, owners);
-    const { organizationId, name, unlimited } = organisation;
-    if (unlimited)
-      throw new AppError('conflict', 'The first organisation of an installation cannot be deleted.');
+    const { organizationId, name } = organisation;
     if (typeof request.confirm_name === 'string' && request.confirm_name !== name) {
       throw new AppError('bad_request', 'confirm_name is not the name of the organisation.');
     }
-    const { organisations, memberships, invitations, keys, forget } = this.#options;
-    await organisations.delete(organizationId, actorOf(call), [
-      ...(await keys.endAll(organizationId)),
-      ...(await memberships.endAll(organizationId)),
-      ...(await invitations.endAll(organizationId)),
-    ]);
-    forget(organizationId);
+    await this.#options.end(organizationId, actorOf(call));
     return done;
   }
 

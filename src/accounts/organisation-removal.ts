@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
+import { AppError } from '../base/app-error.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Invitations } from './invitations.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -38,6 +39,22 @@ export class OrganisationRemoval {
   /** Goes on with what the last run left. */
   async start(): Promise<void> {
     for (const { organizationId } of await this.#options.organisations.deleted()) this.remove(organizationId);
+  }
+
+  /**
+   * Ends an organisation: its keys, members and invitations at once, what it stored in the background. Errors: 404 when
+   * there is none, 409 for the first of the installation, which `QUARRY_API_KEY` and the first key belong to.
+   */
+  async begin(organizationId: string, by: Actor): Promise<void> {
+    const { organisations, keys, memberships, invitations } = this.#options;
+    if (organisations.get(organizationId).unlimited)
+      throw new AppError('conflict', 'The first organisation of an installation cannot be deleted.');
+    await organisations.delete(organizationId, by, [
+      ...(await keys.endAll(organizationId)),
+      ...(await memberships.endAll(organizationId)),
+      ...(await invitations.endAll(organizationId)),
+    ]);
+    this.remove(organizationId);
   }
 
   /** In the background. */

@@ -694,6 +694,18 @@ const adminRoutes: readonly Route[] = [
     serve: (services, call, request) => services.deleteApiKey(call, request),
   }),
   administers({
+    operation: 'delete-any-organization',
+    path: '/admin/delete-organization',
+    summary: 'Delete an organisation',
+    description:
+      'Its API keys, members and invitations end at once; what it stored is deleted in the background, for good.',
+    request: admin.DeleteOrganizationRequest,
+    reply: DefaultResponse,
+    example: organizationExample,
+    refusals: { 404: noOrganisation, 409: 'It is the first organisation of the installation.' },
+    serve: (services, call, request) => services.deleteOrganization(call, request),
+  }),
+  administers({
     operation: 'inspect-organization',
     path: '/admin/inspect-organization',
     summary: 'Look for what is left of an organisation',

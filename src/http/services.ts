@@ -100,6 +100,7 @@ export interface Services {
   readonly listApiKeys: Administer<admin.ListAPIKeysRequest, admin.ListAPIKeysResponse>;
   readonly updateApiKey: Administer<admin.UpdateAPIKeyRequest, DefaultResponse>;
   readonly deleteApiKey: Administer<admin.DeleteAPIKeyRequest, DefaultResponse>;
+  readonly deleteOrganization: Administer<admin.DeleteOrganizationRequest, DefaultResponse>;
   readonly inspectOrganization: Administer<
     admin.InspectOrganizationRequest,
     admin.InspectOrganizationResponse

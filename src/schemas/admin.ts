@@ -136,6 +136,13 @@ export const DeleteAPIKeyRequest = Component('DeleteAPIKeyRequest', 'An API key 
 });
 export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;
 
+export const DeleteOrganizationRequest = Component(
+  'AdminDeleteOrganizationRequest',
+  'Which organisation to delete.',
+  { organization_id: organizationId },
+);
+export type DeleteOrganizationRequest = Static<typeof DeleteOrganizationRequest>;
+
 export const InspectOrganizationRequest = Component(
   'InspectOrganizationRequest',
   'Which organisation to look for.',

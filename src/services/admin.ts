@@ -6,6 +6,7 @@ import type {
   APIKeyRestriction,
   CreateOrganizationRequest,
   DeleteAPIKeyRequest,
+  DeleteOrganizationRequest,
   GetOrganizationRequest,
   GetOrganizationResponse,
   ListAPIKeysRequest,
@@ -105,10 +106,14 @@ export interface KeysOfAdmin {
   revoke(place: KeyPlace, by: Actor): Promise<void>;
 }
 
+/** Errors: 404 when there is none, 409 for the first of the installation. */
+type EndOrganisation = (organizationId: string, by: Actor) => Promise<void>;
+
 interface AdminServiceOptions {
   readonly organisations: OrganisationsOfAdmin;
   readonly keys: KeysOfAdmin;
   readonly audit: Pick<AuditLog, 'list'>;
+  readonly end: EndOrganisation;
   readonly storageOf: (organizationId: string) => Promise<OrganizationStorage>;
 }
 
@@ -117,13 +122,14 @@ export class AdminService {
   readonly #organisations: OrganisationsOfAdmin;
   readonly #keys: KeysOfAdmin;
   readonly #audit: Pick<AuditLog, 'list'>;
-
+  readonly #end: EndOrganisation;
   readonly #storageOf: AdminServiceOptions['storageOf'];
 
   constructor(options: AdminServiceOptions) {
     this.#organisations = options.organisations;
     this.#keys = options.keys;
     this.#audit = options.audit;
+    this.#end = options.end;
     this.#storageOf = options.storageOf;
   }
 
@@ -201,6 +207,14 @@ export class AdminService {
 
   async deleteApiKey(call: AdministratorCall, request: DeleteAPIKeyRequest): Promise<DefaultResponse> {
     await this.#keys.revoke(this.#placeOf(request), by(call));
+    return success;
+  }
+
+  async deleteOrganization(
+    call: AdministratorCall,
+    request: DeleteOrganizationRequest,
+  ): Promise<DefaultResponse> {
+    await this.#end(idOf(request.organization_id), by(call));
     return success;
   }
 

@@ -51,6 +51,7 @@ const expected: Readonly<Record<Operation, readonly [number, number, number, num
   'list-api-keys': [401, 403, 403, 200, 403],
   'update-api-key': [401, 403, 403, 200, 403],
   'delete-api-key': [401, 403, 403, 200, 403],
+  'delete-any-organization': [401, 403, 403, 200, 403],
   'inspect-organization': [401, 403, 403, 200, 403],
   'get-any-audit-log': [401, 403, 403, 200, 403],
   'get-user': [401, 401, 401, 401, 200],

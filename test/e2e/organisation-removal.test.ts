@@ -139,3 +139,29 @@ await t.test('a server that is killed while it removes an organisation leaves no
     out: /does not exist; the last of it was removed at 20.*\.\nNothing in the store names it\./,
   });
 });
+
+await t.test(
+  'the administrator deletes what nobody owns any more, but not the first organisation',
+  async (t) => {
+    const administration = new Api(server, adminKey);
+    const orphan = { organization_id: '77777777-7777-4777-8777-777777777777' };
+    await administration.call('admin/create-organization', orphan);
+    const { api_key: key } = await administration.call('admin/add-api-key', {
+      ...orphan,
+      name: 'k',
+      permission: 'all',
+    });
+    const user = new Api(server, key);
+    t.equal(await user.status('collections/add-collection', { collection_name }), 201);
+    t.equal(await administration.status('admin/delete-organization', orphan), 200);
+    t.equal(await user.status('collections/get-collection-list', {}), 401);
+    t.equal(await administration.status('admin/delete-organization', orphan), 404);
+    t.equal(await administration.status('admin/get-organization', orphan), 404);
+    const me = await send(`${server.url}/api/users/get-user`, {
+      headers: { authorization: `Bearer ${session}` },
+      body: {},
+    });
+    const first = { organization_id: me.body.organizations[0].organization_id };
+    t.equal(await administration.status('admin/delete-organization', first), 409);
+  },
+);

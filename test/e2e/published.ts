@@ -283,6 +283,7 @@ const replyShapes = {
   'admin/get-organization': GetOrganizationResponse,
   'admin/update-organization': DefaultResponse,
   'admin/update-api-key': DefaultResponse,
+  'admin/delete-organization': DefaultResponse,
   'usage/documents': Type.Array(DocumentUsageResponse),
   'usage/queries': Type.Array(QueryUsageResponse),
   'usage/models/reranker': Type.Array(RerankUsageResponse),

@@ -115,6 +115,13 @@ async function freshKey({ owner, north }: World, fresh: string): Promise<Partial
   return { api_key_id: (await owner.call('organizations/api-keys/add-api-key', wanted)).body.id };
 }
 
+async function freshOrganisation({ server, headers }: World): Promise<Partial<Names>> {
+  const organization_id = randomUUID();
+  const body = { organization_id };
+  await send(`${server.url}/v1/admin/create-organization`, { headers: headers.administrator, body });
+  return { organization_id };
+}
+
 async function freshInvitation({ owner, north }: World, fresh: string): Promise<Partial<Names>> {
   const email = `${fresh}@example.com`;
   await owner.call('organizations/users/invite-user', { organization_id: north.organization_id, email });
@@ -209,6 +216,11 @@ const expectations: Readonly<Record<string, Line>> = {
   'list-api-keys': { expected: administers(200), ask: inOrganisation() },
   'update-api-key': { expected: administers(200), ask: ofKey({ name: 'Renamed' }) },
   'delete-api-key': { expected: administers(200), ask: ofKey(), prepare: freshKey },
+  'delete-any-organization': {
+    expected: administers(200),
+    ask: inOrganisation(),
+    prepare: freshOrganisation,
+  },
   'inspect-organization': { expected: administers(200), ask: inOrganisation() },
   'get-any-audit-log': { expected: administers(200), ask: inOrganisation() },
 

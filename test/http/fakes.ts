@@ -121,6 +121,7 @@ export const fakeServices: Services = {
   listApiKeys: async () => ({ api_keys: [] }),
   updateApiKey: async () => success,
   deleteApiKey: async () => success,
+  deleteOrganization: async () => success,
   inspectOrganization: async (_call, { organization_id }) => ({
     organization_id,
     state: 'exists',

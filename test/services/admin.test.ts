@@ -30,7 +30,11 @@ async function build() {
   const { organisations, keys } = rooms;
   const first = await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
   const authenticator = new Authenticator({ ...rooms, hasAdminPassword: false, adminKey: null });
-  return { first, authenticator, admin: new AdminService({ ...rooms, storageOf }) };
+  return {
+    first,
+    authenticator,
+    admin: new AdminService({ ...rooms, storageOf, end: (id, by) => rooms.organisations.delete(id, by, []) }),
+  };
 }
 
 /** Nobody stores anything. */
