@@ -1,4 +1,4 @@
-import { type App, startApp } from './app.ts';
+import { type App, startApp } from './app/app.ts';
 import type { Settings } from './config/schema.ts';
 
 /** Runs the server until SIGTERM or SIGINT, then closes it; a second signal ends the process at once. */

@@ -1,0 +1,132 @@
+import { gitHubProvider, openIdProvider, type ProviderSettings } from '../accounts/identity-providers.ts';
+import { Invitations } from '../accounts/invitations.ts';
+import { KeyRing } from '../accounts/key-ring.ts';
+import { MagicLinks } from '../accounts/magic-links.ts';
+import { Mail } from '../accounts/mail.ts';
+import { Memberships } from '../accounts/memberships.ts';
+import { OrganisationDirectory } from '../accounts/organisation-directory.ts';
+import { OrganisationOperations } from '../accounts/organisation-operations.ts';
+import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
+import { People } from '../accounts/people.ts';
+import { ProviderOperations } from '../accounts/provider-operations.ts';
+import { Sessions } from '../accounts/sessions.ts';
+import { SignInOperations } from '../accounts/sign-in-operations.ts';
+import { tiersOf } from '../accounts/tiers.ts';
+import { UserOperations } from '../accounts/user-operations.ts';
+import { AuditLog } from '../audit/audit-log.ts';
+import { Refusals } from '../audit/refusals.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import { derivedSecret } from '../base/operator-proof.ts';
+import type { Settings } from '../config/schema.ts';
+import type { AccountServices } from '../http/account-routes.ts';
+import type { Chore } from '../pipeline/housekeeping.ts';
+import { parseFilter } from '../search/filter.ts';
+import type { DataDirectory } from '../store/data-directory.ts';
+import { chance, clock, home } from './given.ts';
+import type { storageOf } from './quotas.ts';
+
+/** People, organisations, keys, and what is swept away for them. */
+
+/** Everything that keeps people, organisations and keys. */
+export function buildAccountRooms(settings: Settings, { store, secret }: DataDirectory, logger: Logger) {
+  const audit = new AuditLog({ store, clock, chance });
+  const parts = { store, clock, chance, audit };
+  return {
+    audit,
+    refusals: new Refusals({ audit, clock, logger }),
+    organisations: new OrganisationDirectory({ ...parts, tiers: tiersOf(settings) }),
+    keys: new KeyRing({ ...parts, checkFilter: parseFilter }),
+    people: new People(parts),
+    sessions: new Sessions({ ...parts, logger }),
+    memberships: new Memberships(parts),
+    invitations: new Invitations({ ...parts, secret: derivedSecret(secret, 'invitations') }),
+    links: new MagicLinks(parts),
+    mail: new Mail({
+      ...parts,
+      url: settings.mailUrl,
+      from: settings.mailFrom,
+      logger,
+      print: (text) => process.stdout.write(`${text}\n`),
+    }),
+  };
+}
+
+export type AccountRooms = ReturnType<typeof buildAccountRooms>;
+
+interface AccountParts {
+  readonly data: DataDirectory;
+  readonly rooms: AccountRooms;
+  readonly removal: OrganisationRemoval;
+  readonly installation: { readonly url: string; readonly organizationId: string };
+  readonly storageOf: ReturnType<typeof storageOf>;
+}
+
+export function buildAccounts(
+  settings: Settings,
+  { data, rooms, removal, installation, storageOf }: AccountParts,
+): AccountServices {
+  const linkBase = () => installation.url;
+  return {
+    providers: new ProviderOperations({
+      ...rooms,
+      store: data.store,
+      clock,
+      chance,
+      linkBase,
+      home,
+      providers: identityProviders(settings),
+    }),
+    users: new UserOperations(rooms),
+    organisations: new OrganisationOperations({
+      ...rooms,
+      clock,
+      chance,
+      linkBase,
+      end: (organizationId, by) => removal.begin(organizationId, by),
+      storageOf,
+    }),
+    signIn: new SignInOperations({
+      ...rooms,
+      store: data.store,
+      clock,
+      chance,
+      secret: data.secret,
+      adminPasswordHash: settings.adminPasswordHash,
+      linkBase,
+      home,
+      firstOrganizationId: () => installation.organizationId,
+    }),
+  };
+}
+
+/** Null for those that are not configured. */
+function identityProviders(settings: Settings) {
+  const configured = (name: 'google' | 'github', baseUrl: string): ProviderSettings | null => {
+    const [clientId, clientSecret] = [settings[`${name}ClientId`], settings[`${name}ClientSecret`]];
+    return clientId === null || clientSecret === null ? null : { clientId, clientSecret, baseUrl };
+  };
+  const google = configured('google', settings.oidcIssuer);
+  const github = configured('github', settings.githubBaseUrl);
+  return { google: google && openIdProvider(google), github: github && gitHubProvider(github) };
+}
+
+export function accountChores(
+  { auditDays }: Settings,
+  { sessions, links, keys, audit }: AccountRooms,
+  { providers }: AccountServices,
+): Chore[] {
+  const everyMs = limits.accountSweepMs;
+  const old: Chore = {
+    name: 'old entries of the audit log',
+    everyMs: limits.auditSweepMs,
+    work: (signal) => audit.forgetOlder(auditDays * 86_400_000, signal),
+  };
+  return [
+    ...(auditDays === 0 ? [] : [old]),
+    { name: 'uses of API keys', everyMs: limits.keyUseMs, work: () => keys.writeUses() },
+    { name: 'sign-ins that nobody finished', everyMs, work: () => providers.sweep() },
+    { name: 'ended sessions', everyMs, work: () => sessions.sweep() },
+    { name: 'dead sign-in links', everyMs, work: () => links.sweep() },
+  ];
+}

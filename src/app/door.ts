@@ -1,0 +1,128 @@
+import { Authenticator } from '../access/authenticate.ts';
+import { type Operation, operationNeeds } from '../access/authorise.ts';
+import type { Quotas } from '../access/quotas.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Settings } from '../config/schema.ts';
+import type { AccountServices } from '../http/account-routes.ts';
+import { Door, type RefusalFact } from '../http/handle.ts';
+import { isLoopback } from '../http/origin.ts';
+import { routes } from '../http/routes.ts';
+import type { Services } from '../http/services.ts';
+import type { OpenedTools } from '../parsing/open-tools.ts';
+import type { Principal } from '../schemas/principal.ts';
+import type { DataDirectory } from '../store/data-directory.ts';
+import type { AccountRooms } from './accounts.ts';
+import { chance, clock, home } from './given.ts';
+import { type LoadProgress, readiness } from './loading.ts';
+import type { Pipeline } from './pipeline.ts';
+
+/** What listens. */
+
+/** Bytes of JSON bodies in memory at one time. */
+const jsonBytesHeldMax = 1_000_000_000;
+
+/** Operations that bring documents in: refused before their body is read when there is no room. */
+const documentOperations: ReadonlySet<Operation> = new Set([
+  'add-document',
+  'add-documents',
+  'put-document',
+  'upload-document',
+]);
+
+const apiVersion = '0.1.0';
+
+interface DoorParts {
+  readonly data: DataDirectory;
+  readonly tools: OpenedTools;
+  readonly rooms: AccountRooms;
+  readonly services: Services;
+  readonly accounts: AccountServices;
+  readonly pipeline: Pipeline;
+  readonly quotas: Quotas;
+  readonly progress: LoadProgress;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export function buildDoor(settings: Settings, parts: DoorParts): Door {
+  const { data, tools, rooms, services, accounts, pipeline, quotas, progress, metrics, logger } = parts;
+  const { organisations } = rooms;
+  const { adminKey, adminPasswordHash } = settings;
+  return new Door({
+    routes,
+    services,
+    accounts,
+    identity: new Authenticator({ ...rooms, clock, adminKey, hasAdminPassword: adminPasswordHash !== null }),
+    guards: {
+      admit: (principal, operation) => {
+        quotas.admit(principal, operation);
+        if (principal?.kind === 'organisation' && documentOperations.has(operation))
+          pipeline.admission.check(principal.organizationId);
+      },
+      refused: (fact) => noteRefusal(rooms, fact),
+    },
+    metadataBytesMax: (principal) => organisations.limitsOf(principal.organizationId).metadataBytesMax,
+    notReady: () =>
+      progress.done
+        ? null
+        : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
+    readiness: () => readiness(progress.done, { data, tools, catalogue: pipeline.catalogue }),
+    metrics,
+    settings: doorSettings(settings),
+    logger,
+    clock,
+    chance,
+    version: apiVersion,
+  });
+}
+
+/** What members may not do in their organisation is noted where that is decided. */
+function noteRefusal({ refusals }: AccountRooms, { principal, operation, address }: RefusalFact): void {
+  if (principal?.kind === 'person' && operationNeeds[operation] === 'person') return;
+  const organizationId = principal?.kind === 'organisation' ? principal.organizationId : null;
+  const actor = actorOf(principal);
+  refusals.note({ organizationId, actor, address, target: operation, action: 'access.denied' });
+}
+
+/** As the audit log names them. */
+function actorOf(principal: Principal | null): string | null {
+  switch (principal?.kind) {
+    case undefined:
+      return null;
+    case 'organisation':
+      return `key:${principal.keyId}`;
+    case 'administrator':
+      return 'administrator';
+    case 'person':
+      return principal.userId;
+  }
+}
+
+/** Whoever can read the network between could take the sessions of people who sign in. */
+export function warnOfPlainHttp({ host, baseUrl }: Settings, logger: Logger): void {
+  if (isLoopback(host) || host === 'localhost' || baseUrl?.startsWith('https:')) return;
+  const hint = 'people sign in over plain http: cookies lose Secure and __Host-; see QUARRY_BASE_URL';
+  logger.warn({ host, baseUrl }, hint);
+}
+
+/** Where this machine itself reaches the server. */
+export function localUrl(host: string, port: number): string {
+  const any: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+  return `http://${any[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`;
+}
+
+function doorSettings(settings: Settings) {
+  return {
+    baseUrl: settings.baseUrl,
+    trustProxy: settings.trustProxy,
+    jsonBytesMax: settings.bodyBytesMax,
+    jsonBytesHeldMax,
+    uploadBytesMax: settings.uploadBytesMax,
+    uploadsRunningMax: limits.uploadsRunningMax,
+    bodyIdleMsMax: limits.bodyIdleMsMax,
+    requestMsMax: limits.requestMsMax,
+    home,
+  };
+}

@@ -1,0 +1,11 @@
+import { systemClock } from '../base/clock.ts';
+import { systemChance } from '../base/ids.ts';
+import { Turns } from '../base/turns.ts';
+
+/** What every room is handed. */
+
+/** Where `/` leads, and whoever signs in. */
+export const home = '/docs';
+export const clock = systemClock;
+export const chance = systemChance;
+export const turns = new Turns(clock);

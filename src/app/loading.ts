@@ -1,0 +1,79 @@
+import type { Logger } from '../base/logger.ts';
+import type { Readiness } from '../http/pages.ts';
+import type { ModelCatalogue } from '../models/catalogue.ts';
+import type { OpenedTools } from '../parsing/open-tools.ts';
+import type { DataDirectory } from '../store/data-directory.ts';
+import { clock } from './given.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { Storage } from './storage.ts';
+
+/** Collections being loaded, and what /readyz says of it. */
+
+export interface LoadProgress {
+  loaded: number;
+  all: number;
+  done: boolean;
+}
+
+/** Counts what an earlier build did not, once, before anything is written. */
+async function countWhole({ counts, store }: Storage, collectionId: string): Promise<void> {
+  if (!counts.isPartial(collectionId)) return;
+  await store.write([counts.put(collectionId, await counts.recount(collectionId))], { mayUseReserve: true });
+}
+
+/** Loads every collection, then lets the pipeline work. */
+export async function load(
+  storage: Storage,
+  pipeline: Pipeline,
+  progress: LoadProgress,
+  logger: Logger,
+): Promise<void> {
+  const collections = await storage.collections.all();
+  progress.all = collections.length;
+  const started = clock.monotonic();
+  for (const collection of collections) {
+    await countWhole(storage, collection.collectionId);
+    await storage.indexes.open(collection);
+    progress.loaded += 1;
+  }
+  pipeline.ingest.start();
+  await pipeline.modelChanges.start();
+  progress.done = true;
+  const ms = Math.round(clock.monotonic() - started);
+  logger.info({ collections: collections.length, unfinished: pipeline.ingest.depth, ms }, 'ready');
+}
+
+/** What `/readyz` says: the parts of the server, and which optional tools this machine has. */
+export function readiness(
+  isLoaded: boolean,
+  {
+    data,
+    tools: { states },
+    catalogue,
+  }: { data: DataDirectory; tools: OpenedTools; catalogue: ModelCatalogue },
+): Readiness {
+  // None of them is needed, so what is missing leaves the server ready.
+  const tools = states().map(({ name, detail }) => [name, { ready: true, detail }] as const);
+  // A service that is away leaves the server ready: documents wait, and queries say that they do without.
+  const services = catalogue.providers().map(({ kind, model, state, trouble }) => {
+    const detail = `circuit breaker ${state}${trouble === null ? '' : `, ${trouble}`}`;
+    return [`${kind} service ${model}`, { ready: trouble === null, detail }] as const;
+  });
+  return {
+    ready: isLoaded,
+    components: {
+      store: { ready: true, detail: `${data.store.statistics().pendingWrites} writes on their way` },
+      disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
+      collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
+      models: { ready: true, detail: modelsDetail(catalogue) },
+      ...Object.fromEntries(services),
+      ...Object.fromEntries(tools),
+    },
+  };
+}
+
+function modelsDetail(catalogue: ModelCatalogue): string {
+  const added = catalogue.added();
+  const others = added.length === 0 ? '' : `; added: ${added.join(', ')}`;
+  return `new collections use ${catalogue.embeddingDefault.id}${others}`;
+}

@@ -1,0 +1,250 @@
+import { FairTurns } from '../access/fair-turns.ts';
+import type { ModelAdmission } from '../access/model-admission.ts';
+import type { Quotas } from '../access/quotas.ts';
+import type { KeyRing } from '../accounts/key-ring.ts';
+import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
+import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import { limits } from '../base/limits.ts';
+import type { Settings } from '../config/schema.ts';
+import type { Services } from '../http/services.ts';
+import { toDimensions } from '../models/dimensions.ts';
+import { defaultEmbeddingModel } from '../models/registry.ts';
+import type { DerivedFiles } from '../pipeline/derived-files.ts';
+import { FileReader } from '../pipeline/file-reader.ts';
+import type { PageImages } from '../pipeline/page-images.ts';
+import { Addresses } from '../services/addresses.ts';
+import { AdminService } from '../services/admin.ts';
+import { CollectionServices } from '../services/collections.ts';
+import { DocumentServices } from '../services/documents.ts';
+import { FileServices } from '../services/files.ts';
+import { Inspection } from '../services/inspection.ts';
+import { ModelService } from '../services/models.ts';
+import { ParserServices } from '../services/parsers.ts';
+import { QueryServices } from '../services/queries.ts';
+import { StatusServices } from '../services/status.ts';
+import { UsageService } from '../services/usage.ts';
+import type { DataDirectory } from '../store/data-directory.ts';
+import { UsageLedger } from '../usage/ledger.ts';
+import { chance, clock, turns } from './given.ts';
+import { buildSearch, modelTrouble, type Pipeline } from './pipeline.ts';
+import { storageOf } from './quotas.ts';
+import type { Pools, Storage } from './storage.ts';
+
+/** The use cases, each bound to the rooms that it needs. */
+
+interface ServiceParts {
+  readonly settings: Settings;
+  readonly data: DataDirectory;
+  readonly storage: Storage;
+  readonly pools: Pools;
+  readonly pipeline: Pipeline;
+  readonly organisations: OrganisationDirectory;
+  readonly keys: KeyRing;
+  readonly audit: AuditLog;
+  readonly endOrganisation: OrganisationRemoval['begin'];
+  /** Clears away the deleted collections that are due. */
+  readonly sweep: () => Promise<void>;
+  readonly gate: ModelAdmission;
+  readonly quotas: Quotas;
+  /** What limits remember of an organisation. */
+  readonly forget: (organizationId: string) => Promise<void>;
+  readonly images: PageImages;
+  readonly made: DerivedFiles;
+}
+
+/** The use cases of retrieval, and how everything that an organisation stored is deleted. */
+interface RetrievalServices {
+  readonly services: Services;
+  readonly removeData: (organizationId: string) => Promise<boolean>;
+}
+
+export function buildServices(parts: ServiceParts): RetrievalServices {
+  const { settings, data, storage, pipeline, organisations, keys, audit, gate, quotas, images } = parts;
+  const { meter, indexes } = storage;
+  const { catalogue } = pipeline;
+  const addresses = new Addresses(data.secret);
+  const collections = new CollectionServices({
+    ...storage,
+    clock,
+    chance,
+    model: catalogue.embeddingDefault,
+    modelNamed: (name) => catalogue.embedding(name),
+    lifecycle: {
+      modelChanged: ({ collectionId }) => pipeline.modelChanges.look(collectionId),
+      open: (collection) => indexes.open(collection),
+      remove: ({ collectionId }) => {
+        pipeline.ingest.abandonCollection(collectionId);
+        pipeline.modelChanges.look(collectionId);
+        return indexes.remove(collectionId);
+      },
+    },
+  });
+  const documents = new DocumentServices({
+    ...storage,
+    ...pipeline,
+    addresses,
+    ...{ clock, turns },
+    waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
+    quotas,
+    fileBytesMax: settings.uploadBytesMax,
+    metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
+  });
+  const queries = queryServices(parts, addresses);
+  const files = new FileServices({ ...storage, images, secret: data.secret });
+  const status = new StatusServices({
+    ...storage,
+    clock,
+    waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
+    firstModel: defaultEmbeddingModel,
+    parsingIn: (collectionId) => pipeline.ingest.parsingIn(collectionId),
+    changeOf: (collection) => pipeline.modelChanges.progressOf(collection),
+  });
+  const parsers = parserServices(parts);
+  const models = modelService({ pipeline, gate, meter });
+  const admin = new AdminService({
+    ...{ organisations, keys, audit, end: parts.endOrganisation },
+    storageOf: storageOf(quotas, pipeline),
+  });
+  const inspection = inspectionOf(parts);
+  const ledger = new UsageLedger({ store: storage.store, clock });
+  const usage = new UsageService({ meter, ledger, collections: storage.collections });
+  const rooms = { collections, documents, queries, files, status, parsers, models, admin, inspection, usage };
+  return {
+    services: bindServices(rooms),
+    removeData: async (organizationId) => {
+      await collections.deleteAllOf(organizationId);
+      await parts.sweep();
+      const waiting = await storage.collections.tombstones();
+      if (waiting.some((tombstone) => tombstone.organizationId === organizationId)) return false;
+      await ledger.forget(organizationId);
+      await parts.forget(organizationId);
+      return true;
+    },
+  };
+}
+
+function queryServices({ settings, storage, pipeline }: ServiceParts, addresses: Addresses): QueryServices {
+  return new QueryServices({
+    ...storage,
+    search: buildSearch(settings, storage, pipeline),
+    addresses,
+    clock,
+    turns: queryTurns(settings),
+    rerankModels: () => pipeline.catalogue.rerankerNames,
+    rerankerDefault: settings.reranker,
+    embedModel: defaultEmbeddingModel,
+  });
+}
+
+function parserServices({ settings, storage, pools, pipeline, made }: ServiceParts): ParserServices {
+  const { blobsFolder: folder } = storage;
+  const { parseLimits } = pipeline;
+  const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
+  const turns = parserTurns(settings);
+  return new ParserServices({ reader, turns, fileBytesMax: settings.uploadBytesMax, clock });
+}
+
+function inspectionOf({
+  data,
+  storage,
+  made,
+  audit,
+}: Pick<ServiceParts, 'data' | 'storage' | 'made' | 'audit'>) {
+  const { store, blobs } = storage;
+  return new Inspection({ store, blobs, audit, indexFolder: data.indexPath, madeFolder: made.folder });
+}
+
+function queryTurns({ queriesRunningMax, rerankedQueriesRunningMax }: Settings) {
+  const [waitingMax, what] = [limits.queriesWaitingMax, 'queries'];
+  return {
+    plain: new FairTurns({ runningMax: queriesRunningMax, waitingMax, what }),
+    reranked: new FairTurns({ runningMax: rerankedQueriesRunningMax, waitingMax, what }),
+  };
+}
+
+/** As many as the documents that are read to be stored: so each of both gets half of the parsers. */
+function parserTurns({ parseThreads: runningMax }: Settings): FairTurns {
+  return new FairTurns({ runningMax, waitingMax: limits.queriesWaitingMax, what: 'files' });
+}
+
+function modelService({
+  pipeline,
+  gate,
+  meter,
+}: Pick<ServiceParts, 'pipeline' | 'gate'> & Pick<Storage, 'meter'>): ModelService {
+  const { catalogue } = pipeline;
+  return new ModelService({
+    runs: pipeline.models,
+    gate,
+    meter,
+    clock,
+    catalogue: {
+      dimensionsOf: (id, asked) => catalogue.dimensionsOf(id, asked),
+      checkReranker: (id) => {
+        catalogue.reranker(id);
+      },
+      toDimensions,
+    },
+  });
+}
+
+/** The use cases, by the names of their operations. */
+interface ServiceRooms {
+  readonly collections: CollectionServices;
+  readonly documents: DocumentServices;
+  readonly queries: QueryServices;
+  readonly files: FileServices;
+  readonly status: StatusServices;
+  readonly parsers: ParserServices;
+  readonly models: ModelService;
+  readonly admin: AdminService;
+  readonly inspection: Inspection;
+  readonly usage: UsageService;
+}
+
+function bindServices(rooms: ServiceRooms): Services {
+  const { collections, documents, queries, files, status, parsers, models, admin, inspection, usage } = rooms;
+  return {
+    addCollection: (call, request) => collections.addCollection(call, request),
+    deleteCollection: (call, request) => collections.deleteCollection(call, request),
+    updateCollection: (call, request) => collections.updateCollection(call, request),
+    changeModel: (call, request) => collections.changeModel(call, request),
+    getCollectionList: (call) => collections.getCollectionList(call),
+    addDocument: (call, request) => documents.addDocument(call, request),
+    addDocuments: (call, request) => documents.addDocuments(call, request),
+    uploadDocument: (call, parameters, body) => documents.uploadDocument(call, parameters, body),
+    updateDocument: (call, request) => documents.updateDocument(call, request),
+    deleteDocument: (call, request) => documents.deleteDocument(call, request),
+    getDocumentInfo: (call, request) => documents.getDocumentInfo(call, request),
+    getDocumentInfoList: (call, request) => documents.getDocumentInfoList(call, request),
+    getPageInfo: (call, request) => documents.getPageInfo(call, request),
+    getDocumentFile: (call, token) => files.getDocumentFile(call, token),
+    getPageImage: (call, token, width) => files.getPageImage(call, token, width),
+    getStatus: (call, request) => status.getStatus(call, request),
+    topDocuments: (call, request) => queries.topDocuments(call, request),
+    topPages: (call, request) => queries.topPages(call, request),
+    topSnippets: (call, request) => queries.topSnippets(call, request),
+    parseDocument: (call, request) => parsers.parseDocument(call, request),
+    embed: (call, request) => models.embed(call, request),
+    rerank: (call, request) => models.rerank(call, request),
+    openAiEmbeddings: (call, request) => models.openAiEmbeddings(call, request),
+    cohereRerank: (call, request) => models.cohereRerank(call, request),
+    createOrganization: (call, request) => admin.createOrganization(call, request),
+    getOrganization: (call, request) => admin.getOrganization(call, request),
+    updateOrganization: (call, request) => admin.updateOrganization(call, request),
+    addApiKey: (call, request) => admin.addApiKey(call, request),
+    listApiKeys: (call, request) => admin.listApiKeys(call, request),
+    updateApiKey: (call, request) => admin.updateApiKey(call, request),
+    deleteApiKey: (call, request) => admin.deleteApiKey(call, request),
+    deleteOrganization: (call, request) => admin.deleteOrganization(call, request),
+    inspectOrganization: (call, request) => inspection.inspectOrganization(call, request),
+    getAuditLog: (call, request) => admin.getAuditLog(call, request),
+    usageDocuments: (call, request) => usage.documents(call, request),
+    usageQueries: (call, request) => usage.queries(call, request),
+    usageReranker: (call, request) => usage.reranker(call, request),
+    usageEmbed: (call, request) => usage.embed(call, request),
+    usageModelsCounters: (call) => usage.modelsCounters(call),
+    usageCounters: (call) => usage.counters(call),
+  };
+}
