@@ -8,6 +8,8 @@ export interface Visitor {
   readonly cookie: (name: CookieName) => string | undefined;
   /** The bearer token of the request, whatever it is worth. */
   readonly bearer: string | undefined;
+  /** The `Idempotency-Key` header, whatever it is worth. */
+  readonly idempotencyKey: string | undefined;
   /** A browser sent it: what signs in becomes a cookie that no script can read. */
   readonly isBrowser: boolean;
   /** True for a program that asked for JSON, so it gets a token instead of a cookie and a redirection. */

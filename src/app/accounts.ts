@@ -1,3 +1,4 @@
+import { Idempotency } from '../accounts/idempotency.ts';
 import { gitHubProvider, openIdProvider, type ProviderSettings } from '../accounts/identity-providers.ts';
 import { Invitations } from '../accounts/invitations.ts';
 import { KeyRing } from '../accounts/key-ring.ts';
@@ -42,6 +43,7 @@ export function buildAccountRooms(settings: Settings, { store, secret }: DataDir
     memberships: new Memberships(parts),
     invitations: new Invitations({ ...parts, secret: derivedSecret(secret, 'invitations') }),
     links: new MagicLinks(parts),
+    idempotency: new Idempotency({ ...parts, secret: derivedSecret(secret, 'replies') }),
     mail: new Mail({
       ...parts,
       url: settings.mailUrl,
@@ -68,6 +70,7 @@ export function buildAccounts(
 ): AccountServices {
   const linkBase = () => installation.url;
   return {
+    idempotency: rooms.idempotency,
     providers: new ProviderOperations({
       ...rooms,
       store: data.store,
@@ -113,7 +116,7 @@ function identityProviders(settings: Settings) {
 
 export function accountChores(
   { auditDays }: Settings,
-  { sessions, links, keys, audit }: AccountRooms,
+  { sessions, links, keys, audit, idempotency }: AccountRooms,
   { providers }: AccountServices,
 ): Chore[] {
   const everyMs = limits.accountSweepMs;
@@ -127,6 +130,7 @@ export function accountChores(
     { name: 'uses of API keys', everyMs: limits.keyUseMs, work: () => keys.writeUses() },
     { name: 'sign-ins that nobody finished', everyMs, work: () => providers.sweep() },
     { name: 'ended sessions', everyMs, work: () => sessions.sweep() },
+    { name: 'replies kept for repeated calls', everyMs, work: () => idempotency.sweep() },
     { name: 'dead sign-in links', everyMs, work: () => links.sweep() },
   ];
 }

@@ -93,6 +93,8 @@ export const limits = {
   identityProviderMsMax: 10_000,
   invitationMsMax: 7 * 86_400_000,
   ownedOrganisationsMax: 10,
+  repeatableCallMsMax: 86_400_000,
+  repeatableCallsPerPersonMax: 1_000,
   keysOfMembersMax: 100,
   redirectUnitsMax: 2_048,
   attemptsRememberedMax: 100_000,

@@ -28,6 +28,7 @@ export function visitorOf(exchange: Exchange, settings: OriginSettings): Visitor
       return value;
     },
     bearer: bearerOf(exchange.header('authorization')),
+    idempotencyKey: exchange.header('idempotency-key'),
     isBrowser: exchange.header('sec-fetch-site') !== undefined || exchange.header('origin') !== undefined,
     wantsJson: /\bapplication\/json\b/i.test(exchange.header('accept') ?? ''),
   };

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { Idempotency } from '../accounts/idempotency.ts';
 import type { OrganisationOperations } from '../accounts/organisation-operations.ts';
 import type { ProviderOperations } from '../accounts/provider-operations.ts';
 import type { SignInOperations } from '../accounts/sign-in-operations.ts';
@@ -17,6 +18,7 @@ export interface AccountServices {
   readonly providers: ProviderOperations;
   readonly users: UserOperations;
   readonly organisations: OrganisationOperations;
+  readonly idempotency: Idempotency;
 }
 
 export interface AccountCall {
@@ -34,6 +36,8 @@ export interface AccountRoute extends RouteWords {
   readonly reply: TSchema;
   readonly successes: readonly number[];
   readonly example: unknown;
+  /** Takes an `Idempotency-Key`. */
+  readonly mayRepeat?: true;
   readonly serve: (
     services: AccountServices,
     call: AccountCall,
@@ -100,6 +104,16 @@ function serves<Q extends TSchema, R extends TSchema>({ serve, ...words }: ForPe
     const { operation } = words;
     return { kind: 'json', body: await serve(services, { principal, visitor, operation }, request) };
   });
+}
+
+/** What changes something: with an `Idempotency-Key` it is done once, however often it is sent. */
+function changes<Q extends TSchema, R extends TSchema>({ serve, ...words }: ForPeople<Q, R>): AccountRoute {
+  const route = serves({
+    ...words,
+    serve: (services, call, request) =>
+      services.idempotency.once(call, request, () => serve(services, call, request)),
+  });
+  return { ...route, mayRepeat: true };
 }
 
 const getQuery = { method: 'GET', from: 'query' } as const;
@@ -252,7 +266,7 @@ const userRoutes: readonly AccountRoute[] = [
     example: {},
     serve: ({ users }, call) => users.getUser(call),
   }),
-  serves({
+  changes({
     operation: 'edit-user',
     path: '/api/users/edit-user',
     summary: 'Edit your profile',
@@ -287,7 +301,7 @@ const userRoutes: readonly AccountRoute[] = [
 ];
 
 const organisationRoutes: readonly AccountRoute[] = [
-  serves({
+  changes({
     operation: 'add-organization',
     path: '/api/organizations/add-organization',
     summary: 'Create an organisation of yours',
@@ -309,7 +323,7 @@ const organisationRoutes: readonly AccountRoute[] = [
     refusals: { 404: notYours },
     serve: ({ organisations }, call, request) => organisations.getInfo(call, request),
   }),
-  serves({
+  changes({
     operation: 'rename-organization',
     path: '/api/organizations/update-organization',
     summary: 'Rename an organisation',
@@ -320,7 +334,7 @@ const organisationRoutes: readonly AccountRoute[] = [
     refusals: { 403: notYourRole, 404: notYours },
     serve: ({ organisations }, call, request) => organisations.rename(call, request),
   }),
-  serves({
+  changes({
     operation: 'delete-organization',
     path: '/api/organizations/delete-organization',
     summary: 'Delete an organisation',
@@ -347,7 +361,7 @@ const organisationRoutes: readonly AccountRoute[] = [
 ];
 
 const memberRoutes: readonly AccountRoute[] = [
-  serves({
+  changes({
     operation: 'invite-user',
     path: '/api/organizations/users/invite-user',
     summary: 'Invite somebody',
@@ -363,7 +377,7 @@ const memberRoutes: readonly AccountRoute[] = [
     },
     serve: ({ organisations }, call, request) => organisations.invite(call, request),
   }),
-  serves({
+  changes({
     operation: 'accept-invite',
     path: '/api/organizations/users/accept-invite',
     summary: 'Accept an invitation',
@@ -374,7 +388,7 @@ const memberRoutes: readonly AccountRoute[] = [
     refusals: { 404: 'The invitation does not exist, was used, or is for another address.' },
     serve: ({ organisations }, call, request) => organisations.acceptInvite(call, request),
   }),
-  serves({
+  changes({
     operation: 'update-user',
     path: '/api/organizations/users/update-user',
     summary: 'Change what a member may do',
@@ -385,7 +399,7 @@ const memberRoutes: readonly AccountRoute[] = [
     refusals: { 403: `${notYourRole} Also for the last owner.`, 404: 'No such organisation or member.' },
     serve: ({ organisations }, call, request) => organisations.updateUser(call, request),
   }),
-  serves({
+  changes({
     operation: 'remove-user',
     path: '/api/organizations/users/remove-user',
     summary: 'Remove a member, or leave',
@@ -396,7 +410,7 @@ const memberRoutes: readonly AccountRoute[] = [
     refusals: { 400: 'The last owner cannot go.', 403: notYourRole, 404: 'No such organisation or member.' },
     serve: ({ organisations }, call, request) => organisations.removeUser(call, request),
   }),
-  serves({
+  changes({
     operation: 'delete-invite-user',
     path: '/api/organizations/users/delete-invite-user',
     summary: 'Delete an invitation',
@@ -410,7 +424,7 @@ const memberRoutes: readonly AccountRoute[] = [
 ];
 
 const keyRoutes: readonly AccountRoute[] = [
-  serves({
+  changes({
     operation: 'add-organization-api-key',
     path: '/api/organizations/api-keys/add-api-key',
     summary: 'Issue an API key of your organisation',
@@ -422,7 +436,7 @@ const keyRoutes: readonly AccountRoute[] = [
     refusals: { 403: notYourRole, 404: notYours },
     serve: ({ organisations }, call, request) => organisations.addKey(call, request),
   }),
-  serves({
+  changes({
     operation: 'update-organization-api-key',
     path: '/api/organizations/api-keys/update-api-key',
     summary: 'Change an API key of your organisation',
@@ -433,7 +447,7 @@ const keyRoutes: readonly AccountRoute[] = [
     refusals: { 400: 'Nothing to change is given.', 403: notYourRole, 404: 'No such organisation or key.' },
     serve: ({ organisations }, call, request) => organisations.updateKey(call, request),
   }),
-  serves({
+  changes({
     operation: 'delete-organization-api-key',
     path: '/api/organizations/api-keys/delete-api-key',
     summary: 'Revoke an API key of your organisation',

@@ -170,7 +170,7 @@ function parametersOf(route: Route): Json[] {
         schema: { type: 'string' },
       }));
     case 'account':
-      return fieldParameters(route);
+      return [...fieldParameters(route), ...(route.mayRepeat === true ? [idempotencyParameter] : [])];
     case 'put':
       return [
         { name: 'collection', in: 'path', required: true, schema: { type: 'string' } },
@@ -215,6 +215,15 @@ function fieldParameters({ request, from, path }: AccountRoute): Json[] {
     schema,
   }));
 }
+const idempotencyParameter = {
+  name: 'idempotency-key',
+  in: 'header',
+  required: false,
+  description:
+    'Chosen by the client: for a day, a request that is sent with it again is answered and not done again.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
 const tokenParameter = {
   name: 'token',
   in: 'query',

@@ -39,6 +39,7 @@ import { assert } from '../base/assert.ts';
  * | 0x24 | vectorStates     | uuid collectionId                                 | generations of a collection's vectors  |
  * | 0x25 | queryDefaults    | uuid collectionId                                 | what queries ask unless they say other |
  * | 0x28 | apiKeyUse        | uuid organizationId, uuid keyId                   | when an API key was used last          |
+ * | 0x29 | repeatableCalls  | uuid userId, hash of operation and key             | a change that may be sent again        |
  * | 0x2a | buckets          | uuid organizationId, text limit                   | what is left of a rate limit           |
  * | 0x30 | documents        | uuid collectionId, text path                      | document                               |
  * | 0x31 | documentId       | uuid documentId                                   | collectionId, path                     |
@@ -76,6 +77,7 @@ export const tables = {
   vectorStates: 0x24,
   queryDefaults: 0x25,
   apiKeyUse: 0x28,
+  repeatableCalls: 0x29,
   buckets: 0x2a,
   documents: 0x30,
   documentId: 0x31,

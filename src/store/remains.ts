@@ -37,6 +37,8 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   vectorStates: 'collection',
   queryDefaults: 'collection',
   apiKeyUse: 'anywhere',
+  // A person's; what is in it is sealed, and gone after a day.
+  repeatableCalls: 'anywhere',
   buckets: 'organisation',
   documents: 'collection',
   documentId: 'document',

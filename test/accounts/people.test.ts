@@ -16,6 +16,7 @@ const visitor: Visitor = {
   bearer: undefined,
   isBrowser: false,
   wantsJson: true,
+  idempotencyKey: undefined,
 };
 
 function statusOf(promise: Promise<unknown>): Promise<number> {

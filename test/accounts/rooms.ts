@@ -1,4 +1,5 @@
 import type { Credentials } from '../../src/access/credentials.ts';
+import { Idempotency } from '../../src/accounts/idempotency.ts';
 import { Invitations } from '../../src/accounts/invitations.ts';
 import { KeyRing } from '../../src/accounts/key-ring.ts';
 import { MagicLinks } from '../../src/accounts/magic-links.ts';
@@ -46,6 +47,7 @@ export function accountRooms(
     memberships: new Memberships(parts),
     invitations: new Invitations({ ...parts, secret: new Uint8Array(32).fill(7) }),
     links: new MagicLinks(parts),
+    idempotency: new Idempotency({ ...parts, secret: new Uint8Array(32).fill(8) }),
   };
 }
 

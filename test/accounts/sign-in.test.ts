@@ -30,6 +30,7 @@ function visitor(cookies: Partial<Record<CookieName, string>> = {}): Visitor {
     bearer: undefined,
     isBrowser: false,
     wantsJson: true,
+    idempotencyKey: undefined,
   };
 }
 

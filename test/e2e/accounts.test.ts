@@ -85,7 +85,18 @@ t.test(
     const promotion = { organization_id, user_id: bobId, permission: 'ADMIN' };
     t.match(await bob.call('organizations/users/update-user', promotion), { status: 403 });
     t.match(await ann.call('organizations/users/update-user', promotion), { status: 200 });
-    const issued = await bob.call('organizations/api-keys/add-api-key', key);
+    const once = { 'idempotency-key': 'the website of Acme' };
+    const issued = await bob.call('organizations/api-keys/add-api-key', key, once);
+    t.same(
+      (await bob.call('organizations/api-keys/add-api-key', key, once)).body,
+      issued.body,
+      'sent twice, done once',
+    );
+    t.match(
+      await bob.call('organizations/api-keys/add-api-key', { ...key, name: 'Other' }, once),
+      { status: 409 },
+      'another request needs another Idempotency-Key',
+    );
     t.match(
       issued,
       { status: 201, body: { api_key: /^ze_/, permission: 'read_only' } },

@@ -1,0 +1,149 @@
+import t, { type Test } from 'tap';
+import { Idempotency } from '../../src/accounts/idempotency.ts';
+import type { PersonCall } from '../../src/accounts/user-operations.ts';
+import { AppError } from '../../src/base/app-error.ts';
+import { systemChance } from '../../src/base/ids.ts';
+import { limits } from '../../src/base/limits.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { FakeTime } from '../access/fake-time.ts';
+
+const ada = '11111111-1111-4111-8111-111111111111';
+const bob = '22222222-2222-4222-8222-222222222222';
+
+function callOf(idempotencyKey: string | undefined, { userId = ada, operation = 'add' } = {}): PersonCall {
+  return {
+    operation,
+    principal: {
+      kind: 'person',
+      userId,
+      sessionId: userId,
+      email: 'ada@example.com',
+    } as PersonCall['principal'],
+    visitor: { address: '192.0.2.1', idempotencyKey } as PersonCall['visitor'],
+  };
+}
+
+function build({ callsPerPersonMax = 100 } = {}) {
+  const store = new MemoryStore();
+  const clock = new FakeTime();
+  const open = () =>
+    new Idempotency({
+      store,
+      clock,
+      chance: systemChance,
+      secret: new Uint8Array(32).fill(1),
+      callsPerPersonMax,
+    });
+  let done = 0;
+  /** Work that answers a secret. */
+  const work = async () => {
+    done += 1;
+    return { api_key: `ze_secret${done}` };
+  };
+  return { store, clock, open, idempotency: open(), work, done: () => done };
+}
+
+t.test(
+  'the same request with the same key is done once and answered alike, even after a restart',
+  async (t) => {
+    const { idempotency, open, work, done } = build();
+    const first = await idempotency.once(callOf('k'), { name: 'a' }, work);
+    t.same(await idempotency.once(callOf('k'), { name: 'a' }, work), first);
+    t.same(await open().once(callOf('k'), { name: 'a' }, work), first);
+    t.equal(done(), 1);
+  },
+);
+
+t.test('keys are of one person and one operation; without one everything is done', async (t) => {
+  const { idempotency, work, done } = build();
+  const calls = [callOf('k'), callOf('k', { userId: bob }), callOf('k', { operation: 'other' }), callOf('K')];
+  for (const call of [...calls, callOf(undefined), callOf(undefined)]) await idempotency.once(call, {}, work);
+  t.equal(done(), 6);
+});
+
+t.test('another request with a known key is refused and not done', async (t) => {
+  const { idempotency, work, done } = build();
+  await idempotency.once(callOf('k'), { name: 'a' }, work);
+  await refused(t, idempotency.once(callOf('k'), { name: 'b' }, work), 409, /another/);
+  t.equal(done(), 1);
+});
+
+t.test('of many at once one is done, and the others are told to wait', async (t) => {
+  const { idempotency, work, done } = build();
+  const tries = Array.from({ length: 20 }, () => idempotency.once(callOf('k'), {}, work));
+  const settled = await Promise.allSettled(tries);
+  t.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const one of settled)
+    if (one.status === 'rejected') t.match(one.reason, { status: 409, message: /still being worked on/ });
+  t.equal(done(), 1);
+});
+
+t.test('what is refused may be tried again; what breaks or is cut off has an unknown outcome', async (t) => {
+  const { idempotency, open, work, done } = build();
+  const refuse = () => Promise.reject(new AppError('forbidden', 'No.'));
+  await refused(t, idempotency.once(callOf('refused'), {}, refuse), 403);
+  await idempotency.once(callOf('refused'), {}, work);
+  t.equal(done(), 1);
+
+  const crash = () => Promise.reject(new Error('the disk is gone'));
+  await t.rejects(idempotency.once(callOf('broken'), {}, crash), new Error('the disk is gone'));
+  await refused(t, idempotency.once(callOf('broken'), {}, work), 409, /cut off/);
+
+  await new Promise<void>((begun) => {
+    const endless = () => {
+      begun();
+      return new Promise(() => {});
+    };
+    void idempotency.once(callOf('cut off'), {}, endless);
+  });
+  await refused(t, open().once(callOf('cut off'), {}, work), 409, /cut off/);
+  t.equal(done(), 1, 'never twice');
+});
+
+t.test('after a day a key is free again and its reply is swept away', async (t) => {
+  const { idempotency, store, clock, work, done } = build();
+  await idempotency.once(callOf('k'), {}, work);
+  await clock.advance(limits.repeatableCallMsMax - 1);
+  await idempotency.sweep();
+  await idempotency.once(callOf('k'), {}, work);
+  t.equal(done(), 1);
+  await clock.advance(1);
+  await idempotency.once(callOf('k'), {}, work);
+  t.equal(done(), 2);
+  await clock.advance(limits.repeatableCallMsMax);
+  await idempotency.sweep();
+  t.same(await rowsOf(store), []);
+});
+
+t.test('a reply lies in the store sealed, and so does the key that opens it', async (t) => {
+  const { idempotency, store, work } = build();
+  await idempotency.once(callOf('the-key-of-the-client'), { name: 'a' }, work);
+  const rows = await rowsOf(store);
+  t.equal(rows.length, 1);
+  t.notMatch(rows.join(), /ze_secret|the-key-of-the-client/);
+});
+
+t.test('impossible keys are 400, too many 429', async (t) => {
+  const { idempotency, work, done } = build({ callsPerPersonMax: 3 });
+  for (const key of ['', 'é', 'x'.repeat(256), 'a\n'])
+    await refused(t, idempotency.once(callOf(key), {}, work), 400);
+  for (const key of ['1', '2', 'x'.repeat(255)]) await idempotency.once(callOf(key), {}, work);
+  await refused(t, idempotency.once(callOf('4'), {}, work), 429);
+  await idempotency.once(callOf('4', { userId: bob }), {}, work);
+  t.equal(done(), 4);
+});
+
+async function refused(t: Test, call: Promise<unknown>, status: number, message = /./): Promise<void> {
+  const error = await call.then(
+    () => null,
+    (reason: AppError) => reason,
+  );
+  t.match(error, { status, message });
+}
+
+async function rowsOf(store: MemoryStore): Promise<string[]> {
+  const rows: string[] = [];
+  for await (const { key, value } of store.range({ gte: Uint8Array.of(1) }))
+    rows.push(`${Buffer.from(key).toString('latin1')} ${Buffer.from(value).toString('latin1')}`);
+  return rows;
+}
