@@ -80,6 +80,7 @@ export class Simulation {
 
   async #boot(): Promise<void> {
     this.#crashed = false;
+    this.#countFailed();
     this.#flaky = new FlakyStore(this.#store, this.#chance);
     this.#process = await openProcess({
       store: this.#flaky,
@@ -334,8 +335,7 @@ export class Simulation {
   }
 
   async #settle(): Promise<void> {
-    this.seen.failedWrites += this.#flaky.failed;
-    this.#flaky.failed = 0;
+    this.#countFailed();
     this.#flaky.failures = 0;
     await Promise.all(this.#running);
     for (let turn = 0; this.#process!.ingest.depth > 0 || (await this.#isChanging()); turn += 1) {
@@ -345,6 +345,11 @@ export class Simulation {
       await turns(4);
       if (turn > 500) await sleep(1);
     }
+  }
+
+  #countFailed(): void {
+    this.seen.failedWrites += this.#flaky.failed;
+    this.#flaky.failed = 0;
   }
 
   async #changeModel(): Promise<void> {
