@@ -534,6 +534,8 @@ export class Indexes {
         });
         return true;
       } catch (error) {
+        // Deleted meanwhile: nothing answers from these shards any more.
+        if (this.#shelves.get(collectionId) !== shelf) return false;
         const fields = { collectionId, attempt, error: String(error) };
         this.#options.logger.error(fields, 'a change whose write failed cannot be undone yet');
         await wait(undoRetryMs, undefined, { signal: this.#stop.signal }).catch(() => {});
