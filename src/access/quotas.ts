@@ -61,6 +61,8 @@ const storageRetryMs = 60_000;
 export class Quotas {
   readonly #options: QuotasOptions;
   readonly #held = new Map<string, Held>();
+  /** The last read of what an organisation has. */
+  readonly #reads = new Map<string, Promise<readonly string[]>>();
 
   constructor(options: QuotasOptions) {
     this.#options = options;
@@ -97,6 +99,18 @@ export class Quotas {
     return this.#sum(await this.#options.collectionsOf(organizationId));
   }
 
+  /** Whoever asks first is answered first, so that of a batch the first documents find the room that is left. */
+  async #collectionsInOrder(organizationId: string): Promise<readonly string[]> {
+    const read = () => this.#options.collectionsOf(organizationId);
+    const mine = this.#reads.get(organizationId)?.then(read, read) ?? read();
+    this.#reads.set(organizationId, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#reads.get(organizationId) === mine) this.#reads.delete(organizationId);
+    }
+  }
+
   #admitDocuments(organizationId: string, operation: Operation, limits: OrganisationLimits): void {
     const { documentBytesPerMinute, ingestDocumentsMax } = limits;
     if (ingestDocumentsMax !== null) this.#refuseIngesting(organizationId, ingestDocumentsMax);
@@ -110,7 +124,7 @@ export class Quotas {
   async #takeGrowth(organizationId: string, growth: Growth, limits: OrganisationLimits): Promise<Taken> {
     const { documentBytesPerMinute, ingestDocumentsMax } = limits;
     const isStorageBound = limits.documentsMax !== null || limits.storageBytesMax !== null;
-    const collections = isStorageBound ? await this.#options.collectionsOf(organizationId) : [];
+    const collections = isStorageBound ? await this.#collectionsInOrder(organizationId) : [];
     // From here to the end nothing waits, so that two writes never take the same room.
     const held = this.#heldOf(organizationId);
     if (ingestDocumentsMax !== null) this.#refuseIngesting(organizationId, ingestDocumentsMax);

@@ -86,14 +86,10 @@ await t.test('an organisation stores so many documents and bytes, and no more', 
   };
   const { results } = await api.call('documents/add-documents', batch);
   t.same(
-    results.map(({ status }) => status).sort(),
+    results.map(({ status }) => status),
     [201, 201, 201, 429, 429],
-    'whichever of them come first',
   );
-  t.match(
-    results.find(({ status }) => status === 429)?.detail,
-    /may store 3 documents; it has 3.*delete documents/,
-  );
+  t.match(results.at(-1)?.detail, /may store 3 documents; it has 3.*delete documents/);
   t.match((await show()).storage, { documents: 3, bytes: 15 });
   t.match(refusal(await put(api, 'f', 5)), { status: 429, limit: 'documents', retry: 'false' });
   t.equal(
