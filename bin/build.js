@@ -1,5 +1,5 @@
-// What must exist before Quarry can run: its packages, its native engine, its compiled TypeScript. Each step knows
-// whether what it left behind still fits its sources, so that a start with nothing to do costs milliseconds.
+// What must exist before Quarry can run: its packages, its native engine, its compiled TypeScript, its dashboard. Each step
+// knows whether what it left behind still fits its sources, so that a start with nothing to do costs milliseconds.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -15,7 +15,7 @@ const sourceFolders = ['src', 'workers', 'bench', 'test', 'models'];
 
 /** Installs and builds what is missing or stale below `root`; rejects with a LaunchFailure that says what to do. */
 export async function bringUpToDate(root) {
-  const steps = [packagesStep(root), nativeStep(root), typescriptStep(root)];
+  const steps = [packagesStep(root), nativeStep(root), typescriptStep(root), dashboardStep(root)];
   if (steps.every((step) => step.isCurrent())) return;
   await withBuildLock(root, async () => {
     for (const step of steps) {
@@ -105,6 +105,40 @@ function typescriptStep(root) {
       });
       removeOrphans(root);
       mkdirSync(dirname(stamp), { recursive: true });
+      writeFileSync(stamp, built);
+    },
+  };
+}
+
+/** The dashboard, from web/ and the few files of the server that say the same in the browser. */
+function dashboardStep(root) {
+  const stamp = join(root, 'dist', 'dashboard.stamp');
+  const page = join(root, 'dist', 'web', 'index.html');
+  const everything = () => true;
+  const fingerprint = () =>
+    fingerprintOf(
+      root,
+      [
+        'package-lock.json',
+        join('src', 'search', 'filter.ts'),
+        ...filesBelow(root, join('src', 'base'), everything),
+        ...filesBelow(root, 'web', (name) => !name.endsWith('.png')),
+      ],
+      [],
+    );
+  return {
+    isCurrent: () => existsSync(page) && readIfPresent(stamp) === fingerprint(),
+    async run() {
+      const built = fingerprint();
+      const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+      const config = join('web', 'vite.config.js');
+      await runStep({
+        root,
+        title: 'building the dashboard',
+        command: process.execPath,
+        arguments: [vite, 'build', '--config', config, '--configLoader', 'native', '--logLevel', 'warn'],
+        advice: 'The sources of the dashboard cannot be bundled.',
+      });
       writeFileSync(stamp, built);
     },
   };

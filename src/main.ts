@@ -25,10 +25,10 @@ function announce(app: App, settings: Settings): void {
   const url = settings.baseUrl ?? `http://${host}:${app.port}`;
   const key = app.newKey ?? (settings.apiKey === null ? 'YOUR_KEY' : '$QUARRY_API_KEY');
   const lines = [
-    `Quarry is ready at ${url} (documentation: ${url}/docs)`,
+    `Quarry is ready at ${url} (dashboard: ${url}/app/, documentation: ${url}/docs)`,
+    `Open this to use it in the browser (signs in once, within 15 minutes): ${app.signInUrl}`,
     ...(app.newKey === null ? [] : [`API key, shown only this once: ${app.newKey}`]),
     `First organisation: ${app.organizationId}`,
-    `Sign in as its owner, once, within 15 minutes: ${app.signInUrl}`,
     '',
     'First search, with the command line:',
     `  export QUARRY_URL=${url} QUARRY_API_KEY="${key}"`,

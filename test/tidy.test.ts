@@ -35,8 +35,13 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   // The routes of the account side reach further than the corridor.
   'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
   // Added models lie in the data directory, and their commands need no server; nor does hashing a password.
-  cli: ['base', 'schemas', 'config', 'eval', 'main', 'models/added-models', 'accounts/password'],
-  web: ['type:base', 'type:schemas', 'type:config'],
+  cli: [
+    ...['base', 'schemas', 'config', 'eval', 'main', 'models/added-models', 'accounts/password'],
+    // An account at Stripe is prepared without a server.
+    ...['billing/account-setup', 'billing/plans', 'billing/stripe'],
+  ],
+  // A filter that is being typed is checked by the rules of the server itself.
+  web: ['type:base', 'type:schemas', 'type:config', 'search/filter'],
   main: ['config', 'app'],
   app: ['*'],
   workers: ['base', 'schemas', 'parsing', 'chunking', 'text', 'models'],
@@ -61,12 +66,13 @@ const twins: readonly string[] = ['src/store/memory-store.ts'];
 const reservedWords: readonly { readonly words: RegExp; readonly where: RegExp; readonly law: string }[] = [
   {
     words: /\bprocess\.env\b(?!\.\w+ = )/,
-    where: /^src\/config\//,
+    // The dashboard shows it inside of code that people copy.
+    where: /^(src\/config\/|web\/src\/pages\/code-samples\.ts$)/,
     law: 'src/config is the only reader of variables',
   },
   {
     words: /\bDate\.now\(|\bnew Date\(\)/,
-    where: /^src\/base\/clock\.ts$/,
+    where: /^(src\/base|web\/src\/browser)\/clock\.ts$/,
     law: 'time arrives as an argument',
   },
   { words: /\bMath\.random\(/, where: /^src\/base\/ids\.ts$/, law: 'chance arrives as an argument' },
@@ -117,7 +123,7 @@ interface ImportEdge {
 }
 
 /** Where code lives; everything else is data, text or configuration. */
-const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin'];
+const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin', 'web'];
 const skipped = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared|\.cache|\.peers|latest)$/;
 
 function filesBelow(folder: string): string[] {
@@ -131,7 +137,7 @@ function filesBelow(folder: string): string[] {
 
 const files = filesBelow('');
 const sources: SourceFile[] = files
-  .filter((path) => /\.(ts|js)$/.test(path) && codeFolders.includes(path.split('/')[0] ?? ''))
+  .filter((path) => /\.(tsx?|js)$/.test(path) && codeFolders.includes(path.split('/')[0] ?? ''))
   .map((path) => {
     const text = readFileSync(join(projectRoot, path), 'utf8');
     return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true) };
@@ -287,7 +293,7 @@ t.test('every package is imported by one file only', async (t) => {
 
 t.test('variables, time, chance and the native engine are touched in one place each', async (t) => {
   const offences: string[] = [];
-  for (const file of sources.filter((source) => /^(src|workers)\//.test(source.path))) {
+  for (const file of sources.filter((source) => /^(src|workers|web)\//.test(source.path))) {
     const code = withoutComments(file);
     for (const reserved of reservedWords) {
       if (!reserved.where.test(file.path) && reserved.words.test(code))
@@ -331,7 +337,7 @@ t.test('no file only passes on what others export', async (t) => {
 function isEntry(path: string): boolean {
   return (
     /^(workers|bin)\//.test(path) ||
-    path === 'src/cli/main.ts' ||
+    ['src/cli/main.ts', 'web/src/main.tsx', 'web/vite.config.js'].includes(path) ||
     /^bench\/[^/]+$/.test(path) ||
     /^models\//.test(path)
   );
@@ -347,7 +353,7 @@ t.test('every source is reached from an entry that is no test', async (t) => {
     if (file !== undefined) waiting.push(...mentions(file));
   }
   const alive = (path: string) => reached.has(path) || twins.includes(path) || path.endsWith('.d.ts');
-  const dead = sources.filter((file) => /^(src|bench)\//.test(file.path) && !alive(file.path));
+  const dead = sources.filter((file) => /^(src|bench|web)\//.test(file.path) && !alive(file.path));
   clean(
     t,
     dead.map((file) => file.path),
@@ -468,7 +474,9 @@ t.test('file names say their language: kebab-case, and snake_case in C++', async
       .map((file) => file.path)
       .filter(
         (path) =>
-          !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.(test|slow|d))?\.(ts|js)$/.test(path),
+          !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.(test|slow|d|config))?\.(tsx?|js)$/.test(
+            path,
+          ),
       ),
     ...native.filter((path) => !/^([a-z0-9_]+\/)*[a-z0-9_]+\.(cc|h)$/.test(path)),
   ];

@@ -3,6 +3,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ParseLimits, processLimits } from '../../src/parsing/limits.ts';
+import { freeBytes } from '../../src/parsing/open-tools.ts';
 import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import { isFailure } from '../../src/parsing/parse-task.ts';
 import { ParserHost } from '../../src/parsing/parser-host.ts';
@@ -94,7 +95,13 @@ async function hostWithHangingTools(folder: string): Promise<ParserHost> {
   const tools = { ...optionalTools(), soffice: script, tesseract: script };
   const toolFolder = join(folder, 'tools');
   await mkdir(toolFolder);
-  const runner = new ToolRunner({ tools, unshare: null, folder: toolFolder, freshName: randomUUID });
+  const runner = new ToolRunner({
+    tools,
+    unshare: null,
+    folder: toolFolder,
+    freshName: randomUUID,
+    freeBytes,
+  });
   const recogniser = chooseRecogniser({
     ...{ engine: 'tesseract', languages: 'eng', installed: ['eng'], runner, embeddedEntry: '' },
     ...{ dataFolder: null, linksFolder: join(toolFolder, 'languages') },

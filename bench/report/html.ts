@@ -8,13 +8,17 @@ export interface Section {
   readonly comparison: Comparison | null;
 }
 
+/** The colours and letters of the dashboard. */
 const style = `
-  :root { color-scheme: light dark; --ink: #24292f; --paper: #fff; --line: #d8dee4; --shade: #f6f8fa; --bad: #b3261e; --good: #1a7f37 }
-  @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --line: #30363d; --shade: #161b22; --bad: #ff8a80; --good: #7ee787 } }
-  body { margin: 2rem auto; padding: 0 1rem; max-width: 70rem; color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif }
+  :root { color-scheme: light dark; --page: light-dark(#fff, #101215); --sunken: light-dark(#f4f5f7, #15181c);
+    --line: light-dark(#e3e6ea, #272c33); --text: light-dark(#14171c, #eceef1); --soft: light-dark(#58606c, #a0a8b3);
+    --accent: light-dark(#1d4fd7, #86a8ff); --bad: light-dark(#b3261e, #ff9389); --good: light-dark(#0b6b41, #5fd39a) }
+  body { margin: 2rem auto; padding: 0 1rem; max-width: 70rem; color: var(--text); background: var(--page);
+    font: .875rem/1.5 Inter, ui-sans-serif, system-ui, sans-serif }
+  h1 { font-size: 1.375rem; letter-spacing: -.015em } h2 { font-size: 1rem; margin-top: 2rem } a { color: var(--accent) }
   table { border-collapse: collapse; font-variant-numeric: tabular-nums; display: block; overflow-x: auto }
-  th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap }
-  th { background: var(--shade) } .words { text-align: left } svg { max-width: 100%; height: auto }
+  th, td { padding: .4rem .75rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap }
+  th { color: var(--soft); font-weight: 500 } .words { text-align: left } svg { max-width: 100%; height: auto }
   .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good) } code { font-size: .9em }`;
 
 /** One page with everything in it: no script, no font, no picture and no address from elsewhere. */

@@ -1,5 +1,7 @@
 #include "bridge/searches.h"
 
+#include <uv.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -10,6 +12,13 @@
 namespace quarry {
 namespace {
 constexpr size_t kPageBytes = size_t{16} << 10;
+
+// A number that stays the same until the event loop of the environment has come round: the loop's own time, which it
+// takes once a turn. Turns within one millisecond count as one.
+uint64_t TurnOf(Napi::Env env) {
+  uv_loop_t* loop = nullptr;
+  return napi_get_uv_event_loop(env, &loop) == napi_ok ? uv_now(loop) : 0;
+}
 }  // namespace
 
 Napi::Value ReplyPages::Write(Napi::Env env, const SearchHits& hits) {
@@ -33,7 +42,7 @@ Searches::~Searches() {
 }
 
 Napi::Value Searches::Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search) {
-  if (Registry::Instance().SearchHere(search.get())) {
+  if (Registry::Instance().SearchHere(search.get(), TurnOf(env))) {
     if (!search->status().ok()) throw ToError(env, search->status());
     return pages_.Write(env, search->hits());
   }

@@ -46,16 +46,28 @@ size_t SearchThreads() {
 
 // Waking a thread for less would cost more than it saves.
 constexpr float kPieceCost = 40;
-// Up to so much is cheaper done by the caller than handed over.
+// Handing a search over takes some 10 microseconds of the caller and as much again of threads that wake and are woken:
+// one that takes little more than that is always run where it is asked.
+constexpr float kTrifleCost = 25;
+// One of up to so much, where the caller has the time.
 constexpr float kHereCostMax = 60;
 // How long a calibration waits for a quiet moment before it looks again.
 constexpr std::chrono::milliseconds kQuietPause{50};
 
-// What one thread of JavaScript spends on searches that it runs itself, beyond what handing them over would take: no
-// more than a share of its time, so that under load it has the rest for what only it can do, and the searches go to the
-// threads that are there for them.
+// What one thread of JavaScript spends on searches that it runs itself. For trifles, so much of each turn of its event
+// loop, so that who asks again at once does not keep all others waiting. For others, beyond what handing them over would
+// take, no more than a share of its time, so that under load it has the rest for what only it can do, and the searches
+// go to the threads that are there for them.
 class CallerTime {
  public:
+  bool AllowsTrifle(uint64_t turn) {
+    if (turn != turn_) spentInTurn_ = {};
+    turn_ = turn;
+    trifleBegan_ = Clock::now();
+    return spentInTurn_ < kTurnMax;
+  }
+  // Called when a trifle that was allowed has ended.
+  void SpendTrifle() { spentInTurn_ += Clock::now() - trifleBegan_; }
   bool Allows(float microseconds) {
     const auto now = Clock::now();
     const std::chrono::duration<float, std::micro> passed = now - counted_;
@@ -74,6 +86,10 @@ class CallerTime {
   static constexpr float kShare = 0.1F;
   static constexpr float kHandOverCost = 10;  // of the calling thread
   static constexpr float kCreditMax = 2000;   // microseconds
+  static constexpr std::chrono::milliseconds kTurnMax{2};
+  uint64_t turn_ = 0;
+  Clock::duration spentInTurn_{};
+  Clock::time_point trifleBegan_{};
   Clock::time_point counted_{};
   float credit_ = kCreditMax;
 };
@@ -204,15 +220,19 @@ void Registry::CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collecti
   }
 }
 
-bool Registry::SearchHere(CollectionSearch* search) {
-  if (searches_.load(std::memory_order_relaxed) > 0 && searching_.SomeIdle()) return false;
+bool Registry::SearchHere(CollectionSearch* search, uint64_t turn) {
   const float cost = search->CostMax();
-  if (cost > kHereCostMax || !ThreadTime().Allows(cost)) return false;
+  if (cost > kHereCostMax) return false;
+  const bool trifle = cost <= kTrifleCost;
+  CallerTime& time = ThreadTime();
+  if (trifle ? !time.AllowsTrifle(turn) : OthersSearch() || !time.Allows(cost)) return false;
   searching_.MakeWay();
   search->Run();
-  ThreadTime().Spend();
+  trifle ? time.SpendTrifle() : time.Spend();
   return true;
 }
+
+bool Registry::OthersSearch() const { return searches_.load(std::memory_order_relaxed) > 0 && searching_.SomeIdle(); }
 
 Status Registry::Search(std::shared_ptr<CollectionSearch> search, Done done) {
   const auto running = std::make_shared<RunningSearch>(std::move(search), std::move(done));

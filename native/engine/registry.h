@@ -58,9 +58,10 @@ class Registry {
   Status Commit(const std::shared_ptr<Collection>& collection, const CollectionChange& change);
 
   // Runs a search that has begun on the calling thread and answers true, when that costs less than handing it over: it
-  // is cheap, no thread would begin with it at once while others are under way, and the caller has not spent much of its
-  // time on searches of late.
-  bool SearchHere(CollectionSearch* search);
+  // is a trifle, and the caller has not spent much time on such in this `turn` of its event loop, a number that changes
+  // with them; or it is cheap, no thread would begin with it at once while others are under way, and the caller has not
+  // spent much of its time on searches of late.
+  bool SearchHere(CollectionSearch* search, uint64_t turn);
   // Runs a search that has begun, on as many threads as are free and worth waking up for it.
   Status Search(std::shared_ptr<CollectionSearch> search, Done done);
   // Runs `work` among the searches.
@@ -90,6 +91,8 @@ class Registry {
     std::shared_ptr<CollectionSearch> search;
     Done done;
   };
+  // Whether searches are under way and a thread is free to begin with another.
+  bool OthersSearch() const;
   void Drive(const std::shared_ptr<RunningSearch>& running, CollectionSearch::Progress progress);
   void CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collection);
 

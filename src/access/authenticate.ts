@@ -78,7 +78,7 @@ export class Authenticator {
     if (need === 'administrator' && !this.#administrationIsOn) throw administrationOff();
     const authorization = credentials.header('authorization');
     if (authorization === undefined || authorization === '') {
-      const cookie = cookieOf(credentials.header('cookie'), need === 'administrator' ? 'admin' : 'session');
+      const cookie = cookieOf(credentials, need === 'administrator' ? 'admin' : 'session');
       if (cookie === undefined) throw unauthorised(need === 'person' ? signIn : sendKey);
       refuseForeign(credentials);
       return this.#signedIn(cookie, credentials, need);

@@ -21,12 +21,19 @@ export function bearerOf(authorization: string | undefined): string | undefined 
   return authorization === undefined ? undefined : bearerShape.exec(authorization)?.[1];
 }
 
-/** The value of one of our cookies; undefined when there is none, and when the header is longer than it needs to be. */
-export function cookieOf(header: string | undefined, name: CookieName): string | undefined {
-  if (header === undefined || header.length > limits.cookieBytesMax) return undefined;
-  const pairs = header.split(/[;,] */).map((pair) => pair.split('=', 2));
-  const named = (wanted: string) => pairs.find(([given]) => given === wanted)?.[1];
-  return named(hostPrefix + name) ?? named(name);
+/**
+ * The value of one of our cookies; undefined when there is none, and when the header is longer than it needs to be. Over
+ * https only one with the prefix is ours: any other could have been set by a neighbouring host.
+ */
+export function cookieOf(
+  { header, ownOrigin }: Pick<Credentials, 'header' | 'ownOrigin'>,
+  name: CookieName,
+): string | undefined {
+  const cookies = header('cookie');
+  if (cookies === undefined || cookies.length > limits.cookieBytesMax) return undefined;
+  const wanted = ownOrigin().startsWith('https:') ? hostPrefix + name : name;
+  const pairs = cookies.split(';').map((pair) => pair.trim().split('=', 2));
+  return pairs.find(([given]) => given === wanted)?.[1];
 }
 
 /** `Set-Cookie`: no script can read it, no other site can send it along. Null as value takes it away. */
@@ -34,6 +41,14 @@ export function setCookie(cookie: Cookie, isSecure: boolean): string {
   const name = isSecure ? hostPrefix + cookie.name : cookie.name;
   const secure = isSecure ? '; Secure' : '';
   return `${name}=${cookie.value ?? ''}; Path=/; Max-Age=${cookie.seconds}; HttpOnly; SameSite=Lax${secure}`;
+}
+
+/** Refuses what a page of another site makes a browser send, with or without a cookie; programs may. 403. */
+export function refuseOtherSites({ header, ownOrigin }: Credentials): void {
+  const [site, origin] = [header('sec-fetch-site'), header('origin')];
+  const isOurs = site === undefined ? origin === undefined || origin === ownOrigin() : site === 'same-origin';
+  if (isOurs) return;
+  throw new AppError('forbidden', 'A browser may call this operation from a page of this server only.');
 }
 
 /**

@@ -78,7 +78,10 @@ export class Idempotency {
   async sweep(): Promise<void> {
     const expired = await this.#records.expired(this.#clock.now(), sweptMax);
     const idle = expired.filter((place) => !this.#running.has(nameOf(place)));
-    await this.#store.write(idle.map((place) => this.#records.delete(place)));
+    await this.#store.write(
+      idle.map((place) => this.#records.delete(place)),
+      { mayUseReserve: true },
+    );
   }
 
   async #first<T>(
@@ -92,18 +95,18 @@ export class Idempotency {
       throw new AppError('rate_limited', `A person may send ${most} different Idempotency-Keys a day.`);
     }
     const begun = { requestHash, reply: null, expiresAt: this.#clock.now() + limits.repeatableCallMsMax };
-    await this.#store.write([this.#records.put(place, begun)]);
+    await this.#store.write([this.#records.put(place, begun)], { mayUseReserve: true });
     let reply: T;
     try {
       reply = await work();
     } catch (error) {
       // What is refused has changed nothing and may be tried again. Of what broke, nobody knows how far it got.
-      if (error instanceof AppError && error.status < 500)
-        await this.#store.write([this.#records.delete(place)]);
+      if (error instanceof AppError && (error.status < 500 || error.options.mayRepeat === true))
+        await this.#store.write([this.#records.delete(place)], { mayUseReserve: true });
       throw error;
     }
     const sealed = this.#seal(JSON.stringify(reply), place, key);
-    await this.#store.write([this.#records.put(place, { ...begun, reply: sealed })]);
+    await this.#store.write([this.#records.put(place, { ...begun, reply: sealed })], { mayUseReserve: true });
     return reply;
   }
 
@@ -117,7 +120,15 @@ export class Idempotency {
   #open(reply: Uint8Array, place: RepeatableCallPlace, key: string): string {
     const opening = createDecipheriv(cipher, this.#sealKey(place, key), reply.subarray(0, ivBytes));
     opening.setAuthTag(reply.subarray(ivBytes, ivBytes + tagBytes));
-    return Buffer.concat([opening.update(reply.subarray(ivBytes + tagBytes)), opening.final()]).toString();
+    const text = opening.update(reply.subarray(ivBytes + tagBytes));
+    try {
+      return Buffer.concat([text, opening.final()]).toString();
+    } catch (cause) {
+      // Sealed with a secret of the installation that was replaced since.
+      const detail =
+        'The reply to the first request with this Idempotency-Key is lost: see whether it was done.';
+      throw new AppError('conflict', detail, { cause });
+    }
   }
 
   #sealKey({ userId }: RepeatableCallPlace, key: string): Uint8Array {
@@ -133,13 +144,15 @@ function answered({ requestHash, reply }: RepeatableCall, sent: string): Uint8Ar
       'This Idempotency-Key was sent with another request: each request needs a key of its own.',
     );
   }
-  if (reply === null) {
-    throw new AppError(
-      'conflict',
-      'The first request with this Idempotency-Key was cut off: see whether it was done, and send it with a new key if not.',
-    );
-  }
+  if (reply === null) throw cutOff();
   return reply;
+}
+
+function cutOff(): AppError {
+  return new AppError(
+    'conflict',
+    'The first request with this Idempotency-Key was cut off: see whether it was done, and send it with a new key if not.',
+  );
 }
 
 function nameOf({ userId, callHash }: RepeatableCallPlace): string {

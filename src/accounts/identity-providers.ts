@@ -123,24 +123,27 @@ export function gitHubProvider(settings: ProviderSettings): IdentityProvider {
           pkceCodeVerifier: checks.verifier,
           idTokenExpected: false,
         });
-        const user = await ask<{ id: number }>('/user', tokens.access_token);
+        const { id } = await ask<{ id?: unknown }>('/user', tokens.access_token);
+        // Whoever it names by nothing must not become one and the same person.
+        if (!Number.isSafeInteger(id)) throw new Error('/user names nobody');
         const addresses = await ask<GitHubAddress[]>('/user/emails', tokens.access_token);
-        const primary = addresses.find((address) => address.primary);
-        if (primary === undefined) throw noAddress();
+        const primary = addresses.find((address) => address.primary === true);
+        if (typeof primary?.email !== 'string') throw noAddress();
         return {
           issuer: baseUrl,
-          subject: String(user.id),
+          subject: String(id),
           email: primary.email,
-          emailVerified: primary.verified,
+          emailVerified: primary.verified === true,
         };
       }),
   };
 }
 
+/** As it should be; what a server really says is looked at. */
 interface GitHubAddress {
-  readonly email: string;
-  readonly primary: boolean;
-  readonly verified: boolean;
+  readonly email?: unknown;
+  readonly primary?: unknown;
+  readonly verified?: unknown;
 }
 
 async function discovered({ baseUrl, clientId, clientSecret }: ProviderSettings): Promise<Configuration> {

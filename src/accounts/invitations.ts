@@ -4,10 +4,10 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import type { Role } from '../schemas/principal.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
+import { type Role, roles } from '../schemas/principal.ts';
 import { type Invitation, InvitationRecords } from '../store/invitations.ts';
 import type { Operation, Store } from '../store/store.ts';
-import { OneAtATime } from './one-at-a-time.ts';
 
 export interface InvitationsOptions {
   readonly store: Store;
@@ -16,7 +16,12 @@ export interface InvitationsOptions {
   readonly audit: AuditLog;
   /** Signs the codes; 256 bits. */
   readonly secret: Uint8Array;
+  /** What somebody may do in an organisation now. */
+  readonly roleOf: (place: { readonly organizationId: string; readonly userId: string }) => Role | null;
 }
+
+/** What a code says. */
+export type InvitationCode = Pick<Invitation, 'invitationId' | 'organizationId' | 'email'>;
 
 export interface Wanted {
   readonly organizationId: string;
@@ -29,10 +34,12 @@ export interface Wanted {
 const algorithm = 'HS256';
 const tokenType = 'invite+jwt';
 const audience = 'quarry invitation';
+const sweptMax = 1_000;
 
 /**
  * Open invitations. The code is a signed token that names invitation, organisation and address; the record decides, so
- * that one that was replaced, used or deleted is worth nothing at once.
+ * that one that was replaced, used or deleted is worth nothing at once. So is one whose sender could not send it any
+ * more: who is removed leaves no door open behind.
  */
 export class Invitations {
   readonly #options: InvitationsOptions;
@@ -90,7 +97,7 @@ export class Invitations {
   }
 
   /** What a code says; null when it was not issued here, or is too old. Whether it is still open is another question. */
-  async read(code: string): Promise<Pick<Invitation, 'invitationId' | 'organizationId' | 'email'> | null> {
+  async read(code: string): Promise<InvitationCode | null> {
     const { secret, clock } = this.#options;
     try {
       const { payload } = await jwtVerify<{ email: string; org: string }>(code, secret, {
@@ -118,6 +125,14 @@ export class Invitations {
     return this.#records.delete(invitation);
   }
 
+  /** Forgets those whose time is up; for housekeeping. */
+  async sweep(): Promise<void> {
+    const { store, clock } = this.#options;
+    const expired = await this.#records.expired(clock.now(), sweptMax);
+    const deletes = expired.flatMap((invitation) => this.#records.forget(invitation));
+    await store.write(deletes, { mayUseReserve: true });
+  }
+
   /** To be written with the end of the organisation. */
   async endAll(organizationId: string): Promise<Operation[]> {
     const open = await this.#records.ofOrganisation(organizationId);
@@ -130,15 +145,30 @@ export class Invitations {
       const invitation = this.#records.get(organizationId, email);
       if (invitation === undefined) throw new AppError('not_found', `${email} is not invited.`);
       const { store, audit } = this.#options;
-      await store.write([
-        ...this.#records.delete(invitation),
-        audit.entry({ ...by, organizationId, action: 'invitation.deleted', target: email }),
-      ]);
+      await store.write(
+        [
+          ...this.#records.delete(invitation),
+          audit.entry({ ...by, organizationId, action: 'invitation.deleted', target: email }),
+        ],
+        { mayUseReserve: true },
+      );
     });
   }
 
   #open(invitations: readonly Invitation[]): Invitation[] {
     const now = this.#options.clock.now();
-    return invitations.filter(({ expiresAt }) => expiresAt > now).sort((a, b) => b.createdAt - a.createdAt);
+    return invitations
+      .filter((invitation) => invitation.expiresAt > now && this.#isBacked(invitation))
+      .sort((a, b) => b.createdAt - a.createdAt);
   }
+
+  /** Whether who sent it may still invite to so much. */
+  #isBacked({ organizationId, invitedBy, role }: Invitation): boolean {
+    const sender = this.#options.roleOf({ organizationId, userId: invitedBy });
+    return sender !== null && roles.indexOf(sender) <= roles.indexOf(role);
+  }
+}
+
+export function noInvitation(): AppError {
+  return new AppError('not_found', 'This invitation does not exist, was used, or is for another address.');
 }

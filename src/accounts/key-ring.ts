@@ -4,12 +4,12 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Chance, derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import { checkCollectionName } from '../schemas/checks.ts';
 import type { KeyPermission, KeyRestriction } from '../schemas/principal.ts';
 import { type ApiKey, ApiKeys, type StoredRestriction } from '../store/api-keys.ts';
-import type { Operation, Store } from '../store/store.ts';
+import type { Operation, Store, WriteOptions } from '../store/store.ts';
 import { issueKey, keyDigest, maskKey, operatorKeyShape } from './key-format.ts';
-import { OneAtATime } from './one-at-a-time.ts';
 
 export interface KeyRingOptions {
   readonly store: Store;
@@ -30,6 +30,8 @@ export interface NewKey {
   readonly expiresAt?: number;
   /** Null or absent for one that sees all of its organisation. */
   readonly restriction?: KeyRestriction | null | undefined;
+  /** Keys that the organisation may have with it, where that is fewer than it may have at all. */
+  readonly keysMax?: number;
 }
 
 export interface KeyPlace {
@@ -126,12 +128,13 @@ export class KeyRing {
     return this.#changes.run(async () => {
       checkName('name', wanted.name, 1);
       if (wanted.createdBy !== null) checkName('created_by', wanted.createdBy, 0);
-      if (wanted.expiresAt !== undefined && wanted.expiresAt <= this.#clock.now()) {
+      // A leap second is well-formed and no time that there is (NaN): a key with it would never end.
+      if (wanted.expiresAt !== undefined && !(wanted.expiresAt > this.#clock.now())) {
         throw new AppError('bad_request', 'expires_at must be a time to come.');
       }
-      const { restriction: asked, ...given } = wanted;
+      const { restriction: asked, keysMax = this.#keysPerOrganisationMax, ...given } = wanted;
       const restriction = this.#bounds(asked ?? noBounds);
-      await this.#refuseTooMany(wanted.organizationId);
+      await this.#refuseTooMany(wanted.organizationId, Math.min(keysMax, this.#keysPerOrganisationMax));
       const secret = issueKey(this.#chance);
       const key = this.#record({ ...given, keyId: this.#chance.uuid(), ...restriction }, secret);
       await this.#write([...this.#records.create(key), this.#entry('created', key, by)]);
@@ -164,7 +167,10 @@ export class KeyRing {
           'This key is set by QUARRY_API_KEY: change or remove that setting and restart the server to end it.',
         );
       }
-      await this.#write([...this.#records.delete(key), this.#entry('deleted', key, by)]);
+      // Also on a full disk: what leaked must end.
+      await this.#write([...this.#records.delete(key), this.#entry('deleted', key, by)], {
+        mayUseReserve: true,
+      });
       if (key.hash === this.#operatorDigest) this.#operatorDigest = null;
     });
   }
@@ -236,7 +242,7 @@ export class KeyRing {
   }
 
   #record(
-    wanted: Omit<NewKey, 'restriction'> & KeyPlace & Pick<ApiKey, 'restriction'>,
+    wanted: Omit<NewKey, 'restriction' | 'keysMax'> & KeyPlace & Pick<ApiKey, 'restriction'>,
     secret: string,
   ): ApiKey {
     return { ...wanted, hash: keyDigest(secret), masked: maskKey(secret), createdAt: this.#clock.now() };
@@ -248,9 +254,9 @@ export class KeyRing {
     throw new AppError('not_found', `The organisation has no API key "${place.keyId}".`);
   }
 
-  async #refuseTooMany(organizationId: string): Promise<void> {
+  async #refuseTooMany(organizationId: string, most: number): Promise<void> {
     const keys = await this.#records.list(organizationId);
-    if (keys.length < this.#keysPerOrganisationMax) return;
+    if (keys.length < most) return;
     throw new AppError(
       'bad_request',
       `The organisation has ${keys.length} API keys, the most there may be: delete one first.`,
@@ -267,8 +273,8 @@ export class KeyRing {
     return this.#audit.entry({ ...by, organizationId, action: `api_key.${what}`, target: keyId, details });
   }
 
-  async #write(operations: readonly Operation[]): Promise<void> {
-    await this.#store.write(operations);
+  async #write(operations: readonly Operation[], options: WriteOptions = {}): Promise<void> {
+    await this.#store.write(operations, options);
     this.#revision += 1;
   }
 }

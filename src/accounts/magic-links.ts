@@ -3,9 +3,9 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import { type SignInLink, SignInLinks } from '../store/sign-in-links.ts';
 import type { Operation, Store } from '../store/store.ts';
-import { OneAtATime } from './one-at-a-time.ts';
 import { newToken, tokenDigest } from './secret-token.ts';
 
 const graceMs = 60_000;
@@ -48,7 +48,8 @@ export class MagicLinks {
         browserHash: wanted.email === null ? null : tokenDigest(browser),
         expiresAt: this.#clock.now() + msMax,
       };
-      await this.#store.write(this.#records.put(link));
+      // Also on a full disk: whoever has to make room, or to end something, must get in.
+      await this.#store.write(this.#records.put(link), { mayUseReserve: true });
       return { token, browser };
     });
   }
@@ -69,7 +70,10 @@ export class MagicLinks {
   async sweep(): Promise<void> {
     // A sign-in that began just before the end may still be on its way.
     const expired = await this.#records.expired(this.#clock.now() - graceMs, sweptMax);
-    await this.#store.write(expired.flatMap((link) => this.#records.forget(link)));
+    await this.#store.write(
+      expired.flatMap((link) => this.#records.forget(link)),
+      { mayUseReserve: true },
+    );
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Role } from '../schemas/principal.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
+import { type Role, roles } from '../schemas/principal.ts';
 import { type Member, Members } from '../store/members.ts';
 import type { Operation, Store } from '../store/store.ts';
-import { OneAtATime } from './one-at-a-time.ts';
 
 export interface MembershipsOptions {
   readonly store: Store;
@@ -52,6 +52,12 @@ export class Memberships {
     return this.#records.put({ ...place, role: 'OWNER', joinedAt: this.#options.clock.now() });
   }
 
+  /** Joins a write that is refused when this member may do less than `role` by then. */
+  stillAtLeast({ organizationId, userId }: Place, role: Role): Operation {
+    const holds = (known: Role) => roles.indexOf(known) <= roles.indexOf(role);
+    return this.#records.expect(organizationId, userId, holds);
+  }
+
   /** To be written with the end of the organisation: nobody belongs to it any more. */
   async endAll(organizationId: string): Promise<Operation[]> {
     const members = await this.#records.ofOrganisation(organizationId);
@@ -91,16 +97,19 @@ export class Memberships {
         );
       }
       const { store, audit } = this.#options;
-      await store.write([
-        ...this.#records.put({ ...member, role }),
-        audit.entry({
-          ...by,
-          organizationId: place.organizationId,
-          action: 'member.permission_changed',
-          target: place.userId,
-          details: { from: member.role, to: role },
-        }),
-      ]);
+      await store.write(
+        [
+          ...this.#records.put({ ...member, role }),
+          audit.entry({
+            ...by,
+            organizationId: place.organizationId,
+            action: 'member.permission_changed',
+            target: place.userId,
+            details: { from: member.role, to: role },
+          }),
+        ],
+        { mayUseReserve: true },
+      );
     });
   }
 
@@ -116,10 +125,13 @@ export class Memberships {
       }
       const { store, audit } = this.#options;
       const action = by.actor === place.userId ? 'member.left' : 'member.removed';
-      await store.write([
-        ...this.#records.delete(member),
-        audit.entry({ ...by, organizationId: place.organizationId, action, target: place.userId }),
-      ]);
+      await store.write(
+        [
+          ...this.#records.delete(member),
+          audit.entry({ ...by, organizationId: place.organizationId, action, target: place.userId }),
+        ],
+        { mayUseReserve: true },
+      );
     });
   }
 

@@ -2,6 +2,7 @@ import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import {
   noOverrides,
   type Organisation,
@@ -9,8 +10,7 @@ import {
   Organisations,
   type Tier,
 } from '../store/organisations.ts';
-import type { Operation, Store } from '../store/store.ts';
-import { OneAtATime } from './one-at-a-time.ts';
+import type { Operation, Store, WriteOptions } from '../store/store.ts';
 import { limitsOf, type OrganisationLimits, type Tiers } from './tiers.ts';
 
 /** What to change; what is absent or null stays. An override of 0 removes it. */
@@ -67,6 +67,11 @@ export class OrganisationDirectory {
   find(organizationId: string): Organisation | undefined {
     const found = this.#records.get(organizationId);
     return found?.deletedAt === undefined ? found : undefined;
+  }
+
+  /** Part of the list of all, in the order of their ids, those that are being deleted among them. */
+  after(organizationId: string | null, limit: number): Promise<Organisation[]> {
+    return this.#records.after(organizationId, limit);
   }
 
   /** 404 when there is none. */
@@ -147,17 +152,19 @@ export class OrganisationDirectory {
     return this.#changes.run(async () => {
       const before = this.get(organizationId);
       const entry = { ...by, organizationId, action: 'organization.deleted', target: null };
-      await this.#write([
+      const ended = [
         ...this.#records.update({ ...before, deletedAt: this.#clock.now() }),
         ...alongside,
         this.#audit.entry({ ...entry, details: { name: before.name } }),
-      ]);
+      ];
+      // Also on a full disk, which it makes room on.
+      await this.#write(ended, { mayUseReserve: true });
     });
   }
 
   /** The last of a deleted one; `alongside` is written with it. */
   async purge(organizationId: string, alongside: readonly Operation[]): Promise<void> {
-    await this.#write([...this.#records.delete(organizationId), ...alongside]);
+    await this.#write([...this.#records.delete(organizationId), ...alongside], { mayUseReserve: true });
   }
 
   #create(given: Given, by: Actor, alongside: readonly Operation[]): Promise<Organisation> {
@@ -178,9 +185,9 @@ export class OrganisationDirectory {
     });
   }
 
-  async #write(operations: readonly Operation[]): Promise<void> {
+  async #write(operations: readonly Operation[], options: WriteOptions = {}): Promise<void> {
     try {
-      await this.#store.write(operations);
+      await this.#store.write(operations, options);
     } finally {
       // Also after a refusal: the store says then what it wants to be asked again for.
       this.#limits.clear();

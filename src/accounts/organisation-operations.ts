@@ -1,6 +1,5 @@
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { auditPage } from '../audit/audit-page.ts';
-import type { Refusals } from '../audit/refusals.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
@@ -13,13 +12,15 @@ import type { ApiKey } from '../store/api-keys.ts';
 import type { Invitation } from '../store/invitations.ts';
 import type { Organisation } from '../store/organisations.ts';
 import { ExpectationFailed } from '../store/store.ts';
+import type { User } from '../store/users.ts';
 import { Attempts } from './attempts.ts';
 import { normalisedEmail } from './email-address.ts';
-import type { Invitations } from './invitations.ts';
+import { type InvitationCode, type Invitations, noInvitation } from './invitations.ts';
 import { type KeyRing, restrictionOf } from './key-ring.ts';
 import type { Mail } from './mail.ts';
+import { actorOf, everybody, type MembershipGate, managers, type Named, owners } from './membership-gate.ts';
 import type { Memberships } from './memberships.ts';
-import { noOrganisation, type OrganisationDirectory } from './organisation-directory.ts';
+import type { OrganisationDirectory } from './organisation-directory.ts';
 import { checkText, type People } from './people.ts';
 import { organisationOfUser, type PersonCall, timestamp } from './user-operations.ts';
 
@@ -30,7 +31,7 @@ export interface OrganisationOperationsOptions {
   readonly organisations: OrganisationDirectory;
   readonly keys: KeyRing;
   readonly audit: AuditLog;
-  readonly refusals: Pick<Refusals, 'note'>;
+  readonly gate: MembershipGate;
   readonly mail: Mail;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -38,18 +39,17 @@ export interface OrganisationOperationsOptions {
   readonly linkBase: () => string;
   /** Ends an organisation with all that it has. Errors: 404, 409 for the first of the installation. */
   readonly end: (organizationId: string, by: Actor) => Promise<void>;
+  /** Errors: 409 while it owes something. */
+  readonly mayEnd: (organisation: Organisation) => Promise<void>;
+  /** Organisations that one person may own; 0: people found none. */
+  readonly ownedMax: number;
   /** What an organisation stores now. */
   readonly storageOf: (organizationId: string) => Promise<OrganizationStorage>;
-}
-
-interface Named {
-  readonly organization_id: string;
+  /** Of one file. */
+  readonly uploadBytesMax: number;
 }
 
 const hour = 3_600_000;
-const everybody: readonly Role[] = roles;
-const owners: readonly Role[] = ['OWNER'];
-const managers: readonly Role[] = ['OWNER', 'ADMIN'];
 
 /**
  * What people do with their organisations. Who does not belong to one learns nothing of it, not even that it exists:
@@ -57,29 +57,38 @@ const managers: readonly Role[] = ['OWNER', 'ADMIN'];
  */
 export class OrganisationOperations {
   readonly #options: OrganisationOperationsOptions;
+  readonly #foundings: Attempts;
+  readonly #invitationsOfPerson: Attempts;
   readonly #invitationsOfOrganisation: Attempts;
   readonly #invitationsToAddress: Attempts;
 
   constructor(options: OrganisationOperationsOptions) {
     this.#options = options;
     const { clock } = options;
+    this.#foundings = new Attempts('new organisations', [{ ms: hour, max: 20 }], clock);
+    // Or whoever founds one organisation after another could write to anybody without end.
+    this.#invitationsOfPerson = new Attempts('invitations', [{ ms: hour, max: 60 }], clock);
     this.#invitationsOfOrganisation = new Attempts('invitations', [{ ms: hour, max: 20 }], clock);
     this.#invitationsToAddress = new Attempts('invitations to one address', [{ ms: 60_000, max: 1 }], clock);
   }
 
-  /** 429 when the person owns as many organisations as anybody may. */
+  /** 429 when the person owns as many organisations as anybody may, or founds too many; 403 where nobody may. */
   async add(call: PersonCall, request: wire.AddOrganizationRequest): Promise<wire.AddOrganizationResponse> {
-    const { organisations, memberships, chance } = this.#options;
+    const { organisations, memberships, chance, ownedMax } = this.#options;
     checkText('name', request.name);
     const { userId } = call.principal;
+    if (ownedMax === 0) {
+      throw new AppError('forbidden', 'On this server only the administrator creates organisations.');
+    }
     const owned = (await memberships.ofUser(userId)).filter(({ role }) => role === 'OWNER').length;
-    if (owned >= limits.ownedOrganisationsMax) {
+    if (owned >= ownedMax) {
       throw new AppError(
         'rate_limited',
         `You own ${owned} organisations, the most that one person may: delete one or hand it over first.`,
         { shouldRetry: false },
       );
     }
+    this.#foundings.take(userId);
     const organizationId = chance.uuid();
     const founder = memberships.founder({ organizationId, userId });
     const made = await organisations.found({ organizationId, name: request.name }, actorOf(call), founder);
@@ -87,8 +96,9 @@ export class OrganisationOperations {
   }
 
   async getInfo(call: PersonCall, request: Named): Promise<wire.GetOrganizationInfoResponse> {
-    const { organisation } = this.#enter(call, request, everybody);
-    const { memberships, invitations, keys, people, organisations, storageOf } = this.#options;
+    const { organisation, role } = this.#options.gate.enter(call, request, everybody);
+    const { memberships, invitations, keys, people, organisations, storageOf, uploadBytesMax } =
+      this.#options;
     const { organizationId } = organisation;
     const members = await memberships.ofOrganisation(organizationId);
     const users = people.findMany(members.map(({ userId }) => userId));
@@ -113,7 +123,8 @@ export class OrganisationOperations {
         ];
       }),
       invitations: (await invitations.ofOrganisation(organizationId)).map(invitationInfo),
-      api_keys: (await keys.list(organizationId)).map((key) => keyInfo(key, keys.lastUse(key))),
+      api_keys: (await keys.list(organizationId)).map((key) => keyInfo(key, keys.lastUse(key), role)),
+      upload_bytes_max: uploadBytesMax,
     };
   }
 
@@ -121,7 +132,7 @@ export class OrganisationOperations {
     call: PersonCall,
     request: wire.RenameOrganizationRequest,
   ): Promise<wire.GenericMessageResponse> {
-    const { organisation } = this.#enter(call, request, owners);
+    const { organisation } = this.#options.gate.enter(call, request, owners);
     checkText('name', request.name);
     const { name } = request;
     await this.#options.organisations.update(organisation.organizationId, { name }, actorOf(call));
@@ -133,22 +144,23 @@ export class OrganisationOperations {
     call: PersonCall,
     request: wire.DeleteOrganizationRequest,
   ): Promise<wire.GenericMessageResponse> {
-    const { organisation } = this.#enter(call, request, owners);
+    const { organisation } = this.#options.gate.enter(call, request, owners);
     const { organizationId, name } = organisation;
     if (typeof request.confirm_name === 'string' && request.confirm_name !== name) {
       throw new AppError('bad_request', 'confirm_name is not the name of the organisation.');
     }
+    await this.#options.mayEnd(organisation);
     await this.#options.end(organizationId, actorOf(call));
     return done;
   }
 
   /** Anybody may invite, nobody to more than they may do themselves. */
   async invite(call: PersonCall, request: wire.InviteUserRequest): Promise<wire.InviteUserResponse> {
-    const { organisation, role } = this.#enter(call, request, everybody);
+    const { organisation, role } = this.#options.gate.enter(call, request, everybody);
     const { organizationId } = organisation;
     const wanted: Role = request.permission ?? 'MEMBER';
     if (roles.indexOf(wanted) < roles.indexOf(role)) {
-      this.#deny(call, organizationId, role);
+      this.#options.gate.deny(call, organizationId, role);
       throw new AppError('forbidden', `You are ${role} and may not invite somebody as ${wanted}.`);
     }
     const email = normalisedEmail(request.email);
@@ -157,9 +169,10 @@ export class OrganisationOperations {
     if (known !== undefined && memberships.roleOf({ organizationId, userId: known.userId }) !== null) {
       return { invitation: null, status: 'already_member', message: `${email} is a member already.` };
     }
-    this.#invitationsToAddress.take(`${organizationId} ${email}`);
-    this.#invitationsOfOrganisation.take(organizationId);
     const invitedBy = call.principal.userId;
+    this.#invitationsToAddress.take(`${organizationId} ${email}`);
+    this.#invitationsOfPerson.take(invitedBy);
+    this.#invitationsOfOrganisation.take(organizationId);
     const invitation = await invitations.invite(
       { organizationId, email, role: wanted, invitedBy },
       actorOf(call),
@@ -180,25 +193,46 @@ export class OrganisationOperations {
     call: PersonCall,
     request: wire.AcceptInviteRequest,
   ): Promise<wire.AcceptInviteResponse> {
-    const { people, memberships, invitations, organisations } = this.#options;
-    const { userId } = call.principal;
+    const { people, invitations } = this.#options;
     const read = await invitations.read(request.invite_code);
-    const user = people.find(userId);
-    if (read === null || user === undefined || user.email !== read.email) throw noInvitation();
+    const user = people.find(call.principal.userId);
+    if (read === null || user === undefined) throw noInvitation();
+    return this.#accept(user, read, actorOf(call));
+  }
+
+  /** For a sign-in that began with a code. False when that opens nothing for who signed in. */
+  async acceptSignedIn(user: User, read: InvitationCode, address: string): Promise<boolean> {
+    try {
+      await this.#accept(user, read, { actor: user.userId, address });
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'not_found') return false;
+      throw error;
+    }
+  }
+
+  async #accept(
+    { userId, email }: User,
+    read: InvitationCode,
+    by: Actor,
+  ): Promise<wire.AcceptInviteResponse> {
+    const { memberships, invitations, organisations } = this.#options;
+    if (email !== read.email) throw noInvitation();
     const { organizationId } = read;
     const organisation = organisations.find(organizationId);
     if (organisation === undefined) throw noInvitation();
     const place = { organizationId, userId };
-    const invitation = invitations.find(organizationId, user.email);
+    const invitation = invitations.find(organizationId, email);
     if (invitation?.invitationId !== read.invitationId) {
       const role = memberships.roleOf(place);
       if (role === null) throw noInvitation();
       return { organization_id: organizationId, name: organisation.name, permission: role };
     }
+    const sender = { organizationId, userId: invitation.invitedBy };
     const joining = {
       role: invitation.role,
-      by: actorOf(call),
-      alongside: invitations.consume(invitation),
+      by,
+      alongside: [memberships.stillAtLeast(sender, invitation.role), ...invitations.consume(invitation)],
     };
     const permission = await memberships.join(place, joining).catch((error: unknown) => {
       throw error instanceof ExpectationFailed ? noInvitation() : error;
@@ -210,14 +244,14 @@ export class OrganisationOperations {
     call: PersonCall,
     request: wire.DeleteInviteUserRequest,
   ): Promise<wire.GenericMessageResponse> {
-    const { organisation } = this.#enter(call, request, owners);
+    const { organisation } = this.#options.gate.enter(call, request, owners);
     const email = normalisedEmail(request.email);
     await this.#options.invitations.delete(organisation.organizationId, email, actorOf(call));
     return done;
   }
 
   async updateUser(call: PersonCall, request: wire.UpdateUserRequest): Promise<wire.UpdateUserResponse> {
-    const { organisation } = this.#enter(call, request, owners);
+    const { organisation } = this.#options.gate.enter(call, request, owners);
     const { permission } = request;
     const place = { organizationId: organisation.organizationId, userId: request.user_id.toLowerCase() };
     await this.#options.memberships.change(place, permission, actorOf(call));
@@ -227,7 +261,7 @@ export class OrganisationOperations {
   async removeUser(call: PersonCall, request: wire.RemoveUserRequest): Promise<wire.GenericMessageResponse> {
     const userId = request.user_id.toLowerCase();
     const isSelf = userId === call.principal.userId;
-    const { organisation } = this.#enter(call, request, isSelf ? everybody : owners);
+    const { organisation } = this.#options.gate.enter(call, request, isSelf ? everybody : owners);
     const place = { organizationId: organisation.organizationId, userId };
     await this.#options.memberships.remove(place, actorOf(call));
     return done;
@@ -237,14 +271,15 @@ export class OrganisationOperations {
     call: PersonCall,
     request: wire.AddOrganizationAPIKeyRequest,
   ): Promise<wire.AddOrganizationAPIKeyResponse> {
-    const { organisation } = this.#enter(call, request, managers);
+    const { organisation } = this.#options.gate.enter(call, request, managers);
     checkText('name', request.name);
     const { organizationId } = organisation;
     const { name, permission, expires_at } = request;
     const createdBy = call.principal.userId;
     const end = typeof expires_at === 'string' ? { expiresAt: Date.parse(expires_at) } : {};
+    const wanted = { organizationId, name, permission, createdBy, restriction: askedRestriction(request) };
     const { secret, key } = await this.#options.keys.issue(
-      { organizationId, name, permission, createdBy, restriction: askedRestriction(request), ...end },
+      { ...wanted, ...end, keysMax: limits.keysOfMembersMax },
       actorOf(call),
     );
     const times = { created_at: timestamp(key.createdAt), expires_at: optionalTime(key.expiresAt) };
@@ -256,7 +291,7 @@ export class OrganisationOperations {
     call: PersonCall,
     request: wire.UpdateOrganizationAPIKeyRequest,
   ): Promise<wire.GenericMessageResponse> {
-    const { organisation } = this.#enter(call, request, managers);
+    const { organisation } = this.#options.gate.enter(call, request, managers);
     const { name, permission } = request;
     const restriction = askedRestriction(request);
     if ((name ?? permission ?? restriction ?? null) === null) {
@@ -272,59 +307,19 @@ export class OrganisationOperations {
     call: PersonCall,
     request: wire.DeleteOrganizationAPIKeyRequest,
   ): Promise<wire.GenericMessageResponse> {
-    const { organisation } = this.#enter(call, request, managers);
+    const { organisation } = this.#options.gate.enter(call, request, managers);
     const place = { organizationId: organisation.organizationId, keyId: request.api_key_id.toLowerCase() };
     await this.#options.keys.revoke(place, actorOf(call));
     return done;
   }
 
   async auditLog(call: PersonCall, request: wire.OrganizationAuditLogRequest): Promise<AuditLogResponse> {
-    const { organisation } = this.#enter(call, request, owners);
+    const { organisation } = this.#options.gate.enter(call, request, owners);
     return auditPage(this.#options.audit, organisation.organizationId, request);
-  }
-
-  /** The organisation and what the caller may do in it. 404 for strangers, 403 for the wrong role. */
-  #enter(
-    call: PersonCall,
-    request: Named,
-    allowed: readonly Role[],
-  ): { organisation: Organisation; role: Role } {
-    const organizationId = request.organization_id.toLowerCase();
-    const { organisations, memberships } = this.#options;
-    const organisation = organisations.find(organizationId);
-    const role = memberships.roleOf({ organizationId, userId: call.principal.userId });
-    if (organisation === undefined || role === null) throw noOrganisation(organizationId);
-    if (!allowed.includes(role)) {
-      this.#deny(call, organizationId, role);
-      throw new AppError(
-        'forbidden',
-        `You are ${role} of this organisation; this takes ${allowed.join(' or ')}.`,
-      );
-    }
-    return { organisation, role };
-  }
-
-  /** Its owners learn who tried more than they may. */
-  #deny(call: PersonCall, organizationId: string, role: Role): void {
-    this.#options.refusals.note({
-      ...actorOf(call),
-      organizationId,
-      action: 'access.denied',
-      target: call.operation,
-      details: { permission: role },
-    });
   }
 }
 
 const done = Object.freeze({ message: 'Success!' });
-
-function actorOf({ principal, visitor }: PersonCall): { actor: string; address: string } {
-  return { actor: principal.userId, address: visitor.address };
-}
-
-function noInvitation(): AppError {
-  return new AppError('not_found', 'This invitation does not exist, was used, or is for another address.');
-}
 
 interface Inviting {
   readonly organisation: Organisation;
@@ -344,8 +339,8 @@ function letterOf({ organisation, invitation, code, from, server }: Inviting) {
     text: [
       `${from} invites you to the organisation ${organisation.name} on ${server}.`,
       '',
-      'Sign in there with the address that this mail came to, and accept with this code:',
-      code,
+      'Open this link to join, and sign in with the address that this mail came to:',
+      `${server}/app/join#${code}`,
       '',
       `It works until ${until}. If you did not expect it, do nothing.`,
     ].join('\n'),
@@ -381,7 +376,7 @@ function optionalTime(milliseconds: number | null | undefined): string | null {
   return milliseconds === null || milliseconds === undefined ? null : timestamp(milliseconds);
 }
 
-function keyInfo(key: ApiKey, lastUse: number | null): wire.OrganizationAPIKey {
+function keyInfo(key: ApiKey, lastUse: number | null, reader: Role): wire.OrganizationAPIKey {
   return {
     id: key.keyId,
     name: key.name,
@@ -391,7 +386,8 @@ function keyInfo(key: ApiKey, lastUse: number | null): wire.OrganizationAPIKey {
     expires_at: optionalTime(key.expiresAt),
     last_used_at: optionalTime(lastUse),
     restriction: shownRestriction(key),
-    api_key: key.masked,
+    // Whoever may not manage keys gets enough to tell them apart.
+    api_key: reader === 'MEMBER' ? key.masked.replace(/….*$/u, '…') : key.masked,
   };
 }
 

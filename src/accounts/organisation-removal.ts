@@ -23,6 +23,9 @@ export interface OrganisationRemovalOptions {
   readonly retryMs?: number;
 }
 
+/** What fails again and again is tried less and less often: the payment provider may be away for hours. */
+const retryMsMax = 60_000;
+
 /**
  * Takes away what deleted organisations leave: their collections, their records of use, their audit log, and at last
  * their own record. It goes on where it was after a restart, because the record goes last.
@@ -74,14 +77,17 @@ export class OrganisationRemoval {
   async #untilGone(organizationId: string): Promise<void> {
     const { logger, retryMs = 1_000 } = this.#options;
     const { signal } = this.#stop;
+    let waitMs = retryMs;
     while (!signal.aborted) {
       try {
         if (await this.#remove(organizationId)) return;
+        waitMs = retryMs;
       } catch (error) {
+        waitMs = Math.min(2 * waitMs, retryMsMax);
         logger.error({ organizationId, error: String(error) }, 'a deleted organisation is not gone yet');
       }
       // Ended early by `close`, which is no failure.
-      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => {});
+      await sleep(waitMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 

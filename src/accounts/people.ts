@@ -4,15 +4,17 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Operation, Store } from '../store/store.ts';
 import { type User, Users } from '../store/users.ts';
-import { OneAtATime } from './one-at-a-time.ts';
 
 export interface PeopleOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly audit: AuditLog;
+  /** Whether somebody who is new may become a user. */
+  readonly mayJoin: (email: string) => Promise<boolean>;
 }
 
 /** What of a profile its owner may change; what is absent or null stays. */
@@ -48,7 +50,8 @@ export class People {
 
   /**
    * Signs in a user, or whoever proved to own an address, as a new user where there is none. `alongside` gives what
-   * must be written with it, and anything that the caller wants to have back; a refusal of it refuses the sign-in.
+   * must be written with it, and anything that the caller wants to have back; a refusal of it refuses the sign-in. 403
+   * for somebody new where not everybody may be.
    */
   arrive<With>(
     who: { readonly email: string } | { readonly userId: string },
@@ -56,11 +59,12 @@ export class People {
     alongside: (user: User) => { readonly operations: readonly Operation[]; readonly with: With },
   ): Promise<{ readonly user: User; readonly with: With }> {
     return this.#changes.run(async () => {
-      const { store, clock, chance, audit } = this.#options;
+      const { store, clock, chance, audit, mayJoin } = this.#options;
       const now = clock.now();
       const known = 'email' in who ? this.#records.byEmail(who.email) : this.#records.get(who.userId);
       const email = known?.email ?? ('email' in who ? who.email : null);
       assert(email !== null, 'a user who is named by their id exists');
+      if (known === undefined && !(await mayJoin(email))) throw notInvited();
       const user: User = known
         ? { ...known, lastLoginAt: now }
         : {
@@ -74,12 +78,15 @@ export class People {
           };
       const fact = { ...by, actor: user.userId, organizationId: null, target: user.email };
       const beside = alongside(user);
-      await store.write([
-        ...beside.operations,
-        ...(known ? this.#records.update(user) : this.#records.create(user)),
-        ...(known ? [] : [audit.entry({ ...fact, action: 'user.created' })]),
-        audit.entry({ ...fact, action: 'user.login' }),
-      ]);
+      await store.write(
+        [
+          ...beside.operations,
+          ...(known ? this.#records.update(user) : this.#records.create(user)),
+          ...(known ? [] : [audit.entry({ ...fact, action: 'user.created' })]),
+          audit.entry({ ...fact, action: 'user.login' }),
+        ],
+        { mayUseReserve: true },
+      );
       return { user, with: beside.with };
     });
   }
@@ -128,6 +135,13 @@ export function checkText(field: string, text: string): void {
   throw new AppError(
     'bad_request',
     `${field} must be one line of 1 to ${limits.personTextMax} characters, not only blanks.`,
+  );
+}
+
+function notInvited(): AppError {
+  return new AppError(
+    'forbidden',
+    'Only people who are invited get in here: ask a member of your organisation to invite this address.',
   );
 }
 

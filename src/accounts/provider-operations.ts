@@ -8,9 +8,11 @@ import { limits } from '../base/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
 import { Identities, type SignInFlow } from '../store/identities.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
+import type { User } from '../store/users.ts';
 import { Attempts, addressKey } from './attempts.ts';
 import { normalisedEmail } from './email-address.ts';
 import type { Checks, Identity, IdentityProvider, ProviderName } from './identity-providers.ts';
+import { type InvitationCode, type Invitations, noInvitation } from './invitations.ts';
 import type { Mail } from './mail.ts';
 import type { People } from './people.ts';
 import { localPath } from './redirect.ts';
@@ -34,6 +36,9 @@ export interface ProviderOperationsOptions {
   readonly linkBase: () => string;
   /** Where a browser goes that names no place. */
   readonly home: string;
+  readonly invitations: Pick<Invitations, 'read'>;
+  /** Accepts the invitation that a sign-in began with; false when it opens nothing for who signed in. */
+  readonly accept: (user: User, invitation: InvitationCode, address: string) => Promise<boolean>;
 }
 
 const sweptMax = 1_000;
@@ -50,7 +55,13 @@ export class ProviderOperations {
     this.#beginnings = new Attempts('sign-ins', [{ ms: 60_000, max: 30 }], options.clock);
   }
 
-  /** Errors: 404 no such provider, 400 a redirection elsewhere, 429 too many, 502, 503 not configured. */
+  /** Which are configured. */
+  get configured(): Readonly<Record<ProviderName, boolean>> {
+    const { google, github } = this.#options.providers;
+    return { google: google !== null, github: github !== null };
+  }
+
+  /** Errors: 404 no such provider or invitation, 400 a redirection elsewhere, 429 too many, 502, 503 not configured. */
   async begin(
     visitor: Visitor,
     request: wire.BeginProviderLoginRequest,
@@ -60,6 +71,7 @@ export class ProviderOperations {
     const redirect =
       request.redirect_url === undefined ? this.#options.home : localPath(request.redirect_url);
     this.#beginnings.take(addressKey(visitor.address));
+    const invitation = await this.#invitation(request.invite_code);
     const checks: Checks = {
       state: newToken('', chance),
       nonce: newToken('', chance),
@@ -76,9 +88,10 @@ export class ProviderOperations {
       verifier,
       nonce,
       redirect,
+      ...(invitation === null ? {} : { invitation }),
       expiresAt: clock.now() + limits.signInFlowMsMax,
     };
-    await store.write(this.#records.begin(flow));
+    await store.write(this.#records.begin(flow), { mayUseReserve: true });
     const cookie: Cookie = { name: 'flow', value: browser, seconds: limits.signInFlowMsMax / 1_000 };
     return visitor.wantsJson
       ? { kind: 'json', body: { url }, cookie }
@@ -116,30 +129,34 @@ export class ProviderOperations {
       if (value !== undefined) returned.searchParams.set(name, value);
     }
     // Whoever comes back has one try, whatever becomes of it.
-    await this.#options.store.write(this.#records.end(flow)).catch((error: unknown) => {
-      throw error instanceof ExpectationFailed ? notBegun() : error;
-    });
+    await this.#options.store
+      .write(this.#records.end(flow), { mayUseReserve: true })
+      .catch((error: unknown) => {
+        throw error instanceof ExpectationFailed ? notBegun() : error;
+      });
     const { nonce, verifier } = flow;
     const identity = await provider.identify(returned, { state, nonce, verifier });
-    return this.#arrive(visitor, identity, flow.redirect);
+    return this.#arrive(visitor, identity, flow);
   }
 
   /** Forgets those that never came back; for housekeeping. */
   async sweep(): Promise<void> {
     const { store, clock } = this.#options;
-    await store.write(await this.#records.expired(clock.now() - limits.signInFlowMsMax, sweptMax));
+    await store.write(await this.#records.expired(clock.now() - limits.signInFlowMsMax, sweptMax), {
+      mayUseReserve: true,
+    });
   }
 
   async #arrive(
     visitor: Visitor,
     identity: Identity,
-    redirect: string,
+    { redirect, invitation }: SignInFlow,
   ): Promise<Outcome<wire.SignInResponse>> {
-    const { people, sessions, audit } = this.#options;
+    const { people, sessions, audit, accept } = this.#options;
     const { issuer, subject } = identity;
     const knownId = this.#records.userOf(identity);
     if (knownId === undefined && !identity.emailVerified) throw unverified(issuer);
-    const email = knownId === undefined ? normalisedEmail(identity.email) : '';
+    const email = knownId === undefined ? addressOf(identity) : '';
     const isLinking = knownId === undefined && people.byEmail(email) !== undefined;
     const { address } = visitor;
     const { user, with: opened } = await people.arrive(
@@ -156,7 +173,9 @@ export class ProviderOperations {
         return { operations, with: opening };
       },
     );
+    await sessions.endSurplus(user.userId, address);
     if (isLinking) this.#tell(user.email, issuer);
+    if (invitation !== undefined) await accept(user, invitation, address);
     return signedIn({ user, ...opened, redirect, to: visitor.wantsJson ? 'program' : 'browser' });
   }
 
@@ -182,6 +201,13 @@ export class ProviderOperations {
     return flow;
   }
 
+  async #invitation(code: string | undefined): Promise<InvitationCode | null> {
+    if (code === undefined) return null;
+    const read = await this.#options.invitations.read(code);
+    if (read === null) throw noInvitation();
+    return read;
+  }
+
   #provider(name: string): IdentityProvider {
     const { providers } = this.#options;
     if (!Object.hasOwn(providers, name)) {
@@ -201,6 +227,17 @@ export class ProviderOperations {
 
   #returnUri(provider: string): string {
     return `${this.#options.linkBase()}/api/auth/${provider}/auth`;
+  }
+}
+
+/** Whatever a provider says is somebody's address need not be one. */
+function addressOf({ email }: Identity): string {
+  try {
+    return normalisedEmail(email);
+  } catch (cause) {
+    throw new AppError('forbidden', 'What the identity provider tells is no e-mail address of yours.', {
+      cause,
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
@@ -66,8 +66,8 @@ export class Sessions {
     return session;
   }
 
-  /** Open sessions of a user, the last used first. */
-  async list(userId: string): Promise<Session[]> {
+  /** Open sessions of a user (null: of the administrator), the last used first. */
+  async list(userId: string | null): Promise<Session[]> {
     const sessions = await this.#records.list(userId);
     return sessions.filter((session) => !this.#isOver(session)).sort((a, b) => b.lastSeenAt - a.lastSeenAt);
   }
@@ -95,7 +95,19 @@ export class Sessions {
   /** Forgets what is over; for housekeeping. */
   async sweep(): Promise<void> {
     const ended = await this.#records.ended((session) => this.#isOver(session), endedPerSweep);
-    await this.#options.store.write(ended.flatMap((session) => this.#records.delete(session)));
+    const deletes = ended.flatMap((session) => this.#records.delete(session));
+    await this.#options.store.write(deletes, { mayUseReserve: true });
+  }
+
+  /** After a sign-in: ends those that were used longest ago when somebody has more than anybody needs. */
+  async endSurplus(userId: string | null, address: string): Promise<void> {
+    const surplus = (await this.list(userId)).slice(limits.sessionsPerPersonMax);
+    await this.#end(surplus, { actor: 'system', address });
+  }
+
+  /** For the start: a password that was changed with the settings must not leave old sessions behind. */
+  async endAdministrators(): Promise<void> {
+    await this.#end(await this.list(null), { actor: 'system', address: null });
   }
 
   /** Resolves when every touch is written. */
@@ -109,15 +121,16 @@ export class Sessions {
     return now >= expiresAt || now - lastSeenAt >= idleMsMax;
   }
 
-  async #end(sessions: readonly Session[], by: { actor: string; address: string }): Promise<void> {
+  async #end(sessions: readonly Session[], by: Actor): Promise<void> {
     if (sessions.length === 0) return;
     const { store, audit } = this.#options;
-    await store.write(
-      sessions.flatMap((session) => [
-        ...this.#records.delete(session),
-        audit.entry({ ...by, organizationId: null, action: 'session.ended', target: session.sessionId }),
-      ]),
-    );
+    const fact = { ...by, organizationId: null, action: 'session.ended' };
+    const ends = sessions.flatMap((session) => [
+      ...this.#records.delete(session),
+      audit.entry({ ...fact, target: session.sessionId }),
+    ]);
+    // Also on a full disk: what leaked must end.
+    await store.write(ends, { mayUseReserve: true });
   }
 
   /** In the background: nobody waits for it, and one that is lost costs a minute of idle time. */

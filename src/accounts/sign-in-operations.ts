@@ -5,6 +5,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import { isOperatorProof } from '../base/operator-proof.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { SignInLink } from '../store/sign-in-links.ts';
@@ -50,10 +51,12 @@ export interface SignInOperationsOptions {
 }
 
 const minute = 60_000;
+/** Between two mails to one address. */
+const mailPauseMs = minute;
 const mailedLink = 'sign-in link';
 const verifyPath = '/api/auth/magic-link/verify';
 /** The lone operator's user. No mail reaches this address, so nobody else can prove to own it. */
-const operatorEmail = 'operator@localhost';
+export const operatorEmail = 'operator@localhost';
 
 /** How people come in: by a link in a mail, by a link that the operator prints, by the administrator's password. */
 export class SignInOperations {
@@ -61,19 +64,31 @@ export class SignInOperations {
   readonly #mailsToAddress: Attempts;
   readonly #mailsFromHost: Attempts;
   readonly #passwords: BackOff;
+  readonly #passwordChecks = new OneAtATime();
+  #passwordsWaiting = 0;
   readonly #proofs: BackOff;
 
   constructor(options: SignInOperationsOptions) {
     this.#options = options;
     const { clock } = options;
     const toAddress = [
-      { ms: minute, max: 1 },
+      { ms: mailPauseMs, max: 1 },
       { ms: 60 * minute, max: 5 },
     ];
     this.#mailsToAddress = new Attempts('sign-in mails to this address', toAddress, clock);
     this.#mailsFromHost = new Attempts('sign-in mails', [{ ms: 60 * minute, max: 20 }], clock);
     this.#passwords = new BackOff(clock);
     this.#proofs = new BackOff(clock);
+  }
+
+  /** Which of these ways there are. */
+  get options(): Omit<wire.SignInOptionsResponse, 'google' | 'github'> {
+    const { mail, adminPasswordHash } = this.#options;
+    return {
+      mail: mail.isOn,
+      administrator: adminPasswordHash !== null,
+      resend_seconds: mailPauseMs / 1_000,
+    };
   }
 
   /**
@@ -177,10 +192,33 @@ export class SignInOperations {
     visitor: Visitor,
     { password }: wire.AdminLoginRequest,
   ): Promise<Outcome<wire.AdminStatusResponse>> {
-    const { adminPasswordHash, store, sessions, audit } = this.#options;
+    const { adminPasswordHash } = this.#options;
     if (adminPasswordHash === null) throw adminOff();
+    const keys = ['the administrator', addressKey(visitor.address)];
+    this.#passwords.check(keys);
+    if (this.#passwordsWaiting >= limits.passwordsWaitingMax) {
+      throw new AppError('rate_limited', 'Too many passwords are being checked; try again shortly.', {
+        retryAfterMs: 1_000,
+      });
+    }
+    this.#passwordsWaiting += 1;
+    // One after another, so that many guesses at the same moment wait like as many in a row.
+    const checked = this.#passwordChecks.run(() =>
+      this.#checkPassword(visitor, password, adminPasswordHash, keys),
+    );
+    return checked.finally(() => {
+      this.#passwordsWaiting -= 1;
+    });
+  }
+
+  async #checkPassword(
+    visitor: Visitor,
+    password: string,
+    adminPasswordHash: string,
+    keys: readonly string[],
+  ): Promise<Outcome<wire.AdminStatusResponse>> {
+    const { store, sessions, audit } = this.#options;
     const { address } = visitor;
-    const keys = ['the administrator', addressKey(address)];
     this.#passwords.check(keys);
     const fact = { organizationId: null, address, target: null };
     if (!(await isPassword(password, adminPasswordHash))) {
@@ -191,7 +229,8 @@ export class SignInOperations {
     this.#passwords.succeeded(keys);
     const { token, session, operations } = sessions.open(null, visitor);
     const entry = audit.entry({ ...fact, actor: 'administrator', action: 'admin.login' });
-    await store.write([...operations, entry]);
+    await store.write([...operations, entry], { mayUseReserve: true });
+    await sessions.endSurplus(null, address);
     const body = { is_admin: true, expires_at: timestamp(session.expiresAt) };
     if (!visitor.isBrowser) return { kind: 'json', body: { ...body, access_token: token } };
     const cookie: Cookie = { name: 'admin', value: token, seconds: limits.adminSessionMsMax / 1_000 };
@@ -217,10 +256,11 @@ export class SignInOperations {
       return { operations, with: opened };
     });
     const { user, with: opened } = await arrived.catch((error: unknown) => {
-      if (!(error instanceof ExpectationFailed)) throw error;
-      this.#noteFailure(visitor, mailedLink);
-      throw deadLink();
+      if (error instanceof AppError || error instanceof ExpectationFailed)
+        this.#noteFailure(visitor, mailedLink);
+      throw error instanceof ExpectationFailed ? deadLink() : error;
     });
+    await sessions.endSurplus(user.userId, address);
     return signedIn({ user, ...opened, redirect: link.redirect, to });
   }
 

@@ -79,7 +79,10 @@ export function tiersOf(settings: TierSettings): Tiers {
 }
 
 /** An override wins over everything, then the first organisation's freedom, then the tier. */
-export function limitsOf(organisation: Organisation, tiers: Tiers): OrganisationLimits {
+export function limitsOf(
+  organisation: Pick<Organisation, 'tier' | 'unlimited' | 'overrides'>,
+  tiers: Tiers,
+): OrganisationLimits {
   const base = organisation.unlimited ? noLimits : tiers[organisation.tier];
   const { overrides } = organisation;
   return {

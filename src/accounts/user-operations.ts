@@ -39,13 +39,14 @@ export class UserOperations {
     const user = this.#self(principal);
     const members = await memberships.ofUser(user.userId);
     const waiting = await invitations.ofAddress(user.email);
+    const codes = await Promise.all(waiting.map((invitation) => invitations.codeOf(invitation)));
     return {
       user: userInfo(user),
       organizations: members.flatMap(({ organizationId, role }) => {
         const found = organisations.find(organizationId);
         return found === undefined ? [] : [{ ...organisationOfUser(found), permission: role }];
       }),
-      invitations: waiting.flatMap((invitation) => {
+      invitations: waiting.flatMap((invitation, i) => {
         const found = organisations.find(invitation.organizationId);
         if (found === undefined) return [];
         return [
@@ -54,6 +55,7 @@ export class UserOperations {
             organization_id: invitation.organizationId,
             organization_name: found.name,
             permission: invitation.role,
+            invite_code: codes[i]!,
             invited_by: this.#options.people.find(invitation.invitedBy)?.email ?? null,
             expires_at: timestamp(invitation.expiresAt),
           },

@@ -17,7 +17,7 @@ export interface Visitor {
 }
 
 /** Cookies of the account side. Over https their names begin with `__Host-`, so that no other site can set them. */
-export type CookieName = 'session' | 'admin' | 'sign-in' | 'confirmation' | 'flow';
+export type CookieName = 'session' | 'admin' | 'sign-in' | 'confirmation' | 'flow' | 'marketplace';
 
 export interface Cookie {
   readonly name: CookieName;
@@ -30,4 +30,4 @@ export interface Cookie {
 export type Outcome<Body> =
   | { readonly kind: 'json'; readonly body: Body; readonly cookie?: Cookie }
   | { readonly kind: 'page'; readonly html: string; readonly cookie?: Cookie }
-  | { readonly kind: 'redirect'; readonly to: string; readonly cookie?: Cookie };
+  | { readonly kind: 'redirect'; readonly to: string; readonly status?: 302 | 303; readonly cookie?: Cookie };

@@ -116,9 +116,10 @@ export interface Addon {
     remove: number | undefined,
   ): void;
   /**
-   * `request` and the answer are the bytes of `src/engine/search-bytes.ts`. A cheap search of an idle engine is run by
-   * the call itself; otherwise the answer is undefined and goes to `onSearchEnd`. `ticket` is a number below 2^32 that
-   * no other search of this thread that still runs has.
+   * `request` and the answer are the bytes of `src/engine/search-bytes.ts`. A cheap search is run by the call itself,
+   * for up to 2 ms of each turn of the event loop; one that takes a little more, while the engine is idle. Otherwise
+   * the answer is undefined and goes to `onSearchEnd`. `ticket` is a number below 2^32 that no other search of this
+   * thread that still runs has.
    */
   collectionSearch(
     handle: CollectionHandle,

@@ -1,9 +1,11 @@
+import { Attempts } from '../accounts/attempts.ts';
 import { Idempotency } from '../accounts/idempotency.ts';
 import { gitHubProvider, openIdProvider, type ProviderSettings } from '../accounts/identity-providers.ts';
 import { Invitations } from '../accounts/invitations.ts';
 import { KeyRing } from '../accounts/key-ring.ts';
 import { MagicLinks } from '../accounts/magic-links.ts';
 import { Mail } from '../accounts/mail.ts';
+import { MembershipGate } from '../accounts/membership-gate.ts';
 import { Memberships } from '../accounts/memberships.ts';
 import { OrganisationDirectory } from '../accounts/organisation-directory.ts';
 import { OrganisationOperations } from '../accounts/organisation-operations.ts';
@@ -11,16 +13,18 @@ import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
 import { People } from '../accounts/people.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
 import { Sessions } from '../accounts/sessions.ts';
-import { SignInOperations } from '../accounts/sign-in-operations.ts';
-import { tiersOf } from '../accounts/tiers.ts';
+import { operatorEmail, SignInOperations } from '../accounts/sign-in-operations.ts';
+import type { Tiers } from '../accounts/tiers.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
 import { AuditLog } from '../audit/audit-log.ts';
 import { Refusals } from '../audit/refusals.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { derivedSecret } from '../base/operator-proof.ts';
+import type { Billing } from '../billing/billing.ts';
 import type { Settings } from '../config/schema.ts';
-import type { AccountServices } from '../http/account-routes.ts';
+import type { AccountServices } from '../http/account-route.ts';
+import type { Marketplaces } from '../marketplaces/marketplaces.ts';
 import type { Chore } from '../pipeline/housekeeping.ts';
 import { parseFilter } from '../search/filter.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
@@ -30,18 +34,30 @@ import type { storageOf } from './quotas.ts';
 /** People, organisations, keys, and what is swept away for them. */
 
 /** Everything that keeps people, organisations and keys. */
-export function buildAccountRooms(settings: Settings, { store, secret }: DataDirectory, logger: Logger) {
+export function buildAccountRooms(
+  settings: Settings,
+  { store, secret }: DataDirectory,
+  { tiers, logger }: { readonly tiers: Tiers; readonly logger: Logger },
+) {
   const audit = new AuditLog({ store, clock, chance });
   const parts = { store, clock, chance, audit };
+  const memberships = new Memberships(parts);
+  const invitations = new Invitations({
+    ...parts,
+    secret: derivedSecret(secret, 'invitations'),
+    roleOf: (place) => memberships.roleOf(place),
+  });
+  const mayJoin = async (email: string) =>
+    settings.signUp === 'open' || email === operatorEmail || (await invitations.ofAddress(email)).length > 0;
   return {
     audit,
     refusals: new Refusals({ audit, clock, logger }),
-    organisations: new OrganisationDirectory({ ...parts, tiers: tiersOf(settings) }),
+    organisations: new OrganisationDirectory({ ...parts, tiers }),
     keys: new KeyRing({ ...parts, checkFilter: parseFilter }),
-    people: new People(parts),
+    people: new People({ ...parts, mayJoin }),
     sessions: new Sessions({ ...parts, logger }),
-    memberships: new Memberships(parts),
-    invitations: new Invitations({ ...parts, secret: derivedSecret(secret, 'invitations') }),
+    memberships,
+    invitations,
     links: new MagicLinks(parts),
     idempotency: new Idempotency({ ...parts, secret: derivedSecret(secret, 'replies') }),
     mail: new Mail({
@@ -56,21 +72,47 @@ export function buildAccountRooms(settings: Settings, { store, secret }: DataDir
 
 export type AccountRooms = ReturnType<typeof buildAccountRooms>;
 
+/** Of one person: each leaves an entry in a log that is kept for long. */
+const changesMax = [
+  { ms: 60_000, max: 240 },
+  { ms: 3_600_000, max: 2_000 },
+] as const;
+
 interface AccountParts {
   readonly data: DataDirectory;
   readonly rooms: AccountRooms;
   readonly removal: OrganisationRemoval;
   readonly installation: { readonly url: string; readonly organizationId: string };
   readonly storageOf: ReturnType<typeof storageOf>;
+  readonly billing: Billing;
+  readonly marketplaces: Marketplaces;
 }
 
 export function buildAccounts(
   settings: Settings,
-  { data, rooms, removal, installation, storageOf }: AccountParts,
+  { data, rooms, removal, installation, storageOf, billing, marketplaces }: AccountParts,
 ): AccountServices {
   const linkBase = () => installation.url;
+  const gate = new MembershipGate(rooms);
+  const organisations = new OrganisationOperations({
+    ...rooms,
+    gate,
+    clock,
+    chance,
+    linkBase,
+    ownedMax: settings.ownedOrganisationsMax,
+    mayEnd: billing.mayEnd,
+    end: (organizationId, by) => removal.begin(organizationId, by),
+    storageOf,
+    uploadBytesMax: settings.uploadBytesMax,
+  });
   return {
     idempotency: rooms.idempotency,
+    pace: new Attempts('changes', changesMax, clock),
+    gate,
+    billing,
+    marketplaces,
+    home,
     providers: new ProviderOperations({
       ...rooms,
       store: data.store,
@@ -79,16 +121,10 @@ export function buildAccounts(
       linkBase,
       home,
       providers: identityProviders(settings),
+      accept: (user, invitation, address) => organisations.acceptSignedIn(user, invitation, address),
     }),
     users: new UserOperations(rooms),
-    organisations: new OrganisationOperations({
-      ...rooms,
-      clock,
-      chance,
-      linkBase,
-      end: (organizationId, by) => removal.begin(organizationId, by),
-      storageOf,
-    }),
+    organisations,
     signIn: new SignInOperations({
       ...rooms,
       store: data.store,
@@ -116,7 +152,7 @@ function identityProviders(settings: Settings) {
 
 export function accountChores(
   { auditDays }: Settings,
-  { sessions, links, keys, audit, idempotency }: AccountRooms,
+  { sessions, links, invitations, keys, audit, idempotency }: AccountRooms,
   { providers }: AccountServices,
 ): Chore[] {
   const everyMs = limits.accountSweepMs;
@@ -131,6 +167,7 @@ export function accountChores(
     { name: 'sign-ins that nobody finished', everyMs, work: () => providers.sweep() },
     { name: 'ended sessions', everyMs, work: () => sessions.sweep() },
     { name: 'replies kept for repeated calls', everyMs, work: () => idempotency.sweep() },
+    { name: 'invitations that nobody accepted', everyMs, work: () => invitations.sweep() },
     { name: 'dead sign-in links', everyMs, work: () => links.sweep() },
   ];
 }

@@ -3,6 +3,7 @@ import { firstStart } from '../accounts/first-start.ts';
 import { OrganisationRemoval } from '../accounts/organisation-removal.ts';
 import { createLogger, type Logger } from '../base/logger.ts';
 import { Metrics } from '../base/metrics.ts';
+import { loadPlans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
 import { defaultBounds, openDoor } from '../http/listen.ts';
 import { defaultEmbeddingModel, openBuiltInEmbedder } from '../models/registry.ts';
@@ -13,10 +14,12 @@ import { Housekeeping } from '../pipeline/housekeeping.ts';
 import { registerPipelineMetrics } from '../pipeline/metrics.ts';
 import { PageImages } from '../pipeline/page-images.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
-import { accountChores, buildAccountRooms, buildAccounts } from './accounts.ts';
+import { type AccountRooms, accountChores, buildAccountRooms, buildAccounts } from './accounts.ts';
+import { buildBilling, tiersWithPlans } from './billing.ts';
 import { buildDoor, localUrl, warnOfPlainHttp } from './door.ts';
 import { chance, clock, turns } from './given.ts';
 import { type LoadProgress, load } from './loading.ts';
+import { buildMarketplaces } from './marketplaces.ts';
 import { openModels, watchModels } from './models.ts';
 import { buildPipeline } from './pipeline.ts';
 import { buildQuotas, storageOf } from './quotas.ts';
@@ -83,14 +86,13 @@ export async function startApp(settings: Settings): Promise<App> {
 async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
   const metrics = new Metrics();
+  const plans = loadPlans(settings.plansFile);
   const retrieval = await openRetrieval(settings, opened, logger, metrics);
   const { data, storage, pools, pipeline, images, made, tools, housekeeping, modelWatch } = retrieval;
-  const rooms = buildAccountRooms(settings, data, logger);
-  opened.add(() => rooms.mail.close());
-  opened.add(() => rooms.sessions.close());
-  opened.add(() => rooms.keys.writeUses());
-  opened.add(() => rooms.refusals.close());
+  const rooms = buildAccountRooms(settings, data, { tiers: tiersWithPlans(settings, plans), logger });
+  closeWith(opened, rooms);
   const { organisations, keys, audit } = rooms;
+  await rooms.sessions.endAdministrators();
   retrieval.hooks.mayQuote = () => organisations.mayQuote;
   storage.hooks.isGone = (id) => organisations.find(id) === undefined;
   const sweep = () => housekeeping.sweep();
@@ -103,15 +105,26 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     ...{ settings, data, storage, pools, pipeline, organisations, keys, audit, sweep, gate, quotas, forget },
     ...{ images, made, endOrganisation },
   });
-  const removal = new OrganisationRemoval({ ...rooms, removeData, logger });
+  /** Known when the door is open. */
+  const installation = { url: '', organizationId: '' };
+  const linkBase = () => installation.url;
+  const payments = await buildBilling(settings, { plans, storage, rooms, logger, linkBase });
+  opened.add(() => payments.close());
+  const selling = buildMarketplaces(settings, { ...{ data, rooms, logger, linkBase }, meter: storage.meter });
+  const { marketplaces } = selling;
+  const endData = (id: string) =>
+    marketplaces
+      .forget(id)
+      .then(() => payments.billing.end(id))
+      .then(() => removeData(id));
+  const removal = new OrganisationRemoval({ ...rooms, removeData: endData, logger });
   opened.add(() => removal.close());
   // Before that: a removal waits for the sweep that it asked for.
   opened.add(() => housekeeping.close());
-  /** Known when the door is open. */
-  const installation = { url: '', organizationId: '' };
   const accounts = buildAccounts(settings, {
-    ...{ data, rooms, removal, installation },
+    ...{ data, rooms, removal, installation, marketplaces },
     storageOf: storageOf(quotas, pipeline),
+    billing: payments.billing,
   });
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
   const door = buildDoor(settings, {
@@ -127,8 +140,9 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   installation.organizationId = first.organizationId;
   const loaded = load(storage, pipeline, progress, logger).then(async () => {
     await modelWatch.start();
-    housekeeping.start(accountChores(settings, rooms, accounts));
+    housekeeping.start([...accountChores(settings, rooms, accounts), ...payments.chores, ...selling.chores]);
     await removal.start();
+    await payments.start();
   });
   return {
     port: listening.port,
@@ -138,6 +152,13 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     loaded,
     close: () => opened.close(),
   };
+}
+
+function closeWith(opened: Opened, { mail, sessions, keys, refusals }: AccountRooms): void {
+  opened.add(() => mail.close());
+  opened.add(() => sessions.close());
+  opened.add(() => keys.writeUses());
+  opened.add(() => refusals.close());
 }
 
 /** Everything behind the door that needs closing, in the order in which it is opened. */

@@ -1,11 +1,14 @@
+import { join } from 'node:path';
 import { Authenticator } from '../access/authenticate.ts';
 import { type Operation, operationNeeds } from '../access/authorise.ts';
 import type { Quotas } from '../access/quotas.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { projectRoot } from '../base/root.ts';
 import type { Settings } from '../config/schema.ts';
-import type { AccountServices } from '../http/account-routes.ts';
+import type { AccountServices } from '../http/account-route.ts';
+import { builtFiles, Dashboard } from '../http/dashboard.ts';
 import { Door, type RefusalFact } from '../http/handle.ts';
 import { isLoopback } from '../http/origin.ts';
 import { routes } from '../http/routes.ts';
@@ -68,6 +71,7 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
       progress.done
         ? null
         : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
+    dashboard: openDashboard(logger),
     readiness: () => readiness(progress.done, { data, tools, catalogue: pipeline.catalogue }),
     metrics,
     settings: doorSettings(settings),
@@ -76,6 +80,13 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
     chance,
     version: apiVersion,
   });
+}
+
+/** What the build made of `web/`. */
+function openDashboard(logger: Logger): Dashboard {
+  const dashboard = new Dashboard(builtFiles(join(projectRoot, 'dist', 'web')));
+  if (!dashboard.isBuilt) logger.warn({}, 'the dashboard is not built: "npm run build" makes it');
+  return dashboard;
 }
 
 /** What members may not do in their organisation is noted where that is decided. */

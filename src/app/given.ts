@@ -5,7 +5,7 @@ import { Turns } from '../base/turns.ts';
 /** What every room is handed. */
 
 /** Where `/` leads, and whoever signs in. */
-export const home = '/docs';
+export const home = '/app/';
 export const clock = systemClock;
 export const chance = systemChance;
 export const turns = new Turns(clock);

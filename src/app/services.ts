@@ -231,6 +231,7 @@ function bindServices(rooms: ServiceRooms): Services {
     openAiEmbeddings: (call, request) => models.openAiEmbeddings(call, request),
     cohereRerank: (call, request) => models.cohereRerank(call, request),
     createOrganization: (call, request) => admin.createOrganization(call, request),
+    listOrganizations: (call, request) => admin.listOrganizations(call, request),
     getOrganization: (call, request) => admin.getOrganization(call, request),
     updateOrganization: (call, request) => admin.updateOrganization(call, request),
     addApiKey: (call, request) => admin.addApiKey(call, request),

@@ -5,6 +5,7 @@
 export const errorStatus = {
   bad_request: 400,
   unauthorised: 401,
+  payment_declined: 402,
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
@@ -36,6 +37,8 @@ export interface AppErrorOptions {
   readonly retryAfterMs?: number;
   /** False: official clients must not retry. A conflict is never retried, whatever is said here. */
   readonly shouldRetry?: boolean;
+  /** True: an `Idempotency-Key` may be sent again although this broke, because repeating the work is harmless. */
+  readonly mayRepeat?: boolean;
   /** Only for `invalid`: the list that becomes the 422 body. */
   readonly issues?: readonly ValidationIssue[];
   /** Extra reply headers, for example `allow` or `www-authenticate`. */

@@ -92,10 +92,14 @@ export const limits = {
   signInFlowMsMax: 10 * 60_000,
   identityProviderMsMax: 10_000,
   invitationMsMax: 7 * 86_400_000,
-  ownedOrganisationsMax: 10,
+  organisationsPageMax: 1_000,
   repeatableCallMsMax: 86_400_000,
   repeatableCallsPerPersonMax: 1_000,
   keysOfMembersMax: 100,
+  sessionsPerPersonMax: 100,
+  passwordsWaitingMax: 8,
+  accountBodyBytesMax: 2_097_152,
+  visitorBodyBytesMax: 65_536,
   redirectUnitsMax: 2_048,
   attemptsRememberedMax: 100_000,
   mailsWaitingMax: 1_000,
@@ -105,12 +109,52 @@ export const limits = {
   refusalsPerMinuteMax: 600,
   accountSweepMs: 3_600_000,
 
+  // marketplaces
+  marketplaceSignUpMsMax: 3_600_000,
+  marketplaceCallMsMax: 10_000,
+  marketplaceReplyBytesMax: 262_144,
+  marketplaceBatchMax: 25,
+  marketplaceHoursReadMax: 1_000,
+  /** Usage of older hours is not accepted (6); an hour less, for the way. */
+  marketplaceHoursMax: 5,
+  /** After an hour until its use is complete: the meter writes every few seconds. */
+  marketplaceSettleMs: 120_000,
+  marketplaceReportMs: 300_000,
+  marketplaceTextUnitsMax: 4_096,
+
   // usage
   usageFlushMs: 5_000,
   usagePendingMax: 20_000,
   usageBatchMax: 1_000,
   usageRowsMax: 50_000,
   usageSecondsMax: 253_402_300_799,
+
+  // billing
+  webhookBytesMax: 1_048_576,
+  webhookAgeSecondsMax: 300,
+  billingReadMs: 1_000,
+  billingReadWaitMsMax: 8_000,
+  billingCallMsMax: 10 * 60_000,
+  /** Stripe forgets idempotency keys after a day. */
+  billingCustomerCallMsMax: 23 * 3_600_000,
+  billingEventMsMax: 30 * 86_400_000,
+  billingEventsPerCatchUpMax: 10_000,
+  billingCatchUpMs: 3_600_000,
+  billingRetryMs: 15_000,
+  billingDueBatchMax: 1_000,
+  billingListMax: 24,
+  billingCatalogueMs: 60_000,
+  plansFileBytesMax: 1_048_576,
+  usageReportMs: 20_000,
+  /** How late a minute of usage may be written. */
+  usageSettledMs: 15_000,
+  /** What Stripe still takes. */
+  usageReportMsMax: 34 * 86_400_000,
+  grantGraceMs: 3 * 86_400_000,
+  redemptionsPerHourMax: 10,
+  balanceTransactionsMax: 1_000,
+  invoiceLinesMax: 1_000,
+  billingReadsRunningMax: 4,
 
   // documents
   documentPagesMax: 5_000,

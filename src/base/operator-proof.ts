@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export const secretsFile = 'secrets.json';
 
 /** What a key that is derived from the installation's secret is for; each gets its own. */
-export type SecretUse = 'operator' | 'invitations' | 'confirmations' | 'replies';
+export type SecretUse = 'operator' | 'invitations' | 'confirmations' | 'replies' | 'marketplaces';
 
 /** 256 bits for one use, so that what one room signs is worth nothing in another. */
 export function derivedSecret(secret: Uint8Array, use: SecretUse): Uint8Array {

@@ -69,9 +69,9 @@ function sourceOf(context: CommandContext, options: CommandOptions): Source {
   }
   const whose = wholeInstallation ? {} : { organization_id: organization };
   if (adminKey !== null || wholeInstallation) {
-    return {
-      read: (range) => context.administration.call('admin/get-audit-log', { ...whose, ...range }),
-    };
+    // Without the key the administrator's session may be there as --key.
+    const caller = adminKey === null ? context.api : context.administration;
+    return { read: (range) => caller.call('admin/get-audit-log', { ...whose, ...range }) };
   }
   return {
     read: (range) => context.api.callAt('/api/organizations/get-audit-log', { ...whose, ...range }),

@@ -5,7 +5,7 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { table } from './layout.ts';
-import { jsonObjectOption } from './option-values.ts';
+import { jsonObjectOption, timeOption } from './option-values.ts';
 
 export const keyCommands: readonly CommandSpec[] = [
   {
@@ -24,6 +24,7 @@ export const keyCommands: readonly CommandSpec[] = [
       { flags: '--read-only', meaning: 'the key can search and read, not add, change or delete' },
       { flags: '--collections <names...>', meaning: 'there are only these collections for the key' },
       { flags: '--filter <json>', meaning: 'there are only documents for it whose metadata match' },
+      { flags: '--expires <time>', meaning: 'it ends by itself then, for example 2027-01-01' },
       jsonOption,
     ],
     examples: [
@@ -84,8 +85,12 @@ async function list(
     seenBy(key),
     key.api_key,
     key.created_at,
+    key.expires_at ?? 'never',
+    key.last_used_at ?? 'never',
   ]);
-  table(['Id', 'Name', 'Permission', 'Sees', 'Key', 'Created'], rows).forEach(context.terminal.out);
+  table(['Id', 'Name', 'Permission', 'Sees', 'Key', 'Created', 'Ends', 'Used'], rows).forEach(
+    context.terminal.out,
+  );
   return exitCodes.done;
 }
 
@@ -98,6 +103,7 @@ async function add(
     ...organisation(context),
     name: words[0]!,
     permission: options.readOnly === true ? 'read_only' : 'all',
+    ...(options.expires === undefined ? {} : { expires_at: timeOption(options, 'expires') }),
     ...restriction(options),
   });
   if (options.json === true) {

@@ -3,6 +3,7 @@ import { AppError } from '../base/app-error.ts';
 import { flagName, type SettingName, settingNames, settingOf } from '../config/schema.ts';
 import { allowedValues } from '../config/value.ts';
 import { auditCommands } from './audit.ts';
+import { billingCommands } from './billing.ts';
 import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
 import { doctorCommand } from './doctor.ts';
@@ -36,6 +37,7 @@ const commands: readonly CommandSpec[] = [
   ...keyCommands,
   ...modelCommands,
   ...auditCommands,
+  ...billingCommands,
   usageCommand,
   doctorCommand,
   ...signInCommands,
@@ -48,6 +50,7 @@ const groups: Readonly<Record<string, string>> = {
   documents: 'list, show, delete, change and retry documents',
   keys: 'list, issue and revoke API keys, with the admin key',
   audit: 'who did what, and who tried',
+  billing: 'prepare an account at Stripe for payments, or compare it with the plans',
   models: 'list, add, remove and try models of your own',
 };
 

@@ -22,6 +22,11 @@ const issuerAllowed = 'an https:// address without a slash at the end; http:// o
 const passwordHash = /^\$argon2id\$v=19\$m=\d{4,7},t=\d{1,2},p=\d{1,2}\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/;
 const uuidText = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 
+const metered = '(documents|pages|queries|embed_tokens|rerank_tokens)(\\/[1-9]\\d{0,11})?=[^\\s,=]+';
+const meteredPairs = new RegExp(`^${metered}(,${metered})*$`);
+const topic = 'arn:aws[a-z-]*:sns:[a-z0-9-]+:\\d{12}:[A-Za-z0-9_-]+';
+const topicList = new RegExp(`^${topic}(,${topic})*$`);
+
 const bytes = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
   whole(minimum, maximum, preset, { unit: 'bytes', ...notes });
 const seconds = (minimum: number, maximum: number, preset: number, notes: SettingNotes) =>
@@ -74,6 +79,13 @@ const table = {
     allowed: 'what `quarry hash-password` prints',
     secret: true,
     defaultMeaning: 'none: the administrator cannot sign in',
+  }),
+  signUp: choice(['open', 'invited'], 'open', {
+    meaning: 'Who may sign in for the first time: everybody with an address, or only who is invited',
+  }),
+  ownedOrganisationsMax: whole(0, 10_000, 10, {
+    meaning: 'Organisations that one person may own; with 0 only the administrator creates them',
+    unit: 'organisations',
   }),
   auditDays: whole(0, 36_500, 365, {
     meaning: 'How long the audit log keeps an entry; 0 keeps all of them',
@@ -354,6 +366,114 @@ const table = {
     'documents',
     'Tier teams: documents that wait for parsing and indexing at one time',
   ),
+
+  // payments
+  stripeSecretKey: optional({
+    pattern: /^[\x21-\x7e]{8,512}$/,
+    meaning: 'Secret or restricted key of the Stripe account that takes payments',
+    allowed: 'a key such as sk_live_... or rk_live_...',
+    secret: true,
+    defaultMeaning: 'none: nobody pays, and administrators choose tiers',
+  }),
+  stripeWebhookSecret: optional({
+    pattern: /^[\x21-\x7e]{8,512}$/,
+    meaning: 'Signing secret of the webhook at /api/billing/webhook',
+    allowed: 'what `quarry billing setup` prints, such as whsec_...',
+    secret: true,
+    defaultMeaning: 'none: events are not taken, and changes are seen when somebody asks, or within the hour',
+  }),
+  stripeApiBase: text('https://api.stripe.com', {
+    pattern: /^https?:\/\/[^\s?#@/]+\/?$/,
+    meaning: 'Where Stripe answers; tests point it at an emulator',
+    allowed: 'an http:// or https:// address without path; a live key only with https://',
+  }),
+  stripeSecondsMax: seconds(1, 60, 10, { meaning: 'Longest time one call to Stripe may take, each attempt' }),
+  plansFile: optional({
+    meaning: 'JSON file with prices and limits of the tiers',
+    allowed: 'a file as the README describes it',
+    defaultMeaning: 'none: the prices that the README lists, and the limits of the settings above',
+  }),
+
+  // marketplaces
+  awsMarketplace: switched(false, {
+    meaning: 'Take people who buy at AWS Marketplace, at /api/marketplaces/aws',
+  }),
+  awsRegion: text('us-east-1', {
+    pattern: /^[a-z]{2}(-[a-z]+)+-\d$/,
+    meaning: 'Region of the metering service of AWS Marketplace',
+    allowed: 'a region such as us-east-1',
+  }),
+  awsEndpoint: optional({
+    pattern: serviceUrl,
+    meaning: 'Address of the services of AWS Marketplace instead of their own',
+    allowed: serviceAllowed,
+    defaultMeaning: 'where AWS has them',
+  }),
+  awsAccessKeyId: optional({
+    meaning: 'Access key of the seller at AWS',
+    defaultMeaning: 'where the SDK of AWS finds one, such as the role of the machine',
+  }),
+  awsSecretAccessKey: optional({
+    meaning: 'Secret of awsAccessKeyId',
+    secret: true,
+    defaultMeaning: 'the same',
+  }),
+  awsProductCodes: optional({
+    pattern: /^[^\s,]+(,[^\s,]+)*$/,
+    meaning: 'Products of the seller that this server is',
+    allowed: 'product codes with commas between',
+    defaultMeaning: 'all of them',
+  }),
+  awsTier: choice(['starter', 'teams', 'enterprise'], 'teams', {
+    meaning: 'Tier of whoever bought a product without contract dimensions',
+  }),
+  awsTiers: optional({
+    pattern: /^[^\s,=]+=(starter|teams|enterprise)(,[^\s,=]+=(starter|teams|enterprise))*$/,
+    meaning: 'Tiers by contract dimension, which AWS is asked for',
+    allowed: 'pairs such as small=starter,large=teams',
+    defaultMeaning: 'none: awsTier for everybody',
+  }),
+  awsDimensions: optional({
+    pattern: meteredPairs,
+    meaning: 'Metered dimensions: what is counted, by how many, and what bills it',
+    allowed:
+      'pairs such as queries/1000=queries_1k,embed_tokens/1000000=embed_1m; of documents, pages, queries, embed_tokens, rerank_tokens',
+    defaultMeaning: 'none: nothing is metered',
+  }),
+  awsTopicArns: optional({
+    pattern: topicList,
+    meaning: 'SNS topics whose messages are believed, at /api/marketplaces/aws/events',
+    allowed: 'arn:aws:sns:us-east-1:123456789012:name, several with commas between',
+    defaultMeaning: 'none: messages are answered 503',
+  }),
+  awsSnsUrl: optional({
+    pattern: /^https?:\/\/[^\s/?#@]+$/,
+    meaning: 'Where certificates and confirmations of SNS are instead of at SNS',
+    allowed: 'an origin such as https://sns.us-east-1.amazonaws.com',
+    defaultMeaning: 'SNS in the region of the topic',
+  }),
+  vercelClientId: optional({
+    meaning: 'Client id of the integration at Vercel, for /api/marketplaces/vercel',
+    defaultMeaning: 'none: nobody comes from there',
+  }),
+  vercelClientSecret: optional({
+    meaning: 'Secret of vercelClientId, which also signs webhooks',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  vercelApiUrl: text('https://api.vercel.com', {
+    pattern: issuerUrl,
+    meaning: 'The API of Vercel',
+    allowed: issuerAllowed,
+  }),
+  vercelNextHosts: text('vercel.com', {
+    pattern: /^[a-z0-9.-]+(,[a-z0-9.-]+)*$/,
+    meaning: 'Hosts that Vercel may want the browser back at',
+    allowed: 'host names with commas between',
+  }),
+  vercelTier: choice(['none', 'starter', 'teams', 'enterprise'], 'none', {
+    meaning: 'Tier that an installation at Vercel entitles to',
+  }),
 
   // the command line as a client
   url: text('http://127.0.0.1:8720', {

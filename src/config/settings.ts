@@ -71,7 +71,11 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
   if (problems.length === 0) problems.push(...contradictions(settings));
   if (problems.length > 0) throw refusal(problems);
   return {
-    settings: Object.freeze({ ...settings, data: resolve(sources.workingFolder, settings.data) }),
+    settings: Object.freeze({
+      ...settings,
+      data: resolve(sources.workingFolder, settings.data),
+      plansFile: settings.plansFile === null ? null : resolve(sources.workingFolder, settings.plansFile),
+    }),
     origins: origins as Record<SettingName, SettingOrigin>,
     file,
   };
@@ -169,6 +173,7 @@ function contradictions(settings: Settings): string[] {
       'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the address under which people reach the server, for the links in mails.',
     );
   }
+  problems.push(...paymentContradictions(settings));
   for (const provider of ['google', 'github'] as const) {
     const [id, secret] = [`${provider}ClientId`, `${provider}ClientSecret`] as const;
     if ((settings[id] === null) !== (settings[secret] === null)) {
@@ -180,6 +185,7 @@ function contradictions(settings: Settings): string[] {
       );
     }
   }
+  problems.push(...marketplaceContradictions(settings));
   for (const kind of ['embedding', 'rerank'] as const) {
     if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
       problems.push(
@@ -197,6 +203,45 @@ function contradictions(settings: Settings): string[] {
     }
   }
   return problems;
+}
+
+function paymentContradictions(settings: Settings): string[] {
+  const { stripeSecretKey, stripeWebhookSecret, stripeApiBase, baseUrl } = settings;
+  const problems: string[] = [];
+  if (stripeSecretKey === null && stripeWebhookSecret !== null) {
+    problems.push(
+      'QUARRY_STRIPE_WEBHOOK_SECRET is set without QUARRY_STRIPE_SECRET_KEY; set both or neither.',
+    );
+  }
+  if (/^[rs]k_live_/.test(stripeSecretKey ?? '') && !stripeApiBase.startsWith('https:')) {
+    problems.push(
+      `QUARRY_STRIPE_API_BASE is ${stripeApiBase}; allowed is an https:// address, because QUARRY_STRIPE_SECRET_KEY is a live key.`,
+    );
+  }
+  if (/^[rs]k_live_/.test(stripeSecretKey ?? '') && baseUrl === null) {
+    problems.push(
+      'QUARRY_STRIPE_SECRET_KEY is a live key without QUARRY_BASE_URL; set it to the address that Stripe sends people back to.',
+    );
+  }
+  return problems;
+}
+
+function marketplaceContradictions(settings: Settings): string[] {
+  const pairs = [
+    ['awsAccessKeyId', 'awsSecretAccessKey'],
+    ['vercelClientId', 'vercelClientSecret'],
+  ] as const;
+  const halves = pairs.filter(([one, other]) => (settings[one] === null) !== (settings[other] === null));
+  const isOn = settings.awsMarketplace || settings.vercelClientId !== null;
+  return [
+    ...halves.map(
+      ([one, other]) =>
+        `${variableName(one)} and ${variableName(other)} belong together; set both or neither.`,
+    ),
+    ...(isOn && settings.baseUrl === null
+      ? ['A marketplace is set up without QUARRY_BASE_URL; set it to the address that buyers are sent to.']
+      : []),
+  ];
 }
 
 function refusal(problems: readonly string[], cause?: unknown): AppError {

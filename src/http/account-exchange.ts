@@ -1,19 +1,16 @@
 import { bearerOf, cookieOf, refuseForeign, setCookie } from '../access/credentials.ts';
 import type { CookieName, Outcome, Visitor } from '../accounts/visitor.ts';
 import { limits } from '../base/limits.ts';
+import { plainPagePolicy } from '../base/plain-page.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { baseUrlOf, clientAddressOf, type OriginSettings } from './origin.ts';
 import { jsonReply, textReply } from './replies.ts';
-
-/** Nothing may load, run or frame the page; its form may only lead back here. */
-const pagePolicy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /** What a browser sends along with whatever page makes it ask. */
 const sessionCookies: ReadonlySet<CookieName> = new Set(['session', 'admin']);
 
 /** Who calls the account side, as its operations see them. */
 export function visitorOf(exchange: Exchange, settings: OriginSettings): Visitor {
-  const cookies = exchange.header('cookie');
   const credentials = {
     method: exchange.method,
     header: (name: string) => exchange.header(name),
@@ -23,7 +20,7 @@ export function visitorOf(exchange: Exchange, settings: OriginSettings): Visitor
     address: clientAddressOf(exchange, settings),
     userAgent: (exchange.header('user-agent') ?? '').slice(0, limits.userAgentUnitsMax),
     cookie: (name) => {
-      const value = cookieOf(cookies, name);
+      const value = cookieOf(credentials, name);
       if (value !== undefined && sessionCookies.has(name)) refuseForeign(credentials);
       return value;
     },
@@ -48,11 +45,11 @@ export function outcomeReply(
       return jsonReply(success, outcome.body, headers);
     case 'page':
       return textReply(200, 'text/html; charset=utf-8', outcome.html, {
-        'content-security-policy': pagePolicy,
+        'content-security-policy': plainPagePolicy,
         ...headers,
       });
     case 'redirect':
-      return textReply(302, 'text/plain; charset=utf-8', `${outcome.to}\n`, {
+      return textReply(outcome.status ?? 302, 'text/plain; charset=utf-8', `${outcome.to}\n`, {
         location: outcome.to,
         ...headers,
       });

@@ -1,120 +1,9 @@
-import type { Static, TSchema } from 'typebox';
-import type { Idempotency } from '../accounts/idempotency.ts';
-import type { OrganisationOperations } from '../accounts/organisation-operations.ts';
-import type { ProviderOperations } from '../accounts/provider-operations.ts';
-import type { SignInOperations } from '../accounts/sign-in-operations.ts';
-import type { PersonCall, UserOperations } from '../accounts/user-operations.ts';
-import type { Outcome, Visitor } from '../accounts/visitor.ts';
-import { assert } from '../base/assert.ts';
 import * as wire from '../schemas/accounts.ts';
 import { AuditLogResponse } from '../schemas/audit.ts';
-import type { Principal } from '../schemas/principal.ts';
 import { EmptyRequest } from '../schemas/wire.ts';
-import type { RouteWords } from './route-words.ts';
-
-/** The use cases of the account side. */
-export interface AccountServices {
-  readonly signIn: SignInOperations;
-  readonly providers: ProviderOperations;
-  readonly users: UserOperations;
-  readonly organisations: OrganisationOperations;
-  readonly idempotency: Idempotency;
-}
-
-export interface AccountCall {
-  /** Null where the operation asks nobody. */
-  readonly principal: Principal | null;
-  readonly visitor: Visitor;
-}
-
-/** An operation under `/api`. It may set a cookie, show a page or lead elsewhere, which no operation of retrieval does. */
-export interface AccountRoute extends RouteWords {
-  readonly kind: 'account';
-  /** `json`: the body; `form`: the body of a form on a page; `query`: the query string. Parts of the path join all. */
-  readonly from: 'json' | 'form' | 'query';
-  readonly request: TSchema;
-  readonly reply: TSchema;
-  readonly successes: readonly number[];
-  readonly example: unknown;
-  /** Takes an `Idempotency-Key`. */
-  readonly mayRepeat?: true;
-  readonly serve: (
-    services: AccountServices,
-    call: AccountCall,
-    request: unknown,
-  ) => Promise<Outcome<unknown>>;
-}
-
-interface Words<Q extends TSchema, R extends TSchema> {
-  readonly operation: RouteWords['operation'];
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly request: Q;
-  readonly reply: R;
-  readonly example: Static<Q>;
-  readonly success?: number;
-  readonly refusals?: RouteWords['refusals'];
-}
-
-/** Erases the types of one operation; the corridor hands `serve` only what the schema has passed. */
-function accountRoute<Q extends TSchema, R extends TSchema>(
-  words: Words<Q, R>,
-  how: Pick<AccountRoute, 'method' | 'from'>,
-  serve: (services: AccountServices, call: AccountCall, request: Static<Q>) => Promise<Outcome<Static<R>>>,
-): AccountRoute {
-  const { success = 200, refusals = {}, ...rest } = words;
-  return {
-    kind: 'account',
-    versioned: false,
-    tag: words.path.split('/').at(2) ?? 'accounts',
-    ...how,
-    ...rest,
-    successes: [success],
-    refusals,
-    serve: (services, call, request) => serve(services, call, request as Static<Q>),
-  };
-}
-
-type ForVisitors<Q extends TSchema, R extends TSchema> = Words<Q, R> & {
-  readonly serve: (
-    signIn: SignInOperations,
-    visitor: Visitor,
-    request: Static<Q>,
-  ) => Promise<Outcome<Static<R>>>;
-};
-
-/** Whoever calls, signed in or not. */
-function visits<Q extends TSchema, R extends TSchema>(
-  { serve, ...words }: ForVisitors<Q, R>,
-  how: Pick<AccountRoute, 'method' | 'from'> = { method: 'POST', from: 'json' },
-): AccountRoute {
-  return accountRoute(words, how, (services, call, request) => serve(services.signIn, call.visitor, request));
-}
-
-type ForPeople<Q extends TSchema, R extends TSchema> = Words<Q, R> & {
-  readonly serve: (services: AccountServices, call: PersonCall, request: Static<Q>) => Promise<Static<R>>;
-};
-
-/** Whoever signed in. */
-function serves<Q extends TSchema, R extends TSchema>({ serve, ...words }: ForPeople<Q, R>): AccountRoute {
-  return accountRoute(words, { method: 'POST', from: 'json' }, async (services, call, request) => {
-    const { principal, visitor } = call;
-    assert(principal?.kind === 'person', 'the permission table lets only people call this operation');
-    const { operation } = words;
-    return { kind: 'json', body: await serve(services, { principal, visitor, operation }, request) };
-  });
-}
-
-/** What changes something: with an `Idempotency-Key` it is done once, however often it is sent. */
-function changes<Q extends TSchema, R extends TSchema>({ serve, ...words }: ForPeople<Q, R>): AccountRoute {
-  const route = serves({
-    ...words,
-    serve: (services, call, request) =>
-      services.idempotency.once(call, request, () => serve(services, call, request)),
-  });
-  return { ...route, mayRepeat: true };
-}
+import { billingRoutes } from './account-billing-routes.ts';
+import { marketplaceRoutes } from './account-marketplace-routes.ts';
+import { type AccountRoute, accountRoute, changes, serves, visits } from './account-route.ts';
 
 const getQuery = { method: 'GET', from: 'query' } as const;
 
@@ -125,6 +14,19 @@ const notYours = 'You belong to no such organisation.';
 const notYourRole = 'Your role does not allow it; the detail says which does.';
 
 const signInRoutes: readonly AccountRoute[] = [
+  accountRoute(
+    {
+      operation: 'get-sign-in-options',
+      path: '/api/auth/options',
+      summary: 'Ask how people can sign in',
+      description: 'Which ways this server is set up for, so that a page offers no other.',
+      request: EmptyRequest,
+      reply: wire.SignInOptionsResponse,
+      example: {},
+    },
+    getQuery,
+    async ({ signIn, providers }) => ({ kind: 'json', body: { ...signIn.options, ...providers.configured } }),
+  ),
   visits({
     operation: 'send-magic-link',
     path: '/api/auth/magic-link/send',
@@ -177,7 +79,7 @@ const signInRoutes: readonly AccountRoute[] = [
       reply: wire.BeginProviderLoginResponse,
       example: { provider: 'google' },
       refusals: {
-        404: 'There is no such provider.',
+        404: 'There is no such provider, or no such invitation.',
         502: 'The provider does not answer.',
         503: 'It is not set up.',
       },
@@ -287,7 +189,7 @@ const userRoutes: readonly AccountRoute[] = [
     example: {},
     serve: ({ users }, call) => users.listSessions(call),
   }),
-  serves({
+  changes({
     operation: 'revoke-session',
     path: '/api/users/revoke-session',
     summary: 'End a session, or all',
@@ -466,4 +368,6 @@ export const accountRoutes: readonly AccountRoute[] = [
   ...organisationRoutes,
   ...memberRoutes,
   ...keyRoutes,
+  ...billingRoutes,
+  ...marketplaceRoutes,
 ];

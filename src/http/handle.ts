@@ -1,5 +1,5 @@
 import { authorise, type Operation } from '../access/authorise.ts';
-import type { Credentials } from '../access/credentials.ts';
+import { type Credentials, refuseOtherSites } from '../access/credentials.ts';
 import { AppError, invalidField } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -12,8 +12,9 @@ import { compileValidator, type Validate } from '../schemas/validate.ts';
 import type { Call } from '../services/call.ts';
 import { Rendered } from '../services/rendered.ts';
 import { outcomeReply, visitorOf } from './account-exchange.ts';
-import type { AccountRoute, AccountServices } from './account-routes.ts';
+import type { AccountRoute, AccountServices } from './account-route.ts';
 import { Crowd, crowded } from './crowd.ts';
+import type { Dashboard } from './dashboard.ts';
 import { Deadline } from './deadline.ts';
 import { DoorMetrics } from './door-metrics.ts';
 import { bodySize, ClientGone, type Exchange, type Reply } from './exchange.ts';
@@ -22,6 +23,7 @@ import { parseJson } from './json-body.ts';
 import { baseUrlOf, clientAddressOf, isLocal, type OriginSettings } from './origin.ts';
 import { Pages, type Readiness } from './pages.ts';
 import { BodyBudget, BoundedBody, checkDeclaredBody, WholeBody } from './read-body.ts';
+import { refusalPage, wantsPage } from './refusal-page.ts';
 import { clientGoneStatus, failureReply, jsonReply, refusalReply } from './replies.ts';
 import { type Match, Router } from './router.ts';
 import {
@@ -99,6 +101,7 @@ export interface DoorOptions {
   /** Null when the server can serve; else a sentence that says why not yet. */
   readonly notReady: () => string | null;
   readonly readiness: () => Readiness;
+  readonly dashboard: Dashboard;
   readonly metrics: Metrics;
   readonly settings: DoorSettings;
   readonly logger: Logger;
@@ -258,7 +261,7 @@ export class Door {
     const match = this.#router.find(exchange.method, exchange.path);
     visit.route = match.route;
     refuseExpectation(exchange);
-    if (match.route.kind === 'page') return this.#servePage(visit, match.route);
+    if (match.route.kind === 'page') return this.#servePage(visit, match.route, match);
     this.#refuseWhenBusy();
     this.#admit(visit, match.route.operation);
     switch (match.route.kind) {
@@ -286,17 +289,19 @@ export class Door {
 
   /** Steps 1 and 2: who is it, and may they call this? Both before the body. */
   #admit(visit: Visit, operation: Operation): void {
-    const { exchange } = visit;
-    const credentials = {
-      method: exchange.method,
-      header: (name: string) => exchange.header(name),
-      ownOrigin: () => baseUrlOf(exchange, this.#options.settings),
-    };
-    visit.principal = this.#options.identity.authenticate(credentials, operation);
+    visit.principal = this.#options.identity.authenticate(this.#credentialsOf(visit.exchange), operation);
     const refusal = authorise(visit.principal, operation);
     if (refusal) throw refusal;
     this.#enter(visit);
     this.#options.guards?.admit?.(visit.principal, operation);
+  }
+
+  #credentialsOf(exchange: Exchange): Credentials {
+    return {
+      method: exchange.method,
+      header: (name) => exchange.header(name),
+      ownOrigin: () => baseUrlOf(exchange, this.#options.settings),
+    };
   }
 
   #enter(visit: Visit): void {
@@ -309,10 +314,11 @@ export class Door {
     visit.crowdOf = organizationId;
   }
 
-  async #servePage(visit: Visit, route: PageRoute): Promise<Reply> {
+  async #servePage(visit: Visit, route: PageRoute, { params }: Match): Promise<Reply> {
     visit.deadline.start(this.#options.settings.requestMsMax);
     if (route.page === 'metrics' && !isLocal(visit.exchange)) this.#admit(visit, route.operation);
-    return this.#pages.reply(route.page, this.#draining);
+    const { exchange } = visit;
+    return this.#pages.reply(route.page, { exchange, params, draining: this.#draining });
   }
 
   async #serveJson(visit: Visit, route: JsonRoute): Promise<Reply> {
@@ -337,11 +343,12 @@ export class Door {
     const { exchange, principal } = visit;
     // A look must not use a sign-in link up.
     if (exchange.method === 'HEAD') throw notForHead();
+    if (route.ownPagesOnly === true) refuseOtherSites(this.#credentialsOf(exchange));
     visit.deadline.start(settings.requestMsMax);
     const body = new WholeBody(this.#budget);
     try {
       const request = this.#validatorOf(route)({
-        ...(await this.#readAccountRequest(exchange, route, body)),
+        ...(await this.#readAccountRequest(visit, route, body)),
         ...params,
       });
       const outcome = await route.serve(
@@ -358,9 +365,18 @@ export class Door {
   }
 
   /** What of a request is not in its path; whatever is no object becomes one that its schema refuses or ignores. */
-  async #readAccountRequest(exchange: Exchange, route: AccountRoute, body: WholeBody): Promise<object> {
+  async #readAccountRequest(
+    { exchange, principal }: Visit,
+    route: AccountRoute,
+    body: WholeBody,
+  ): Promise<object> {
     if (route.from === 'query') return Object.fromEntries(parseQuery(exchange));
-    const bytes = await body.read(new BoundedBody(exchange, this.#bodyBounds(), this.#options.clock));
+    const { visitorBodyBytesMax, accountBodyBytesMax, webhookBytesMax } = limits;
+    // Strangers get little room: whoever says who they are is asked before their body is read.
+    const ofPerson = principal === null ? visitorBodyBytesMax : accountBodyBytesMax;
+    const bounds = this.#bodyBounds(route.from === 'bytes' ? webhookBytesMax : ofPerson);
+    const bytes = await body.read(new BoundedBody(exchange, bounds, this.#options.clock));
+    if (route.from === 'bytes') return { body: bytes, signature: exchange.header(route.signedBy ?? '') };
     if (route.from === 'form') return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
     const given = parseJson(bytes);
     if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given;
@@ -374,9 +390,9 @@ export class Door {
   }
 
   /** Of a body that is read whole. */
-  #bodyBounds() {
-    const { jsonBytesMax, bodyIdleMsMax, requestMsMax } = this.#options.settings;
-    return { bytesMax: jsonBytesMax, idleMsMax: bodyIdleMsMax, msMax: requestMsMax };
+  #bodyBounds(bytesMax = this.#options.settings.jsonBytesMax) {
+    const { bodyIdleMsMax, requestMsMax } = this.#options.settings;
+    return { bytesMax, idleMsMax: bodyIdleMsMax, msMax: requestMsMax };
   }
 
   /** Only where replies are checked. A wrong one is our fault, so it does not leave as a refusal. */
@@ -497,7 +513,8 @@ export class Door {
         'refused',
       );
     }
-    return refusalReply(error);
+    const reply = refusalReply(error);
+    return wantsPage(visit.exchange) ? refusalPage(error, reply) : reply;
   }
 
   #tellRefused({ exchange, principal, route }: Visit): void {

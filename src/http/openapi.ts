@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { type Need, operationNeeds } from '../access/authorise.ts';
 import { AddDocumentResponse } from '../schemas/documents.ts';
 import { ErrorResponse, HTTPValidationError } from '../schemas/errors.ts';
-import type { AccountRoute } from './account-routes.ts';
+import type { AccountRoute } from './account-route.ts';
 import type { JsonRoute, Route } from './routes.ts';
 
 type Json = Record<string, unknown>;
@@ -22,15 +22,19 @@ const commonRefusals: Readonly<Record<number, string>> = {
 export function refusalsOf(route: Route): ReadonlyMap<number, string> {
   const need: Need = operationNeeds[route.operation];
   const statuses: number[] = [];
-  if (route.kind === 'page') return new Map(route.page === 'readyz' ? [[503, 'Not ready.']] : []);
+  if (route.kind === 'page') return new Map(ownRefusals(route));
   if (need !== 'nothing') statuses.push(401);
   if (need === 'read' || need === 'write') statuses.push(429);
   if (need === 'write' || need === 'administrator' || need === 'person') statuses.push(403);
   if (route.kind === 'file' || route.kind === 'image') statuses.push(422, 503);
   else statuses.push(400, 413, 422, 503);
   const all = new Map(statuses.map((status) => [status, commonRefusals[status] ?? '']));
-  for (const [status, words] of Object.entries(route.refusals)) all.set(Number(status), words ?? '');
+  for (const [status, words] of ownRefusals(route)) all.set(status, words);
   return new Map([...all].sort(([a], [b]) => a - b));
+}
+
+function ownRefusals({ refusals }: Route): [number, string][] {
+  return Object.entries(refusals).map(([status, words]) => [Number(status), words ?? '']);
 }
 
 /** Words of one description of two: the account side has its own. */
@@ -140,7 +144,7 @@ function successes(route: Route, components: Components): Record<string, Json> {
     case 'image':
       return { 200: bytes('The image.', 'image/jpeg') };
     case 'page':
-      return route.page === 'home'
+      return route.page === 'home' || route.page === 'dashboard-entry'
         ? { 302: { description: 'Go there.' } }
         : { 200: { description: route.summary } };
   }
@@ -198,8 +202,14 @@ function parametersOf(route: Route): Json[] {
           schema: { type: 'integer', minimum: 1, maximum: 2_000 },
         },
       ];
-    case 'multipart':
     case 'page':
+      return [...openApiPath(route.path).matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+        name,
+        in: 'path',
+        required: true,
+        schema: { type: 'string' },
+      }));
+    case 'multipart':
       return [];
   }
 }
@@ -241,6 +251,11 @@ function requestBody(route: Route, components: Components): Json | null {
     }
     case 'account': {
       if (route.from === 'query') return null;
+      if (route.from === 'bytes')
+        return {
+          required: true,
+          content: { 'application/json': { schema: components.reference(route.request) } },
+        };
       const type = route.from === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
       const content = { schema: components.reference(route.request), example: route.example };
       return { required: Array.isArray((route.request as Json).required), content: { [type]: content } };

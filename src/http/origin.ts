@@ -26,7 +26,19 @@ export function baseUrlOf(exchange: Exchange, settings: OriginSettings): string 
 /** Of whoever sent the request; behind a trusted proxy whom that proxy saw. */
 export function clientAddressOf(exchange: Exchange, { trustProxy }: OriginSettings): string {
   const forwarded = trustProxy ? last(exchange.header('x-forwarded-for')) : undefined;
-  return forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : exchange.clientAddress;
+  return plainAddress(forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : exchange.clientAddress);
+}
+
+/** An IPv4 address that came mapped into IPv6, short or written out, as itself; every other one as it is. */
+export function plainAddress(address: string): string {
+  const mapped = /^(?:::|(?:0{1,4}:){5})ffff:(.+)$/i.exec(address)?.[1];
+  if (mapped === undefined) return address;
+  if (isIPv4(mapped)) return mapped;
+  const halves = /^([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(mapped)?.slice(1);
+  if (halves === undefined) return address;
+  return halves
+    .flatMap((half) => [Number.parseInt(half, 16) >> 8, Number.parseInt(half, 16) & 255])
+    .join('.');
 }
 
 /**
@@ -41,9 +53,8 @@ export function isLocal(exchange: Exchange): boolean {
 
 /** 127.0.0.0/8, ::1, and the first mapped into IPv6, short or written out. */
 export function isLoopback(address: string): boolean {
-  const v4 = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)?(.*)$/i.exec(address)?.[1] ?? '';
-  if (isIPv4(v4)) return v4.startsWith('127.');
-  if (/^7f[0-9a-f]{2}:[0-9a-f]{1,4}$/i.test(v4)) return true;
+  const plain = plainAddress(address);
+  if (isIPv4(plain)) return plain.startsWith('127.');
   return address === '::1' || address === '0000:0000:0000:0000:0000:0000:0000:0001';
 }
 

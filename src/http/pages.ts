@@ -1,6 +1,7 @@
 import type { Metrics } from '../base/metrics.ts';
+import type { Dashboard } from './dashboard.ts';
 import { docsPage, docsPolicy } from './docs.ts';
-import type { Reply } from './exchange.ts';
+import type { Exchange, Reply } from './exchange.ts';
 import { accountWords, openApi } from './openapi.ts';
 import { jsonReply, textReply } from './replies.ts';
 import type { PageRoute, Route } from './routes.ts';
@@ -15,13 +16,22 @@ export interface PagesOptions {
   readonly routes: readonly Route[];
   /** Version of the API. */
   readonly version: string;
-  /** Where `/` leads: the dashboard when there is one, else the documentation. */
+  /** Where `/` leads. */
   readonly home: string;
+  readonly dashboard: Dashboard;
   readonly metrics: Metrics;
   readonly readiness: () => Readiness;
 }
 
-/** What the server says about itself. The fixed pages are made once. */
+/** A request for a page. */
+export interface PageVisit {
+  readonly exchange: Exchange;
+  /** Parts of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly draining: boolean;
+}
+
+/** The dashboard, and what the server says about itself. The fixed pages are made once. */
 export class Pages {
   readonly #options: PagesOptions;
   readonly #openApi: Reply;
@@ -43,12 +53,17 @@ export class Pages {
     });
   }
 
-  async reply(page: PageRoute['page'], draining: boolean): Promise<Reply> {
+  /** Errors: 404 for a file that there is not. */
+  async reply(page: PageRoute['page'], { exchange, params, draining }: PageVisit): Promise<Reply> {
+    const { home, dashboard } = this.#options;
     switch (page) {
       case 'home':
-        return textReply(302, 'text/plain; charset=utf-8', `${this.#options.home}\n`, {
-          location: this.#options.home,
-        });
+      case 'dashboard-entry':
+        return textReply(302, 'text/plain; charset=utf-8', `${home}\n`, { location: home });
+      case 'dashboard':
+        return dashboard.page(exchange);
+      case 'asset':
+        return dashboard.asset(exchange, params.file_path ?? '');
       case 'healthz':
         return jsonReply(200, { status: 'ok' });
       case 'readyz':

@@ -14,7 +14,8 @@ import * as usage from '../schemas/usage.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
 import type { Rendered } from '../services/rendered.ts';
-import { type AccountRoute, accountRoutes } from './account-routes.ts';
+import type { AccountRoute } from './account-route.ts';
+import { accountRoutes } from './account-routes.ts';
 import type { RouteWords } from './route-words.ts';
 import type { AdministratorCall, Answer, OrganisationCall, Services } from './services.ts';
 
@@ -55,10 +56,12 @@ export interface TokenRoute extends RouteWords {
   readonly kind: 'file' | 'image';
 }
 
-/** What the server says about itself. */
+/** The dashboard, and what the server says about itself. */
 export interface PageRoute extends RouteWords {
   readonly kind: 'page';
-  readonly page: 'home' | 'healthz' | 'readyz' | 'metrics' | 'openapi' | 'account-openapi' | 'docs';
+  readonly page:
+    | ('home' | 'dashboard-entry' | 'dashboard' | 'asset')
+    | ('healthz' | 'readyz' | 'metrics' | 'openapi' | 'account-openapi' | 'docs');
 }
 
 export type Route = JsonRoute | UploadRoute | TokenRoute | PageRoute | AccountRoute;
@@ -623,6 +626,17 @@ const adminRoutes: readonly Route[] = [
     serve: (services, call, request) => services.createOrganization(call, request),
   }),
   administers({
+    operation: 'list-organizations',
+    path: '/admin/list-organizations',
+    summary: 'List organisations',
+    description:
+      'All of the installation, in the order of their ids. Send `next_after` as `after` for the next page, until it is null.',
+    request: admin.ListOrganizationsRequest,
+    reply: admin.ListOrganizationsResponse,
+    example: {},
+    serve: (services, call, request) => services.listOrganizations(call, request),
+  }),
+  administers({
     operation: 'get-organization',
     path: '/admin/get-organization',
     summary: 'Describe an organisation',
@@ -814,7 +828,8 @@ const usageRoutes: readonly Route[] = [
 
 function page(
   name: PageRoute['page'],
-  words: Pick<PageRoute, 'path' | 'operation' | 'summary' | 'description'>,
+  words: Pick<PageRoute, 'path' | 'operation' | 'summary' | 'description'> &
+    Partial<Pick<PageRoute, 'refusals'>>,
 ): PageRoute {
   return { kind: 'page', page: name, method: 'GET', versioned: false, tag: 'server', refusals: {}, ...words };
 }
@@ -822,9 +837,28 @@ function page(
 const pageRoutes: readonly Route[] = [
   page('home', {
     path: '/',
-    operation: 'docs',
+    operation: 'dashboard',
     summary: 'Start page',
-    description: 'Leads to the first page for people.',
+    description: 'Leads to the dashboard.',
+  }),
+  page('dashboard-entry', {
+    path: '/app',
+    operation: 'dashboard',
+    summary: 'Start page of the dashboard',
+    description: 'Leads to the dashboard, too.',
+  }),
+  page('dashboard', {
+    path: '/app/*',
+    operation: 'dashboard',
+    summary: 'The dashboard',
+    description: 'The same page for every address below, which shows what the address says.',
+  }),
+  page('asset', {
+    path: '/assets/:file_path',
+    operation: 'asset',
+    summary: 'A file of the dashboard',
+    description: 'Its name changes with what is in it, so it may be kept for ever.',
+    refusals: { 404: 'There is no such file.' },
   }),
   page('healthz', {
     path: '/healthz',
@@ -838,6 +872,7 @@ const pageRoutes: readonly Route[] = [
     summary: 'Can it serve?',
     description:
       '200 when every component is ready, else 503; the body names the components and the optional tools found.',
+    refusals: { 503: 'Not ready.' },
   }),
   page('metrics', {
     path: '/metrics',

@@ -94,6 +94,7 @@ export interface Services {
   readonly cohereRerank: Serve<models.CohereRerankRequest, models.CohereRerankResponse>;
 
   readonly createOrganization: Administer<admin.CreateOrganizationRequest, DefaultResponse>;
+  readonly listOrganizations: Administer<admin.ListOrganizationsRequest, admin.ListOrganizationsResponse>;
   readonly getOrganization: Administer<admin.GetOrganizationRequest, admin.GetOrganizationResponse>;
   readonly updateOrganization: Administer<admin.UpdateOrganizationRequest, DefaultResponse>;
   readonly addApiKey: Administer<admin.AddAPIKeyRequest, admin.AddAPIKeyResponse>;

@@ -12,10 +12,23 @@ export interface DecodedText {
 export function decodeAs(bytes: Uint8Array, charset: string): DecodedText {
   if (charset.startsWith('utf-32')) return decodeUtf32(bytes, charset === 'utf-32le');
   if (charset === 'windows-1252') return { text: decodeWindows1252(bytes), charset, warning: null };
-  const text = new TextDecoder(charset).decode(bytes);
+  const text = decodedText(bytes, new TextDecoder(charset));
   const replaced = text.includes('\ufffd') && decodeStrictly(bytes, charset) === null;
   const warning = replaced ? `Some bytes are not valid ${charset} and were replaced by U+FFFD.` : null;
   return { text, charset, warning };
+}
+
+/** Decoders of all but UTF-8 take many times the memory of what they are given at once. */
+const pieceBytes = 4_194_304;
+
+function decodedText(bytes: Uint8Array, decoder: InstanceType<typeof TextDecoder>): string {
+  if (decoder.encoding === 'utf-8') return decoder.decode(bytes);
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    const isLast = at + pieceBytes >= bytes.length;
+    parts.push(decoder.decode(bytes.subarray(at, at + pieceBytes), { stream: !isLast }));
+  }
+  return parts.join('');
 }
 
 /** What bytes 128 to 159 mean in windows-1252; the five that mean nothing keep their number, as WHATWG has it. */
@@ -57,7 +70,7 @@ function decodeUtf32(bytes: Uint8Array, littleEndian: boolean): DecodedText {
 /** Null when the bytes are not valid in the charset. */
 export function decodeStrictly(bytes: Uint8Array, charset: string): string | null {
   try {
-    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+    return decodedText(bytes, new TextDecoder(charset, { fatal: true }));
   } catch (error) {
     if (error instanceof TypeError) return null; // what a fatal decoder throws for bytes outside its charset
     throw error;

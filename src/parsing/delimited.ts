@@ -9,7 +9,10 @@ import { TextBudget } from './text-budget.ts';
 
 type Delimiter = ',' | ';' | '\t' | '|';
 
-/** CSV and TSV (RFC 4180, any of four delimiters): fields joined by tabs, rows grouped into unordered pages. */
+/**
+ * CSV and TSV (RFC 4180, any of four delimiters, also one that a first line `sep=;` names, as Excel has it): fields
+ * joined by tabs, rows grouped into unordered pages.
+ */
 export function* parseDelimited(
   decoded: DecodedText,
   kind: 'csv' | 'tsv',
@@ -20,8 +23,11 @@ export function* parseDelimited(
   }
   const budget = new TextBudget(limits.textUnitsMax);
   const pages = new RowPages();
-  const delimiter = kind === 'tsv' ? '\t' : (commonDelimiter(decoded.text) ?? ',');
-  for (const fields of rowsOf(decoded.text, delimiter)) {
+  const named = /^sep=([,;\t|])\r?\n/.exec(decoded.text);
+  const text = decoded.text.slice(named?.[0].length ?? 0);
+  const delimiter =
+    (named?.[1] as Delimiter | undefined) ?? (kind === 'tsv' ? '\t' : (commonDelimiter(text) ?? ','));
+  for (const fields of rowsOf(text, delimiter)) {
     const row = fields.map(cellText).join('\t').trimEnd();
     if (row === '') continue;
     budget.take(row.length + 1);

@@ -12,6 +12,7 @@ import { type OpenDocumentKind, openDocumentKindOf } from './open-document.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentKind } from './parse-task.ts';
 import { controlShareMax } from './plain-text.ts';
+import { TextBudget } from './text-budget.ts';
 import { ZipArchive } from './zip.ts';
 
 type TextKind = Extract<
@@ -49,7 +50,7 @@ export async function detect(bytes: Uint8Array, path: string | null, limits: Par
   }
   const image = imageKindOf(bytes);
   if (image !== null) return { kind: image };
-  if (mayBeText(bytes)) return detectText(bytes, extensionOf(path));
+  if (mayBeText(bytes)) return detectText(bytes, extensionOf(path), limits);
   throw await binaryFailure(bytes);
 }
 
@@ -123,7 +124,7 @@ function isKnownBinary(bytes: Uint8Array): boolean {
   return magics.some((magic) => startsWith(bytes, magic));
 }
 
-function detectText(bytes: Uint8Array, extension: string | null): Detected {
+function detectText(bytes: Uint8Array, extension: string | null, { textUnitsMax }: ParseLimits): Detected {
   const head = decodeText(bytes.subarray(0, sniffBytes)).text;
   if (/^\s*\{\\rtf/.test(head)) return { kind: 'rtf' };
   if (isEmail(head, extension)) return { kind: 'eml' };
@@ -133,6 +134,8 @@ function detectText(bytes: Uint8Array, extension: string | null): Detected {
   const markup = markupKind(head, extension);
   const decoded = decodeText(bytes, declaredCharset(head, markup));
   if (markup !== null) return { kind: markup, decoded };
+  // All else but tables and notebooks is text as it stands, and nobody need look into what is too long.
+  if (!shorterExtensions.has(extension ?? '')) new TextBudget(textUnitsMax).take(decoded.text.length);
   return { kind: plainKind(decoded.text, extension), decoded };
 }
 
@@ -175,6 +178,8 @@ function declaredCharset(head: string, markup: 'html' | 'xhtml' | 'xml' | null):
   return declaration?.[1] ?? /<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)/i.exec(head)?.[1] ?? null;
 }
 
+/** Kinds whose text is shorter than their source. */
+const shorterExtensions = new Set(['csv', 'tsv', 'tab', 'ipynb']);
 const htmlExtensions = new Set(['html', 'htm', 'xhtml', 'xht', 'shtml']);
 const markdownExtensions = new Set(['md', 'markdown', 'mdown', 'mkd', 'mkdn', 'mdx', 'rmd', 'qmd']);
 const plainExtensions = new Set([

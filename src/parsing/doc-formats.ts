@@ -1,3 +1,5 @@
+import { listLevelsMax } from './list-numbering.ts';
+
 /** Formats of paragraphs and characters in a Word 97-2003 file, as far as they say what text means. Source: [MS-DOC]. */
 
 const pageBytes = 512;
@@ -8,16 +10,23 @@ const sprm = {
   hidden: 0x083c,
   deleted: 0x0800,
   nestedRow: 0x244c,
+  listLevel: 0x260a,
+  list: 0x460b,
 };
 const [tableDefinition, changedTabs] = [0xd608, 0xc615];
 /** Numbers of the built-in styles: 1 to 9 are the headings. */
 const titleStyle = 62;
 const ancestorsMax = 16;
 const noStyle = 0x0fff;
+/** The kind of styles that are of paragraphs. */
+const paragraphStyle = 1;
 
 export interface ParagraphFormat {
   /** Heading level, 0 for the title; null for running text. */
   readonly level: number | null;
+  /** List that it belongs to, by its place from 1 on; 0 for none. */
+  readonly list: number;
+  readonly listLevel: number;
   /** True for the mark that ends a row of a table. */
   readonly rowEnd: boolean;
   readonly inTable: boolean;
@@ -35,7 +44,15 @@ interface Runs<T> {
   readonly formats: T[];
 }
 
-const plainParagraph: ParagraphFormat = { level: null, rowEnd: false, inTable: false };
+const plainParagraph: ParagraphFormat = {
+  level: null,
+  list: 0,
+  listLevel: 0,
+  rowEnd: false,
+  inTable: false,
+};
+/** What paragraphs have of their style. */
+type StyleFormat = Pick<ParagraphFormat, 'level' | 'list' | 'listLevel'>;
 
 export class DocFormats {
   /** False for files whose formats are not read. */
@@ -45,9 +62,9 @@ export class DocFormats {
 
   constructor(stream: Uint8Array, parts: Parts | null) {
     this.known = parts !== null;
-    const levels = parts === null ? [] : styleLevels(parts.styles);
+    const styles = parts === null ? [] : readStyles(parts.styles);
     this.paragraphs = readRuns(stream, parts?.paragraphs, 13, (page, at) =>
-      paragraphFormat(page, at, levels),
+      paragraphFormat(page, at, styles),
     );
     this.unseen = readRuns(stream, parts?.characters, 1, isUnseen);
   }
@@ -107,23 +124,26 @@ function readRuns<T>(
   return { ends: runs.map(({ end }) => end), formats: runs.map(({ format }) => format) };
 }
 
-function paragraphFormat(
-  page: Uint8Array,
-  offset: number,
-  levels: readonly (number | null)[],
-): ParagraphFormat {
-  if (offset === 0) return { ...plainParagraph, level: levels[0] ?? null };
+function paragraphFormat(page: Uint8Array, offset: number, styles: readonly StyleFormat[]): ParagraphFormat {
+  if (offset === 0) return { ...plainParagraph, ...styles[0] };
   const short = page[offset] ?? 0;
   const start = short === 0 ? offset + 2 : offset + 1;
   const end = short === 0 ? start + (page[offset + 1] ?? 0) * 2 : start + short * 2 - 1;
   const style = (page[start] ?? 0) | ((page[start + 1] ?? 0) << 8);
-  let [level, rowEnd, inTable] = [levels[style] ?? null, false, false];
-  for (const { name, value } of properties(page, start + 2, end)) {
+  return changedFormat({ ...plainParagraph, ...styles[style] }, page, start + 2, end);
+}
+
+/** A format after the changes that lie between two places. */
+function changedFormat(from: ParagraphFormat, page: Uint8Array, start: number, end: number): ParagraphFormat {
+  let { level, list, listLevel, rowEnd, inTable } = from;
+  for (const { name, value, wide } of properties(page, start, end)) {
     if (name === sprm.outline && value < 9) level ??= value + 1;
     else if (name === sprm.rowEnd || name === sprm.nestedRow) rowEnd = value === 1;
     else if (name === sprm.inTable) inTable = value === 1;
+    else if (name === sprm.listLevel) listLevel = Math.min(value, listLevelsMax - 1);
+    else if (name === sprm.list) list = wide;
   }
-  return { level, rowEnd, inTable };
+  return { level, list, listLevel, rowEnd, inTable };
 }
 
 function isUnseen(page: Uint8Array, offset: number): boolean {
@@ -135,16 +155,16 @@ function isUnseen(page: Uint8Array, offset: number): boolean {
   return unseen;
 }
 
-/** Changes of format with the first byte of each value. */
+/** Changes of format with the first byte of each value, and with its first two. */
 function* properties(
   page: Uint8Array,
   from: number,
   to: number,
-): Generator<{ name: number; value: number }, void> {
+): Generator<{ name: number; value: number; wide: number }, void> {
   const end = Math.min(to, page.length);
   for (let at = from; at + 3 <= end; ) {
     const name = page[at]! | (page[at + 1]! << 8);
-    yield { name, value: page[at + 2]! };
+    yield { name, value: page[at + 2]!, wide: page[at + 2]! | ((page[at + 3] ?? 0) << 8) };
     at += 2 + valueBytes(name, page, at + 2);
   }
 }
@@ -169,29 +189,48 @@ function valueBytes(name: number, page: Uint8Array, at: number): number {
   }
 }
 
-/** Heading level of each style, by its number in the file: its own or that of the style it is based on. */
-function styleLevels(sheet: Uint8Array): (number | null)[] {
+/** A style as it stands, and the one that it is based on. */
+interface OwnStyle extends StyleFormat {
+  readonly base: number;
+}
+
+/** What each style, by its number in the file, says about its paragraphs, or else the style it is based on. */
+function readStyles(sheet: Uint8Array): StyleFormat[] {
   if (sheet.length < 20) return [];
   const view = new DataView(sheet.buffer, sheet.byteOffset, sheet.byteLength);
-  const count = view.getUint16(2, true);
-  const own: { level: number | null; base: number }[] = [];
+  const [count, baseBytes] = [view.getUint16(2, true), view.getUint16(4, true)];
+  const own: OwnStyle[] = [];
   let at = 2 + view.getUint16(0, true);
   for (let i = 0; i < count && at + 2 <= sheet.length; i++) {
     const bytes = view.getUint16(at, true);
-    if (bytes >= 6 && at + 6 <= sheet.length) {
-      const builtIn = view.getUint16(at + 2, true) & 0x0fff;
-      own.push({ level: levelOf(builtIn), base: view.getUint16(at + 4, true) >> 4 });
-    } else own.push({ level: null, base: noStyle });
+    own.push(readStyle(sheet.subarray(at + 2, at + 2 + bytes), baseBytes));
     at += 2 + bytes;
   }
   return own.map((style) => {
-    let ancestor: { level: number | null; base: number } | undefined = style;
+    let { level, list, listLevel } = style;
+    let ancestor = own[style.base];
     for (let steps = 0; ancestor !== undefined && steps < ancestorsMax; steps++) {
-      if (ancestor.level !== null) return ancestor.level;
-      ancestor = ancestor.base === noStyle ? undefined : own[ancestor.base];
+      level ??= ancestor.level;
+      if (list === 0 && ancestor.list !== 0)
+        [list, listLevel] = [ancestor.list, listLevel || ancestor.listLevel];
+      ancestor = own[ancestor.base];
     }
-    return null;
+    return { level, list, listLevel };
   });
+}
+
+/** Its kind and base, its name, then of a style of paragraphs its changes to them. */
+function readStyle(style: Uint8Array, baseBytes: number): OwnStyle {
+  const { level: none, list, listLevel } = plainParagraph;
+  if (style.length < 6) return { level: none, list, listLevel, base: noStyle };
+  const view = new DataView(style.buffer, style.byteOffset, style.byteLength);
+  const level = levelOf(view.getUint16(0, true) & 0x0fff);
+  const kind = view.getUint16(2, true);
+  const base = kind >> 4;
+  const nameEnd = baseBytes + 2 * ((style[baseBytes] ?? 0) | ((style[baseBytes + 1] ?? 0) << 8)) + 4;
+  if ((kind & 15) !== paragraphStyle || nameEnd + 4 > style.length) return { level, list, listLevel, base };
+  const end = nameEnd + 2 + view.getUint16(nameEnd, true);
+  return { ...changedFormat({ ...plainParagraph, level }, style, nameEnd + 4, end), base };
 }
 
 function levelOf(builtIn: number): number | null {

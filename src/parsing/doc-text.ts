@@ -1,5 +1,6 @@
-import type { DocFormats } from './doc-formats.ts';
+import type { DocFormats, ParagraphFormat } from './doc-formats.ts';
 import { type DocPiece, pieceText } from './doc-pieces.ts';
+import type { ListNumbering } from './list-numbering.ts';
 import { collapsed, PageLines } from './page-lines.ts';
 import type { TextBudget } from './text-budget.ts';
 
@@ -19,6 +20,7 @@ const drawn: Readonly<Record<string, string>> = { '\x1e': '-', '\t': '\t', '\x0e
 /** Builds lines and pages from the characters of a Word 97-2003 file, whose marks end paragraphs, cells and fields. */
 export class DocText {
   private readonly formats: DocFormats;
+  private readonly numbering: ListNumbering;
   private readonly budget: TextBudget;
   private readonly finished: string[] = [];
   private readonly page = new PageLines();
@@ -28,8 +30,12 @@ export class DocText {
   /** Open fields; true while their instruction, which is no text, is passed. */
   private readonly fields: boolean[] = [];
 
-  constructor(formats: DocFormats, budget: TextBudget) {
+  constructor(
+    { formats, numbering }: { readonly formats: DocFormats; readonly numbering: ListNumbering },
+    budget: TextBudget,
+  ) {
     this.formats = formats;
+    this.numbering = numbering;
     this.budget = budget;
   }
 
@@ -95,8 +101,7 @@ export class DocText {
 
   private endParagraph(offset: number | null): void {
     const format = offset === null ? null : this.formats.paragraphAt(offset);
-    const text = this.paragraph
-      .join('')
+    const text = (this.label(format) + this.paragraph.join(''))
       .replace(/[ \t]+$/gm, '')
       .replace(/^\n+|\n+$/g, '');
     this.paragraph = [];
@@ -113,13 +118,23 @@ export class DocText {
 
   /** A mark ends a cell or, as the format says, the row. Where formats are not read, an empty cell is taken for its end. */
   private endCell(offset: number): void {
-    this.cell.push(collapsed(this.paragraph.join('')));
+    const format = this.formats.paragraphAt(offset);
+    this.cell.push(collapsed(this.label(format) + this.paragraph.join('')));
     this.paragraph = [];
     const text = this.cell.filter((part) => part !== '').join(' ');
     this.cell = [];
     const guessed = !this.formats.known && text === '' && this.cells.length > 0;
-    if (this.formats.paragraphAt(offset).rowEnd || guessed) this.endRow();
+    if (format.rowEnd || guessed) this.endRow();
     else this.cells.push(text);
+  }
+
+  /** The automatic number of a paragraph with text; lists count empty ones, too, but nobody sees that. */
+  private label(format: ParagraphFormat | null): string {
+    if (format === null || format.list === 0) return '';
+    const label = this.numbering.label(String(format.list), format.listLevel);
+    if (this.paragraph.every((piece) => piece.trim() === '')) return '';
+    this.budget.take(label.length);
+    return label;
   }
 
   private endRow(): void {

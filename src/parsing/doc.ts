@@ -1,8 +1,10 @@
 import type { CompoundFile } from './compound-file.ts';
 import { DocFormats } from './doc-formats.ts';
+import { readDocLists } from './doc-lists.ts';
 import { cutPieces, type DocPiece, readPieces } from './doc-pieces.ts';
 import { DocText } from './doc-text.ts';
 import type { ParseLimits } from './limits.ts';
+import { ListNumbering } from './list-numbering.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { propertySetTitle } from './property-set.ts';
@@ -12,8 +14,9 @@ import { TextBudget } from './text-budget.ts';
 const [word97, word6] = [0xa5ec, 0xa5dc];
 
 /**
- * Word 6 to 2003 documents: paragraphs on lines, headings by style marked with `#`, table rows as `a | b`, deleted and
- * hidden text left out, notes at the end; pages end where the author broke them. Source: [MS-DOC].
+ * Word 6 to 2003 documents: paragraphs on lines with their automatic numbers (of Word 97 and later), headings by style
+ * marked with `#`, table rows as `a | b`, deleted and hidden text left out, notes at the end; pages end where the author
+ * broke them. Source: [MS-DOC].
  */
 export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentFacts> {
   const stream = file.read('WordDocument');
@@ -22,7 +25,7 @@ export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<st
   }
   const layout = readLayout(file, stream);
   const budget = new TextBudget(limits.textUnitsMax);
-  const text = new DocText(layout.formats, budget);
+  const text = new DocText(layout, budget);
   const parts = splitParts(layout.pieces, layout.lengths);
   text.add(stream, parts.main);
   yield* text.pages();
@@ -45,6 +48,7 @@ interface Layout {
   /** Characters of the main text, of the footnotes, of the headers, and so on, in the order they are stored. */
   readonly lengths: readonly number[];
   readonly formats: DocFormats;
+  readonly numbering: ListNumbering;
 }
 
 function readLayout(file: CompoundFile, stream: Uint8Array): Layout {
@@ -60,8 +64,11 @@ function readLayout(file: CompoundFile, stream: Uint8Array): Layout {
   }
   const table = file.read((flags & 0x0200) !== 0 ? '1Table' : '0Table');
   if (table === null) throw new ParseFailure('corrupt', 'The Word file is damaged: its tables are missing.');
+  // A short head is that of an early version, which had fewer parts.
+  const place = (at: number): [number, number] =>
+    at + 8 > stream.length ? [0, 0] : [view.getUint32(at, true), view.getUint32(at + 4, true)];
   const part = (at: number) => {
-    const [start, bytes] = [view.getUint32(at, true), view.getUint32(at + 4, true)];
+    const [start, bytes] = place(at);
     return table.subarray(start, start + bytes);
   };
   const lengths = Array.from({ length: 8 }, (_, i) => view.getUint32(76 + i * 4, true));
@@ -75,6 +82,7 @@ function readLayout(file: CompoundFile, stream: Uint8Array): Layout {
       characters: part(0xfa),
       paragraphs: part(0x102),
     }),
+    numbering: readDocLists(table, { definitions: place(0x2e2), lists: place(0x2ea) }),
   };
 }
 
@@ -88,6 +96,7 @@ function readWord6(stream: Uint8Array, view: DataView): Layout {
     pieces: pieces ?? [{ start: view.getUint32(24, true), units: whole, width: 1, codePage: 1252 }],
     lengths,
     formats: new DocFormats(stream, null),
+    numbering: new ListNumbering(),
   };
 }
 

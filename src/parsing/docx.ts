@@ -1,6 +1,8 @@
-import { DocxNumbering, levelNumber } from './docx-numbering.ts';
+import { levelNumber, readDocxNumbering } from './docx-numbering.ts';
 import { type DocxStyles, outlineLevel, readDocxStyles } from './docx-styles.ts';
+import { drawnPartLines } from './drawn-parts.ts';
 import type { ParseLimits } from './limits.ts';
+import type { ListNumbering } from './list-numbering.ts';
 import {
   coreProperties,
   officeContentTypes,
@@ -28,26 +30,37 @@ const skipped = new Set([
 
 /**
  * Word documents in document order: paragraphs on lines with their automatic numbers, headings marked with `#`, table
- * rows as `a | b`, notes after the page that refers to them. Pages end where Word broke them when it last saved
- * (`lastRenderedPageBreak`) or where the author
- * did. Source: ECMA-376 part 1, section 17.
+ * rows as `a | b`, hidden and deleted text left out, texts of charts and diagrams after the paragraph that holds them,
+ * notes after the page that refers to them. Pages end where Word broke them when it last saved (`lastRenderedPageBreak`)
+ * or where the author did. Source: ECMA-376 part 1, section 17.
  */
 export function* parseDocx(
   archive: ZipArchive,
   mainPart: string,
   limits: ParseLimits,
 ): Generator<string, DocumentFacts> {
-  const relationships = [...relationshipsOf(archive, mainPart, limits).values()];
+  const byId = relationshipsOf(archive, mainPart, limits);
+  const relationships = [...byId.values()];
   const partOf = (type: string) => relationships.find((one) => one.type === type)?.target ?? null;
   const styles = readDocxStyles(archive, partOf('styles'), limits);
   const notes = new Map([
     ...readNotes(archive, partOf('footnotes'), 'footnote', limits),
     ...readNotes(archive, partOf('endnotes'), 'endnote', limits),
   ]);
+  const budget = new TextBudget(limits.textUnitsMax);
+  const warnings = new Set<string>();
+  const onDamaged = () => warnings.add('A chart or diagram of the document is damaged and was left out.');
+  const drawn = (id: string) => {
+    const relationship = byId.get(id);
+    return relationship === undefined
+      ? []
+      : drawnPartLines(relationship, { archive, limits, budget, onDamaged });
+  };
+  const numbering = readDocxNumbering(archive, partOf('numbering'), limits);
   const walker = new DocxWalker(
     openPart(archive, mainPart, limits),
-    { styles, notes, numbering: new DocxNumbering(archive, partOf('numbering'), limits) },
-    new TextBudget(limits.textUnitsMax),
+    { styles, notes, numbering, drawn },
+    budget,
   );
   for (const page of walker.pages()) {
     // A letterhead, say: what is usually repeated is all there is.
@@ -61,7 +74,7 @@ export function* parseDocx(
     headings: true,
     title: properties.title ?? walker.title,
     language: styles.language ?? properties.language,
-    warnings: [],
+    warnings: [...warnings],
   };
 }
 
@@ -120,13 +133,24 @@ interface Paragraph {
   /** List it belongs to (`numId`), null for none; and how deep. */
   list: string | null;
   listLevel: number;
+  /** Texts of charts and diagrams in it. */
+  readonly drawn: string[];
+  /** Whether a run of text is open, and hidden. */
+  inRun: boolean;
+  hidden: boolean;
+}
+
+function newParagraph(): Paragraph {
+  return { pieces: [], level: null, list: null, listLevel: 0, drawn: [], inRun: false, hidden: false };
 }
 
 /** What the other parts of the package say about paragraphs. */
 interface Context {
   readonly styles: DocxStyles;
   readonly notes: ReadonlyMap<string, string>;
-  readonly numbering: DocxNumbering;
+  readonly numbering: ListNumbering;
+  /** Texts of a chart or diagram by the id of its relationship. */
+  readonly drawn: (id: string) => readonly string[];
 }
 
 class DocxWalker {
@@ -165,9 +189,10 @@ class DocxWalker {
   private opened(name: string): void {
     const paragraph = this.paragraphs.at(-1);
     if (skipped.has(name)) this.reader.skip();
-    else if (name === 'p') this.paragraphs.push({ pieces: [], level: null, list: null, listLevel: 0 });
+    else if (name === 'p') this.paragraphs.push(newParagraph());
     else if (name === 'tbl') this.page.openTable();
     else if (paragraph === undefined) return;
+    else if (name === 'r') paragraph.inRun = true;
     else if (name === 't') this.addText(paragraph, this.reader.characters());
     else if (name === 'tab' || name === 'ptab') this.addTab(paragraph);
     else if (name === 'cr') this.addText(paragraph, '\n');
@@ -178,6 +203,8 @@ class DocxWalker {
     else if (name === 'pageBreakBefore' && !isOff(this.reader.attribute('val'))) this.endPage(paragraph);
     else if (name === 'footnoteReference') this.addNote(`footnote:${this.reader.attribute('id') ?? ''}`);
     else if (name === 'endnoteReference') this.addNote(`endnote:${this.reader.attribute('id') ?? ''}`);
+    else if (name === 'chart') this.addDrawn(paragraph, /^\w+:id$/);
+    else if (name === 'relIds') this.addDrawn(paragraph, /^\w+:dm$/);
     else this.setProperty(paragraph, name);
   }
 
@@ -189,18 +216,27 @@ class DocxWalker {
       paragraph.list = style?.list ?? null;
       paragraph.listLevel = style?.listLevel ?? 0;
     } else if (name === 'outlineLvl') paragraph.level ??= outlineLevel(this.reader.attribute('val'));
+    else if (name === 'vanish') paragraph.hidden = paragraph.inRun && !isOff(this.reader.attribute('val'));
     else if (name === 'ilvl') paragraph.listLevel = levelNumber(this.reader.attribute('val'));
     else if (name === 'numId') paragraph.list = this.reader.attribute('val');
   }
 
   private closed(name: string): void {
     if (name === 'p') this.endParagraph();
+    else if (name === 'r') this.endRun(this.paragraphs.at(-1));
     else if (name === 'tc') this.page.endCell();
     else if (name === 'tr') this.page.endRow();
     else if (name === 'tbl') this.page.endTable();
   }
 
+  private endRun(paragraph: Paragraph | undefined): void {
+    if (paragraph === undefined) return;
+    paragraph.inRun = false;
+    paragraph.hidden = false;
+  }
+
   private addText(paragraph: Paragraph, text: string): void {
+    if (paragraph.hidden) return;
     this.budget.take(text.length);
     paragraph.pieces.push(text);
   }
@@ -222,9 +258,16 @@ class DocxWalker {
     this.page.addNote(text);
   }
 
+  private addDrawn(paragraph: Paragraph, id: RegExp): void {
+    const lines = this.context.drawn(this.reader.qualifiedAttribute(id) ?? '');
+    for (const line of lines) paragraph.drawn.push(line);
+  }
+
   private endParagraph(): void {
     const paragraph = this.paragraphs.pop();
-    if (paragraph !== undefined) this.keep(paragraph);
+    if (paragraph === undefined) return;
+    this.keep(paragraph);
+    for (const line of paragraph.drawn) this.page.add(line, null);
   }
 
   private keep(paragraph: Paragraph): void {
@@ -234,14 +277,15 @@ class DocxWalker {
     if (text.trim() !== '') this.page.add(text, paragraph.level);
   }
 
-  /** The automatic number with a space behind it; counted once, even when a page break cuts the paragraph. */
+  /** The automatic number, counted once, even when a page break cuts the paragraph. */
   private label(paragraph: Paragraph): string {
     if (paragraph.list === null) return '';
     const { list, listLevel } = paragraph;
     paragraph.list = null;
-    const label = this.context.numbering.next(list, listLevel).trim();
-    if (label === '' || paragraph.pieces.every((piece) => piece.trim() === '')) return '';
-    return label === '-' ? `${'  '.repeat(listLevel)}- ` : `${label} `;
+    const label = this.context.numbering.label(list, listLevel);
+    if (paragraph.pieces.every((piece) => piece.trim() === '')) return '';
+    this.budget.take(label.length);
+    return label;
   }
 
   /** A page ends only after text: a manual break is followed by a rendered one, and both mean the same end. */

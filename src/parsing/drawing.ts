@@ -14,16 +14,22 @@ export function shapeLines(reader: XmlReader, budget: TextBudget, headings: bool
   return walker.lines;
 }
 
+/** Elements of a chart, of a new kind of chart too, that end a line of its text. */
+const chartLine = /^(?:p|lvl|txData|\w+Cache|\w+Lit)$/;
+
 /** Titles, categories, series names and values that a chart keeps for programs without its workbook. */
 export function chartLines(reader: XmlReader, budget: TextBudget): string[] {
   const lines: string[] = [];
   let cached: string[] = [];
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
-    if (token === 'open' && (reader.name === 't' || reader.name === 'v')) {
-      const text = reader.characters().trim();
+    // A point of a new kind of chart holds its text itself, those of others in a value.
+    const isText = token === 'text' && reader.name === 'pt';
+    if (isText || (token === 'open' && (reader.name === 't' || reader.name === 'v'))) {
+      const text = (isText ? reader.text : reader.characters()).trim();
+      if (text === '') continue;
       budget.take(text.length + 1);
-      if (text !== '') cached.push(text);
-    } else if (token === 'close' && (reader.name === 'p' || /Cache$|Lit$/.test(reader.name))) {
+      cached.push(text);
+    } else if (token === 'close' && chartLine.test(reader.name)) {
       if (cached.length > 0) lines.push(cached.join('\t'));
       cached = [];
     }
@@ -51,9 +57,16 @@ export class ShapeWalker {
   }
 
   walk(): void {
+    // The `t` of a diagram holds paragraphs, that of a paragraph characters.
+    let inText = false;
     for (let token = this.reader.next(); token !== 'end'; token = this.reader.next()) {
+      if (token === 'text') {
+        if (inText) this.add(this.reader.text);
+        continue;
+      }
+      inText = token === 'open' && this.reader.name === 't';
       if (token === 'open') this.opened(this.reader.name);
-      else if (token === 'close') this.closed(this.reader.name);
+      else this.closed(this.reader.name);
     }
   }
 
@@ -63,7 +76,6 @@ export class ShapeWalker {
     else if (name === 'ph') this.placeholder = this.reader.attribute('type') ?? 'body';
     else if (name === 'txBody' && this.placeholder !== null && repeated.has(this.placeholder))
       this.reader.skip();
-    else if (name === 't') this.add(this.reader.characters());
     else if (name === 'br') this.add('\n');
     else if (name === 'tab') this.add('\t');
     else if (name === 'tr') this.row = [];

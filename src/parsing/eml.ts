@@ -7,11 +7,15 @@ import { mailPage } from './mail.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { TextBudget } from './text-budget.ts';
+import { readTnef, type TnefMessage } from './tnef.ts';
 
 /** Mail inside mail whose text is read along; what lies deeper is named as an attachment. */
 const mailDepthMax = 10;
 
-/** Mails as one page: subject, who and when, the text part or else the HTML part, the names of attachments. */
+/**
+ * Mails as one page: subject, who and when, the text part or else the HTML part or what Outlook packed into
+ * `winmail.dat`, the names of attachments.
+ */
 export async function* parseEml(
   bytes: Uint8Array,
   limits: ParseLimits,
@@ -23,7 +27,8 @@ export async function* parseEml(
     throw new ParseFailure('encrypted', 'The mail is encrypted; only its receiver can read it.');
   }
   const budget = new TextBudget(limits.textUnitsMax);
-  const text = bodyOf(email, budget);
+  const packed = packedMessages(email, budget);
+  const text = bodyOf(email, budget) || packed.map(({ body }) => body).join('\n\n');
   budget.take(text.length);
   yield mailPage({
     subject: mended(email.subject),
@@ -34,7 +39,10 @@ export async function* parseEml(
       ['Date', email.headers.find(({ key }) => key === 'date')?.value ?? null],
     ],
     body: text,
-    attachments: email.attachments.flatMap(({ filename }) => (filename === null ? [] : [filename])),
+    attachments: [
+      ...email.attachments.flatMap(({ filename }) => (filename === null ? [] : [filename])),
+      ...packed.flatMap(({ attachments }) => attachments),
+    ],
   });
   return {
     kind: 'eml',
@@ -45,6 +53,17 @@ export async function* parseEml(
     language: null,
     warnings: [],
   };
+}
+
+/** What Outlook sent in its own packing, `winmail.dat`. */
+function packedMessages({ attachments }: Email, budget: TextBudget): TnefMessage[] {
+  return attachments
+    .filter(({ mimeType, filename }) => /ms-tnef$/i.test(mimeType) || /^winmail\.dat$/i.test(filename ?? ''))
+    .map(({ content }) => readTnef(bytesOf(content), budget));
+}
+
+function bytesOf(content: ArrayBuffer | Uint8Array | string): Uint8Array {
+  return typeof content === 'string' ? Buffer.from(content, 'latin1') : new Uint8Array(content);
 }
 
 /** A mail that an editor saved in UTF-16 or UTF-32 no longer has the encodings that its parts declare. */
@@ -68,7 +87,7 @@ async function readEmail(bytes: Uint8Array): Promise<Email> {
 
 function bodyOf(email: Email, budget: TextBudget): string {
   const text = mended(email.text) ?? '';
-  if (text.trim() !== '' || email.html === undefined) return text;
+  if (text.trim() !== '' || email.html === undefined) return text.trim() === '' ? '' : text;
   return htmlToText(withoutC1(email.html), budget).text;
 }
 

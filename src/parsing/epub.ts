@@ -85,7 +85,7 @@ function readPackage(archive: ZipArchive, limits: ParseLimits): Book {
     else if (reader.name === 'language') language ??= reader.characters().trim() || null;
     else if (reader.name === 'item') {
       const name = resolvedPart(folder, unescaped(reader.attribute('href') ?? ''));
-      const markup = /html|xml|dtbook/.test(reader.attribute('media-type') ?? '');
+      const markup = /html|xml|dtbook|oeb1/.test(reader.attribute('media-type') ?? '');
       items.set(reader.attribute('id') ?? '', { name, markup });
     } else if (reader.name === 'itemref') {
       const item = items.get(reader.attribute('idref') ?? '');

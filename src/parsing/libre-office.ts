@@ -1,4 +1,4 @@
-import { copyFile, readdir } from 'node:fs/promises';
+import { copyFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OfficeSource, ToolReply } from './document-tools.ts';
 import type { ToolEnd, ToolRunner } from './tool-runner.ts';
@@ -13,6 +13,8 @@ export interface Conversion {
 
 const memoryBytesMax = 2 * 1_073_741_824;
 const resultBytesMax = 500_000_000;
+/** Room that a run needs for its installation data, and for each byte of the file: a copy of it, its parts, the result. */
+const roomBytes = { profile: 64_000_000, eachByte: 4 } as const;
 
 /** Hidden slides stay pages, so that the pages of the PDF are the slides of the file. */
 const exportOptions = JSON.stringify({
@@ -26,7 +28,7 @@ const spreadsheets: ReadonlySet<OfficeSource> = new Set(['xls', 'ods']);
 /**
  * Converts a file with LibreOffice and hands the result to `take` before its folder is deleted. Each run has its own folder
  * and so its own installation data: two of them never share one. LibreOffice ends with code 0 also when it could not read
- * the file; only a result is a success.
+ * the file, or write its result; only a result is a success. Rejects with `NoRoom` when the disk is too full.
  */
 export function convertOffice(
   runner: ToolRunner,
@@ -35,6 +37,8 @@ export function convertOffice(
 ): Promise<ToolReply> {
   const { file, from, to, msMax, signal } = conversion;
   return runner.withFolder(async (folder) => {
+    const room = roomBytes.profile + roomBytes.eachByte * (await stat(file)).size;
+    await runner.checkRoom(room);
     const input = join(folder, `document.${from}`);
     await copyFile(file, input);
     const end = await runner.run({
@@ -52,7 +56,10 @@ export function convertOffice(
       signal,
     });
     const result = await resultIn(join(folder, 'result'));
-    return result !== null && end.how === 'exited' ? take(result) : failureOf(end, conversion);
+    if (result !== null && end.how === 'exited') return take(result);
+    // Others may have filled the disk meanwhile, which is no fault of the file.
+    await runner.checkRoom(roomBytes.profile);
+    return failureOf(end, conversion);
   });
 }
 

@@ -96,9 +96,10 @@ export function relationshipsOf(
   return found;
 }
 
-/** A target as a part name: relative to the folder of its source, `..` kept inside the package. */
+/** A target as a part name: relative to the folder of its source, `..` kept inside the package. Some programs write `\\`. */
 export function resolvedPart(folder: string, target: string): string {
-  const path = target.startsWith('/') ? target.slice(1) : folder + target;
+  const slashed = target.replaceAll('\\', '/');
+  const path = slashed.startsWith('/') ? slashed.slice(1) : folder + slashed;
   const segments: string[] = [];
   for (const segment of path.split('/')) {
     if (segment === '..') segments.pop();

@@ -25,7 +25,7 @@ const lettersShareMin = 0.3;
 
 /**
  * A text document of Office: its text and headings as our own reader finds them, its pages as LibreOffice breaks them, where
- * there is one; what our reader cannot read, LibreOffice may.
+ * there is one; what our reader cannot read, LibreOffice may, and what is only pictures, OCR.
  */
 export async function* withOfficePages(
   kind: Extract<OfficeSource, 'docx' | 'odt' | 'doc' | 'rtf'>,
@@ -42,7 +42,8 @@ export async function* withOfficePages(
       converted.kind === 'failed' ? [...own.facts.warnings, converted.message] : own.facts.warnings;
     return { ...own.facts, warnings, pageImages: false };
   }
-  const drawn = await collect(parsePdf(converted, limits, noTools));
+  // Only where our reader finds no letter at all the pages may be pictures of paper.
+  const drawn = await collect(parsePdf(converted, limits, letters(own.pages) === 0 ? tools : noTools));
   if (misses(own, drawn)) {
     yield* drawn.pages;
     return { ...drawn.facts, kind, contentType: own.facts.contentType };
@@ -74,8 +75,9 @@ async function* fromOffice(
 ): AsyncGenerator<string, DocumentFacts> {
   const converted = await convertedOffice(kind, 'pdf', tools);
   if (!(converted instanceof Uint8Array)) {
-    if (converted.kind === 'failed' && converted.code === 'timeout')
-      throw new ParseFailure('timeout', converted.message);
+    // What LibreOffice says of the file our own reader said better; what kept it from the file is not the file's fault.
+    if (converted.kind === 'failed' && converted.code !== 'corrupt')
+      throw new ParseFailure(converted.code, converted.message);
     throw own;
   }
   const facts = yield* parsePdf(converted, limits, tools);

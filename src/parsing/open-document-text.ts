@@ -1,6 +1,7 @@
 import type { ParseLimits } from './limits.ts';
 import { openPart } from './office-package.ts';
 import { openDocumentContentTypes, openDocumentProperties } from './open-document.ts';
+import { OpenDocumentObjects } from './open-document-objects.ts';
 import { levelOf, OpenDocumentStyles } from './open-document-styles.ts';
 import { PageLines } from './page-lines.ts';
 import type { DocumentFacts } from './parse-task.ts';
@@ -25,21 +26,21 @@ const shapes = new Set(
 );
 
 /**
- * OpenDocument texts and presentations in document order: headings marked with `#`, lists with their labels, table rows as
- * `a | b`, notes after the page that refers to them. A text's pages end where the program that saved it broke them or the
- * author did; a presentation has one page per slide, its notes last. Source: OASIS OpenDocument 1.3, part 3.
+ * OpenDocument texts and presentations in document order: headings marked with `#`, lists with their labels, table rows
+ * as `a | b`, texts of charts after the paragraph that holds them, notes after the page that refers to them. A text's
+ * pages end where the program that saved it broke them or the author did; a presentation has one page per slide, its
+ * notes last. Source: OASIS OpenDocument 1.3, part 3.
  */
 export function* parseOpenDocumentText(
   archive: ZipArchive,
   kind: 'odt' | 'odp',
   limits: ParseLimits,
 ): Generator<string, DocumentFacts> {
-  const walker = new OpenDocumentWalker(
-    openPart(archive, 'content.xml', limits),
-    new OpenDocumentStyles(archive, limits),
-    new TextBudget(limits.textUnitsMax),
-    kind,
-  );
+  const budget = new TextBudget(limits.textUnitsMax);
+  const objects = new OpenDocumentObjects(archive, limits, budget);
+  const walker = new OpenDocumentWalker(openPart(archive, 'content.xml', limits), {
+    ...{ styles: new OpenDocumentStyles(archive, limits), objects, budget, kind },
+  });
   yield* walker.pages();
   const properties = openDocumentProperties(archive, limits);
   return {
@@ -49,7 +50,7 @@ export function* parseOpenDocumentText(
     headings: true,
     title: properties.title ?? walker.title,
     language: properties.language,
-    warnings: [],
+    warnings: [...objects.warnings],
   };
 }
 
@@ -60,6 +61,15 @@ interface Paragraph {
   /** Heading level, 1 for the title; null for running text. */
   readonly level: number | null;
   readonly label: string;
+  /** Texts of charts in it. */
+  readonly drawn: string[];
+}
+
+interface WalkerContext {
+  readonly styles: OpenDocumentStyles;
+  readonly objects: OpenDocumentObjects;
+  readonly budget: TextBudget;
+  readonly kind: 'odt' | 'odp';
 }
 
 interface List {
@@ -82,6 +92,7 @@ interface Shape {
 class OpenDocumentWalker {
   private readonly reader: XmlReader;
   private readonly styles: OpenDocumentStyles;
+  private readonly objects: OpenDocumentObjects;
   private readonly budget: TextBudget;
   private readonly slides: boolean;
   private readonly paragraphs: Paragraph[] = [];
@@ -93,9 +104,10 @@ class OpenDocumentWalker {
   private readonly page = new PageLines();
   private ready: string[] = [];
 
-  constructor(reader: XmlReader, styles: OpenDocumentStyles, budget: TextBudget, kind: 'odt' | 'odp') {
+  constructor(reader: XmlReader, { styles, objects, budget, kind }: WalkerContext) {
     this.reader = reader;
     this.styles = styles;
+    this.objects = objects;
     this.budget = budget;
     this.slides = kind === 'odp';
   }
@@ -130,6 +142,7 @@ class OpenDocumentWalker {
     else if (name === 'table') this.page.openTable();
     else if (name === 'note-body') this.noteDepth += 1;
     else if (shapes.has(name)) this.openShape();
+    else if (name === 'object') this.addObject();
     else if (name === 'notes') this.page.space();
   }
 
@@ -159,7 +172,7 @@ class OpenDocumentWalker {
     const style = this.reader.attribute('style-name');
     const level = this.levelOfParagraph(name, style);
     if (!this.slides && this.styles.breaksBefore(style)) this.endPage();
-    this.paragraphs.push({ pieces: [], style, level, label: this.label(name, level) });
+    this.paragraphs.push({ pieces: [], style, level, label: this.label(name, level), drawn: [] });
   }
 
   private levelOfParagraph(name: string, style: string | null): number | null {
@@ -198,6 +211,15 @@ class OpenDocumentWalker {
     if (start !== null) list.counts[list.level] = (Number(start) || 1) - 1;
   }
 
+  /** What it says follows the paragraph that holds it. */
+  private addObject(): void {
+    const drawn = this.paragraphs.at(-1)?.drawn;
+    for (const line of this.objects.linesAt(this.reader)) {
+      if (drawn === undefined) this.page.add(line, null);
+      else drawn.push(line);
+    }
+  }
+
   private addText(text: string): void {
     const paragraph = this.paragraphs.at(-1);
     if (paragraph === undefined) return;
@@ -209,6 +231,7 @@ class OpenDocumentWalker {
     const paragraph = this.paragraphs.pop();
     if (paragraph === undefined) return;
     this.keep(paragraph);
+    for (const line of paragraph.drawn) this.page.add(line, null);
     if (!this.slides && this.styles.breaksAfter(paragraph.style)) this.endPage();
   }
 

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -50,7 +51,7 @@ export async function openTools(options: OpenToolsOptions): Promise<OpenedTools>
   const tools = optionalTools();
   const [unshare, installed] = await Promise.all([unshareFlags(tools), tesseractLanguages(tools)]);
   const { folder, freshName, converted, office, runningMax } = options;
-  const runner = new ToolRunner({ tools, unshare, folder, freshName });
+  const runner = new ToolRunner({ tools, unshare, folder, freshName, freeBytes });
   const recogniser = chooseRecogniser({
     engine: options.ocrEngine,
     languages: options.ocrLanguages,
@@ -77,6 +78,12 @@ export async function openTools(options: OpenToolsOptions): Promise<OpenedTools>
   ).then(states);
   const desk = new ToolDesk({ runner, recogniser, converted, office, runningMax, freshName });
   return { desk, states, asked };
+}
+
+/** Room on the disk of a folder. */
+export async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }
 
 function ocrState({ name }: Recogniser): ToolState {

@@ -24,7 +24,7 @@ export const toolNotes: Readonly<
 > = {
   soffice: {
     packages: 'libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui',
-    does: 'reads DOC, PPT, XLS and RTF and draws pages of Office files',
+    does: 'tells and draws the pages of Office files',
   },
   tesseract: { packages: 'tesseract-ocr', does: 'reads scans, faster than the embedded engine' },
   pdftoppm: { packages: 'poppler-utils', does: 'draws PDF pages whose Asian fonts are not embedded' },

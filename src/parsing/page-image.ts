@@ -56,7 +56,8 @@ async function renderPdf(
   size: ImageSize,
   limits: ParseLimits,
 ): Promise<Uint8Array | null> {
-  const raster = await renderPdfPage(bytes, page, (width, height) => scaleFor(width, height, size, limits));
+  const scaleOf = (width: number, height: number) => scaleFor(width, height, size, limits);
+  const raster = await renderPdfPage(bytes, page, { limits, scaleOf });
   return raster === null ? null : toJpeg({ raster }, { quality: size.quality });
 }
 

@@ -32,6 +32,8 @@ export class PageRecognition {
   readonly #startedAt = performance.now();
   /** Pages that were not read, by the reason. */
   readonly #unread = new Map<string, number[]>();
+  /** Pages where the engine saw something like words, but believed in none. */
+  readonly #doubted: number[] = [];
   #missing: string | null = null;
   #pages = 0;
 
@@ -57,6 +59,7 @@ export class PageRecognition {
       const reply = await this.#look(picture, straight + turn);
       if (reply.kind === 'text' && reply.confidence > best.confidence + confidenceGain) best = reply;
     }
+    if (best.text === '' && best.confidence > 0) this.#doubted.push(page);
     return best.text;
   }
 
@@ -80,12 +83,18 @@ export class PageRecognition {
     }
   }
 
-  /** Whole sentences about the pages that were not read. */
+  /** Whole sentences about the pages that were not read, or in vain. */
   warnings(): string[] {
-    return [...this.#unread].map(
+    const unread = [...this.#unread].map(
       ([reason, pages]) =>
         `The text in the images of these pages was not read: ${pageRanges(pages)}. ${reason}`,
     );
+    if (this.#doubted.length === 0) return unread;
+    const pages = pageRanges(this.#doubted);
+    return [
+      ...unread,
+      `No words could be made out in the images of these pages: ${pages}. If they hold some, they may be in a language that OCR is not told to read.`,
+    ];
   }
 
   /** Why nothing more is read of this document; null while there is room. */

@@ -15,6 +15,7 @@ import { PageAssembly, type PageSource } from './pdf-assembly.ts';
 import { OutlineHeadings } from './pdf-headings.ts';
 import { linesOf } from './pdf-lines.ts';
 import { type Piece, piecesOf } from './pdf-pieces.ts';
+import { newEnds } from './pdf-repair.ts';
 import { xmpTitle } from './pdf-xmp.ts';
 import { type PageGlyphs, PdfiumDocument } from './pdfium.ts';
 import { PdfjsDocument } from './pdfjs.ts';
@@ -155,11 +156,13 @@ async function recognise({
 export async function renderPdfPage(
   bytes: Uint8Array,
   index: number,
-  scaleOf: PageScale,
+  { limits, scaleOf }: { readonly limits: ParseLimits; readonly scaleOf: PageScale },
 ): Promise<Raster | null> {
   const opened = await PdfiumDocument.open(bytes);
   if (opened === 'encrypted') return null;
-  const document = opened === 'corrupt' ? await openWithNewTrailer(bytes) : opened;
+  const sound = opened !== 'corrupt' && hasPages(opened);
+  if (!sound && opened !== 'corrupt') opened.close();
+  const document = sound ? opened : await openWithNewEnd(bytes, limits);
   if (document === null) return null;
   try {
     return index >= 0 && index < document.pageCount ? document.render(index, scaleOf) : null;
@@ -187,15 +190,16 @@ async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: stri
   if (first === 'encrypted') throw encrypted();
   const sound = first !== 'corrupt' && hasPages(first) && !isHollow(first, bytes);
   if (sound) return pdfiumSource(first, bytes, limits);
+  const usable = first !== 'corrupt' && first.pageCount > 0 && !isHollow(first, bytes);
+  // Two engines that hold a large file each would take more memory than there is.
+  if (!usable && first !== 'corrupt') first.close();
   const repaired = await openRepaired(bytes, limits);
   if (typeof repaired !== 'string') {
-    if (first !== 'corrupt') first.close();
+    if (usable) first.close();
     warnings.push(damaged);
     return repaired;
   }
-  const usable = first !== 'corrupt' && first.pageCount > 0 && !isHollow(first, bytes);
   if (usable) return pdfiumSource(first, bytes, limits);
-  if (first !== 'corrupt') first.close();
   if (repaired === 'encrypted') throw encrypted();
   throw new ParseFailure(
     'corrupt',
@@ -205,7 +209,7 @@ async function openSource(bytes: Uint8Array, limits: ParseLimits, warnings: stri
   );
 }
 
-/** What pdf.js or a new trailer makes of a file that PDFium cannot read; the latter only if it shows anything. */
+/** What pdf.js or a new end makes of a file that PDFium cannot read; the latter only if it shows anything. */
 async function openRepaired(
   bytes: Uint8Array,
   limits: ParseLimits,
@@ -216,11 +220,9 @@ async function openRepaired(
       return pdfjsSource(second, limits);
     await second.close();
   }
-  const third = await openWithNewTrailer(bytes);
-  if (third === null) return second === 'encrypted' ? 'encrypted' : 'corrupt';
-  if (!isHollow(third, bytes)) return pdfiumSource(third, bytes, limits);
-  third.close();
-  return 'corrupt';
+  if (second === 'encrypted') return second;
+  const third = await openWithNewEnd(bytes, limits);
+  return third === null ? 'corrupt' : pdfiumSource(third, bytes, limits);
 }
 
 /** How many first pages are looked at to tell whether a file that lost its end has anything left. */
@@ -248,18 +250,14 @@ function hasNoEnd(bytes: Uint8Array): boolean {
 
 const damaged = 'The PDF is damaged; what could be repaired was read.';
 
-/** A file that lost its end lost its trailer, without which no engine knows where to begin; its catalogue is enough. */
-async function openWithNewTrailer(bytes: Uint8Array): Promise<PdfiumDocument | null> {
-  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-  const catalogue = /(\d{1,7}) (\d{1,5}) obj\s*<<(?:(?!endobj)[\s\S]){0,2000}?\/Type\s*\/Catalog\b/.exec(
-    source,
-  );
-  if (catalogue === null) return null;
-  const trailer = `\nendobj\ntrailer\n<</Root ${catalogue[1]} ${catalogue[2]} R>>\nstartxref\n0\n%%EOF\n`;
-  const document = await PdfiumDocument.open(Buffer.concat([bytes, Buffer.from(trailer, 'latin1')]));
-  if (typeof document === 'string') return null;
-  if (hasPages(document)) return document;
-  document.close();
+/** A file whose pages nothing names, with an end under which PDFium finds them; null when there is none that shows any. */
+async function openWithNewEnd(bytes: Uint8Array, { pagesMax }: ParseLimits): Promise<PdfiumDocument | null> {
+  for (const end of newEnds(bytes, pagesMax)) {
+    const document = await PdfiumDocument.open(bytes, end);
+    if (typeof document === 'string') continue;
+    if (hasPages(document) && !isHollow(document, bytes)) return document;
+    document.close();
+  }
   return null;
 }
 

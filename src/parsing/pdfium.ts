@@ -225,14 +225,22 @@ export class PdfiumDocument {
     this.scratch = pdfium.wasmExports.malloc(32);
   }
 
-  /** Opens with the empty password, which is what files with an owner password only need. */
-  static async open(bytes: Uint8Array): Promise<PdfiumDocument | PdfOpenProblem> {
+  /**
+   * Opens with the empty password, which is what files with an owner password only need. `end` is read as if it stood
+   * behind the bytes.
+   */
+  static async open(
+    bytes: Uint8Array,
+    end: Uint8Array = new Uint8Array(),
+  ): Promise<PdfiumDocument | PdfOpenProblem> {
     const pdfium = await loadPdfium();
     const api = pdfium.wasmExports;
-    const data = api.malloc(Math.max(1, bytes.length));
+    const length = bytes.length + end.length;
+    const data = api.malloc(Math.max(1, length));
     if (data === 0) throw new RangeError('PDFium has no memory for the document');
     pdfium.HEAPU8.set(bytes, data);
-    const handle = api.FPDF_LoadMemDocument(data, bytes.length, 0);
+    pdfium.HEAPU8.set(end, data + bytes.length);
+    const handle = api.FPDF_LoadMemDocument(data, length, 0);
     if (handle !== 0) return new PdfiumDocument(pdfium, handle, data);
     const error = api.FPDF_GetLastError();
     api.free(data);

@@ -8,6 +8,9 @@ import type { Piece } from './pdf-pieces.ts';
  */
 type PdfjsProblem = 'encrypted' | 'corrupt';
 
+/** What this engine holds of a file beside PDFium; larger files would not leave it the memory to read them. */
+const fileBytesMax = 100_000_000;
+
 export class PdfjsDocument {
   private readonly document: OpenDocument;
 
@@ -15,7 +18,9 @@ export class PdfjsDocument {
     this.document = document;
   }
 
+  /** `corrupt`, too, for files that are too large for a second engine. */
   static async open(bytes: Uint8Array): Promise<PdfjsDocument | PdfjsProblem> {
+    if (bytes.length > fileBytesMax) return 'corrupt';
     const pdfjs = await import('pdfjs-dist/legacy/build/pdf.mjs');
     const home = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
     const task = pdfjs.getDocument({

@@ -2,6 +2,8 @@ import type { CompoundFile } from './compound-file.ts';
 import type { ParseLimits } from './limits.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
+import { PptObjects } from './ppt-objects.ts';
+import { type RecordHead, recordAt, recordsIn, uint32 } from './ppt-records.ts';
 import { propertySetTitle } from './property-set.ts';
 import { TextBudget } from './text-budget.ts';
 
@@ -11,6 +13,7 @@ const type = {
   notes: 1_008,
   notesAtom: 1_009,
   slidePersist: 1_011,
+  objectReference: 3_009,
   outlineReference: 3_998,
   textHeader: 3_999,
   textWide: 4_000,
@@ -32,7 +35,7 @@ const depthMax = 64;
 
 /**
  * PowerPoint 97-2003 presentations, one page per slide in show order: its texts in drawing order, the title marked with `#`,
- * the speaker's notes last. Source: [MS-PPT].
+ * what its charts and tables of Excel say, the speaker's notes last. Source: [MS-PPT].
  */
 export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentFacts> {
   const stream = file.read('PowerPoint Document');
@@ -45,10 +48,12 @@ export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<st
   }
   const budget = new TextBudget(limits.textUnitsMax);
   const objects = user === null ? new Map<number, number>() : persistedObjects(stream, uint32(user, 16));
-  const slides = slidesOf(stream, objects, limits);
+  const document = [...recordsIn(stream, 0, stream.length)].findLast((one) => one.type === type.document);
+  const slides = slidesOf(stream, { document, objects, limits });
+  const embedded = new PptObjects(document, { stream, objects, limits, budget });
   let heading: string | null = null;
   for (const slide of slides) {
-    const { text, title } = slidePage(stream, slide, budget);
+    const { text, title } = slidePage(stream, slide, { embedded, budget });
     heading ??= title;
     yield text;
   }
@@ -59,36 +64,8 @@ export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<st
     headings: true,
     title: propertySetTitle(file) ?? heading,
     language: null,
-    warnings: [],
+    warnings: embedded.damaged ? ['A chart or table in the presentation is damaged and was left out.'] : [],
   };
-}
-
-interface RecordHead {
-  readonly type: number;
-  readonly instance: number;
-  readonly isContainer: boolean;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** The records between two offsets; one that is cut ends where they end. */
-function* recordsIn(stream: Uint8Array, from: number, to: number): Generator<RecordHead, void> {
-  for (let at = from; at + 8 <= to; ) {
-    const head = uint16(stream, at);
-    const end = Math.min(to, at + 8 + uint32(stream, at + 4));
-    yield {
-      type: uint16(stream, at + 2),
-      instance: head >> 4,
-      isContainer: (head & 15) === 15,
-      start: at + 8,
-      end,
-    };
-    at = end;
-  }
-}
-
-function recordAt(stream: Uint8Array, offset: number): RecordHead | null {
-  return offset + 8 <= stream.length ? (recordsIn(stream, offset, stream.length).next().value ?? null) : null;
 }
 
 /** Offsets of the living version of each object by its id: the newest edit that names it wins. */
@@ -125,9 +102,14 @@ interface Slide {
   notes: RecordHead | null;
 }
 
-function slidesOf(stream: Uint8Array, objects: ReadonlyMap<number, number>, limits: ParseLimits): Slide[] {
+interface SlidesContext {
+  readonly document: RecordHead | undefined;
+  readonly objects: ReadonlyMap<number, number>;
+  readonly limits: ParseLimits;
+}
+
+function slidesOf(stream: Uint8Array, { document, objects, limits }: SlidesContext): Slide[] {
   const objectAt = (id: number) => recordAt(stream, objects.get(id) ?? stream.length);
-  const document = [...recordsIn(stream, 0, stream.length)].findLast((one) => one.type === type.document);
   const slides: Slide[] = [];
   const byId = new Map<number, Slide>();
   const notes: RecordHead[] = [];
@@ -205,7 +187,7 @@ class TextRun {
 function slidePage(
   stream: Uint8Array,
   { container, outline, notes }: Slide,
-  budget: TextBudget,
+  { embedded, budget }: { readonly embedded: PptObjects; readonly budget: TextBudget },
 ): { text: string; title: string | null } {
   const drawn = container === null ? outline : textsOf(stream, container, outline);
   const texts = drawn.length === 0 ? outline : drawn;
@@ -221,6 +203,9 @@ function slidePage(
       title ??= line;
       lines.push('', `# ${line}`, '');
     } else lines.push(shown);
+  }
+  for (const id of container === null ? [] : objectsOf(stream, container)) {
+    for (const line of embedded.lines(id)) lines.push(line);
   }
   for (const { text } of spoken) {
     budget.take(text.length);
@@ -252,6 +237,19 @@ function textsOf(stream: Uint8Array, container: RecordHead, outline: readonly Te
   return found;
 }
 
+/** Ids of the objects of other programs on a slide. */
+function objectsOf(stream: Uint8Array, container: RecordHead): number[] {
+  const found = new Set<number>();
+  const walk = (from: number, to: number, depth: number): void => {
+    for (const record of recordsIn(stream, from, to)) {
+      if (record.type === type.objectReference) found.add(uint32(stream, record.start));
+      else if (record.isContainer && depth < depthMax) walk(record.start, record.end, depth + 1);
+    }
+  };
+  walk(container.start, container.end, 0);
+  return [...found];
+}
+
 /** Paragraphs end with a carriage return; a lone `*` stands where a number, a date or a footer is filled in. */
 function paragraphs(text: string): string {
   const lines = text
@@ -262,12 +260,4 @@ function paragraphs(text: string): string {
     .map((line) => line.trimEnd())
     .filter((line) => line.trim() !== '');
   return lines.length === 1 && lines[0] === '*' ? '' : lines.join('\n');
-}
-
-function uint16(bytes: Uint8Array, at: number): number {
-  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
-}
-
-function uint32(bytes: Uint8Array, at: number): number {
-  return (uint16(bytes, at) | (uint16(bytes, at + 2) << 16)) >>> 0;
 }

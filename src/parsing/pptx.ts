@@ -1,4 +1,5 @@
-import { chartLines, ShapeWalker, shapeLines } from './drawing.ts';
+import { ShapeWalker, shapeLines } from './drawing.ts';
+import { type DrawnPartsContext, drawnPartLines } from './drawn-parts.ts';
 import type { ParseLimits } from './limits.ts';
 import { coreProperties, officeContentTypes, openPart, relationshipsOf } from './office-package.ts';
 import { ParseFailure } from './parse-failure.ts';
@@ -26,7 +27,9 @@ export function* parsePptx(
       yield '';
       continue;
     }
-    const { text, title } = slideText(archive, slide, limits, budget);
+    const damaged = `A chart or diagram on slide ${number} is damaged and was left out.`;
+    const onDamaged = () => warnings.push(damaged);
+    const { text, title } = slideText(slide, { archive, limits, budget, onDamaged });
     firstTitle ??= title;
     yield text;
   }
@@ -65,22 +68,17 @@ function slidesOf(archive: ZipArchive, mainPart: string, limits: ParseLimits): (
   return slides;
 }
 
-function slideText(
-  archive: ZipArchive,
-  slide: string,
-  limits: ParseLimits,
-  budget: TextBudget,
-): { text: string; title: string | null } {
+function slideText(slide: string, context: DrawnPartsContext): { text: string; title: string | null } {
+  const { archive, limits, budget } = context;
   const shapes = new ShapeWalker(openPart(archive, slide, limits), budget, true);
   shapes.walk();
   const lines = [...shapes.lines];
-  for (const { type, target } of relationshipsOf(archive, slide, limits).values()) {
-    if (target === null || !archive.has(target)) continue;
-    if (type === 'chart') lines.push(...chartLines(openPart(archive, target, limits), budget));
-    else if (type === 'diagramData')
-      lines.push(...shapeLines(openPart(archive, target, limits), budget, false));
-    else if (type === 'notesSlide')
-      lines.push('', ...shapeLines(openPart(archive, target, limits), budget, false));
+  for (const relationship of relationshipsOf(archive, slide, limits).values()) {
+    const { type, target } = relationship;
+    for (const line of drawnPartLines(relationship, context)) lines.push(line);
+    if (type !== 'notesSlide' || target === null || !archive.has(target)) continue;
+    lines.push('');
+    for (const line of shapeLines(openPart(archive, target, limits), budget, false)) lines.push(line);
   }
   return {
     text: lines

@@ -64,39 +64,61 @@ export interface Scaled {
   readonly height: number;
 }
 
-/** JPEG of a page, upright as its EXIF data says, on white, in sRGB. */
+const [white, black] = ['#ffffff', '#000000'];
+/** What is mostly transparent and, where it is not, brighter than this on average of 255, would not be seen on white. */
+const brightMin = 200;
+const transparentShareMin = 0.5;
+const sampleSide = 200;
+
+/** What transparent parts of an image are shown as: white, but black where only light letters are drawn. */
+async function paperOf(source: ImageSource, page: number): Promise<string> {
+  if ('raster' in source || !(await (await open(source, page)).metadata()).hasAlpha) return white;
+  const image = (await open(source, page)).resize({ width: sampleSide, height: sampleSide, fit: 'inside' });
+  const pixels = await decoded(image.toColourspace('srgb').ensureAlpha().raw().toBuffer());
+  let [seen, light] = [0, 0];
+  for (let at = 0; at + 4 <= pixels.length; at += 4) {
+    const alpha = pixels[at + 3]!;
+    seen += alpha;
+    light += (alpha * (pixels[at]! + pixels[at + 1]! + pixels[at + 2]!)) / 3;
+  }
+  const transparent = 1 - seen / ((pixels.length / 4) * 255);
+  return seen > 0 && transparent > transparentShareMin && light / seen > brightMin ? black : white;
+}
+
+/** JPEG of a page, upright as its EXIF data says, on white or what shows it, in sRGB. */
 export async function toJpeg(
   source: ImageSource,
   { page = 0, size, quality }: { readonly page?: number; readonly size?: Scaled; readonly quality: number },
 ): Promise<Uint8Array> {
   const image = (await open(source, page)).autoOrient();
   const sized = size === undefined ? image : image.resize({ ...size, fit: 'inside' });
-  return await decoded(
-    sized.flatten({ background: '#ffffff' }).toColourspace('srgb').jpeg({ quality }).toBuffer(),
-  );
+  const background = await paperOf(source, page);
+  return await decoded(sized.flatten({ background }).toColourspace('srgb').jpeg({ quality }).toBuffer());
 }
 
-/** Grey PNG of a page for OCR, upright as its EXIF data says and then turned by `turn` degrees clockwise, on white. */
+/** Grey PNG of a page for OCR, upright as its EXIF data says and then turned by `turn` degrees clockwise. */
 export async function toGreyPng(
   source: ImageSource,
   { page = 0, size, turn }: { readonly page?: number; readonly size?: Scaled; readonly turn: number },
 ): Promise<Uint8Array> {
   const image = (await open(source, page)).autoOrient();
   const sized = size === undefined ? image : image.resize({ ...size, fit: 'inside' });
-  const turned = turn === 0 ? sized : sized.rotate(turn, { background: '#ffffff' });
+  const background = await paperOf(source, page);
+  const turned = turn === 0 ? sized : sized.rotate(turn, { background });
   return await decoded(
-    turned.flatten({ background: '#ffffff' }).toColourspace('b-w').png({ compressionLevel: 1 }).toBuffer(),
+    turned.flatten({ background }).toColourspace('b-w').png({ compressionLevel: 1 }).toBuffer(),
   );
 }
 
-/** Grey pixels of a page that fit into a square, upright as its EXIF data says, on white. */
+/** Grey pixels of a page that fit into a square, upright as its EXIF data says. */
 export async function toGreyPixels(
   source: ImageSource,
   { page = 0, side }: { readonly page?: number; readonly side: number },
 ): Promise<GreyPixels> {
   const image = (await open(source, page)).autoOrient();
   const size = { width: side, height: side, fit: 'inside', withoutEnlargement: true } as const;
-  const grey = image.flatten({ background: '#ffffff' }).resize(size).toColourspace('b-w').raw();
+  const background = await paperOf(source, page);
+  const grey = image.flatten({ background }).resize(size).toColourspace('b-w').raw();
   const { data, info } = await decoded(grey.toBuffer({ resolveWithObject: true }));
   const { width, height, channels } = info;
   return { width, height, pixels: channels === 1 ? data : data.filter((_, i) => i % channels === 0) };
@@ -107,6 +129,9 @@ async function decoded<Encoded>(encoding: Promise<Encoded>): Promise<Encoded> {
     return await encoding;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    // A thread that cannot be started has no room for its stack: no fault of the image.
+    if (/creating thread|out of memory|cannot allocate/i.test(reason))
+      throw new Error(`out of memory while an image was opened: ${reason}`, { cause: error });
     if (/pixel limit/i.test(reason))
       throw new ParseFailure('too_large', 'The image has more pixels than are read.');
     throw new ParseFailure('corrupt', `The image is damaged: ${reason.split('\n')[0]}.`);

@@ -17,7 +17,7 @@ const hiddenDestinations = new Set(
   (
     'colortbl shprslt header headerf headerl headerr footer footerf footerl footerr pict fldinst nonesttables annotation atnid ' +
     'atnauthor filetbl revtbl listtable listoverridetable xe tc tcn rxe bkmkstart bkmkend private comment objdata objclass ' +
-    'objname objalias datafield ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn template panose falt fname themedata ' +
+    'objname objalias datafield sp ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn template panose falt fname themedata ' +
     'colorschememapping latentstyles datastore userprops'
   ).split(' '),
 );
@@ -295,6 +295,7 @@ function destinationOf(word: string, optional: boolean, outer: RtfDestination): 
   if (outer === 'info') return word === 'title' ? 'title' : 'hidden';
   // The same text in 8 bits and in Unicode; the second is wanted.
   if (outer === 'twice') return word === 'ud' ? 'text' : 'hidden';
-  if (optional && !optionalText.has(word)) return 'hidden';
-  return hiddenDestinations.has(word) ? 'hidden' : (destinations[word] ?? null);
+  const known = destinations[word] ?? null;
+  if (optional && known === null && !optionalText.has(word)) return 'hidden';
+  return hiddenDestinations.has(word) ? 'hidden' : known;
 }

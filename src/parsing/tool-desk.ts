@@ -6,7 +6,7 @@ import { processLimits } from './limits.ts';
 import { type OptionalToolName, toolNotes } from './optional-tools.ts';
 import type { Recogniser } from './recogniser.ts';
 import { Slots } from './slots.ts';
-import type { ToolEnd, ToolRunner } from './tool-runner.ts';
+import { NoRoom, type ToolEnd, type ToolRunner } from './tool-runner.ts';
 
 /** Where converted files are kept for the pages that are drawn of them later. */
 export interface ConvertedFiles {
@@ -80,8 +80,12 @@ export class ToolDesk {
           return await this.#draw(request, signal);
       }
     } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ENOSPC') throw error;
-      throw new Error('the server has no room for temporary files', { cause: error });
+      if (!isNoRoom(error)) throw error;
+      // Only LibreOffice can be done without: our own readers have the text.
+      if (request.kind === 'convert') return plain(noRoomForOffice);
+      throw new Error('the disk with the data of the server has no room for temporary files', {
+        cause: error,
+      });
     }
   }
 
@@ -219,6 +223,18 @@ function imageFailure(tool: OptionalToolName, end: ToolEnd, msMax: number): Tool
   }
   return { kind: 'failed', code: 'corrupt', message: `${tool} cannot read the file.` };
 }
+
+/** The disk, or the user's share of it, is full. */
+function isNoRoom(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return error instanceof NoRoom || code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+const noRoomForOffice: ToolReply = {
+  kind: 'failed',
+  code: 'crash',
+  message: 'LibreOffice was not asked: the disk with the data of the server has no room for temporary files.',
+};
 
 const tooLarge: ToolReply = {
   kind: 'failed',

@@ -13,6 +13,13 @@ export interface ToolRunnerOptions {
   readonly folder: string;
   /** A name that nobody used before. */
   readonly freshName: () => string;
+  /** Room for more files on the disk of a folder. */
+  readonly freeBytes: (folder: string) => Promise<number>;
+}
+
+/** The disk of the temporary files has not the room that a run needs. */
+export class NoRoom extends Error {
+  override readonly name = 'NoRoom';
 }
 
 /** One run of a program. All bounds are inclusive maxima; reaching one ends the run. */
@@ -71,6 +78,12 @@ export class ToolRunner {
     } finally {
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     }
+  }
+
+  /** Rejects with `NoRoom` where less than `bytes` are free. */
+  async checkRoom(bytes: number): Promise<void> {
+    const free = await this.#options.freeBytes(this.#options.folder);
+    if (free < bytes) throw new NoRoom(`${free} bytes are free, ${bytes} are needed`);
   }
 
   /** Runs a tool that this host has. Rejects only when it cannot be started at all. */

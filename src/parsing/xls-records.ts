@@ -50,6 +50,12 @@ export function wideString(record: BiffRecord, at: number): string {
   return new StringReader([record.bytes, ...record.more], at).read();
 }
 
+/** The text of a shape, whose characters lie in the records that continue it. */
+export function continuedString(record: BiffRecord, units: number): string {
+  const wide = ((record.more[0]?.[0] ?? 0) & 1) === 1;
+  return new StringReader(record.more, 1).characters(units, wide);
+}
+
 /** The strings that cells refer to by number, each on one line. */
 export function readSharedStrings(record: BiffRecord, textUnitsMax: number): string[] {
   if (record.bytes.length < 8) return [];
@@ -99,7 +105,7 @@ class StringReader {
     return text;
   }
 
-  private characters(units: number, wide: boolean): string {
+  characters(units: number, wide: boolean): string {
     let [left, text, isWide] = [units, '', wide];
     while (left > 0) {
       const part = this.parts[this.part];

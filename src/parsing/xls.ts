@@ -1,13 +1,20 @@
-import { builtInDateStyle, type DateStyle, dateStyleOf, numberText } from './cell-number.ts';
+import { builtInNumberStyle, type NumberStyle, numberStyleOf, numberText } from './cell-number.ts';
 import { codePageText } from './code-page.ts';
 import type { CompoundFile } from './compound-file.ts';
 import type { ParseLimits } from './limits.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { propertySetTitle } from './property-set.ts';
-import { cellText, sheetPages } from './row-pages.ts';
+import { cellText, rowPages, sheetPages } from './row-pages.ts';
 import { TextBudget } from './text-budget.ts';
-import { type BiffRecord, biffRecords, readSharedStrings, shortString, wideString } from './xls-records.ts';
+import {
+  type BiffRecord,
+  biffRecords,
+  continuedString,
+  readSharedStrings,
+  shortString,
+  wideString,
+} from './xls-records.ts';
 
 const type = {
   formula: 0x06,
@@ -15,11 +22,13 @@ const type = {
   since1904: 0x22,
   filePass: 0x2f,
   codePage: 0x42,
+  object: 0x5d,
   boundSheet: 0x85,
   multipleRk: 0xbd,
   richString: 0xd6,
   extendedFormat: 0xe0,
   sharedStrings: 0xfc,
+  shapeText: 0x1b6,
   labelShared: 0xfd,
   number: 0x203,
   label: 0x204,
@@ -28,14 +37,18 @@ const type = {
   rk: 0x27e,
   format: 0x41e,
   begin: 0x809,
+  chartText: 0x100d,
 } as const;
 
-/** Kinds of sheets that hold cells; others are charts and programs. */
-const worksheet = 0;
+/** Kinds of sheets that hold text; others are programs. */
+const [worksheet, chartSheet] = [0, 2];
+/** The kind of object that is a remark on a cell. */
+const remark = 0x19;
 
 /**
  * Excel 95 and 97-2003 workbooks, as XLSX is read: values of a row separated by tabs, empty cells left out, rows grouped
- * into unordered pages that never span sheets. Formulas give their last result. Source: [MS-XLS].
+ * into unordered pages that never span sheets; what text boxes and charts say comes after the rows of their sheet. Formulas
+ * give their last result. Source: [MS-XLS].
  */
 export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentFacts> {
   const stream = file.read('Workbook') ?? file.read('Book');
@@ -45,7 +58,9 @@ export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<st
   const workbook = readWorkbook(stream, limits);
   const budget = new TextBudget(limits.textUnitsMax);
   for (const { name, offset } of workbook.sheets) {
-    yield* sheetPages(name, sheetRows(stream, offset, workbook, budget));
+    const drawn = new DrawnTexts(workbook, budget);
+    yield* sheetPages(name, sheetRows(stream, { offset, workbook, drawn, budget }));
+    yield* rowPages(drawn.lines);
   }
   return {
     kind: 'xls',
@@ -58,21 +73,34 @@ export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<st
   };
 }
 
+/** What a workbook or a chart says that lies in a file of another program; a chart keeps its table without sheets. */
+export function embeddedWorkbookLines(file: CompoundFile, limits: ParseLimits, budget: TextBudget): string[] {
+  const stream = file.read('Workbook') ?? file.read('Book');
+  if (stream === null) return [];
+  const workbook = readWorkbook(stream, limits);
+  const drawn = new DrawnTexts(workbook, budget);
+  const rows = workbook.sheets.flatMap(({ offset }) => [
+    ...sheetRows(stream, { offset, workbook, drawn, budget }),
+  ]);
+  if (workbook.sheets.length === 0) for (const record of biffRecords(stream, 0)) drawn.hear(record, 'labels');
+  return [...rows, ...drawn.lines];
+}
+
 interface Workbook {
   /** True for Excel 97 and later, whose strings are Unicode. */
   readonly wide: boolean;
   readonly codePage: number;
   readonly since1904: boolean;
   readonly strings: readonly string[];
-  /** Date style of each cell format. */
-  readonly styles: readonly DateStyle[];
+  /** How each cell format shows a number. */
+  readonly styles: readonly NumberStyle[];
   readonly sheets: readonly { readonly name: string; readonly offset: number }[];
 }
 
 function readWorkbook(stream: Uint8Array, limits: ParseLimits): Workbook {
   let [wide, codePage, since1904] = [true, 1252, false];
   let strings: string[] = [];
-  const formats = new Map<number, DateStyle>();
+  const formats = new Map<number, NumberStyle>();
   const styleFormats: number[] = [];
   const sheets: { name: string; offset: number }[] = [];
   for (const record of biffRecords(stream, 0)) {
@@ -86,28 +114,71 @@ function readWorkbook(stream: Uint8Array, limits: ParseLimits): Workbook {
     else if (record.type === type.since1904) since1904 = view.getUint16(0, true) === 1;
     else if (record.type === type.sharedStrings) strings = readSharedStrings(record, limits.textUnitsMax);
     else if (record.type === type.format && view.byteLength > 4) {
-      formats.set(view.getUint16(0, true), dateStyleOf(formatCode(record, wide, codePage)));
+      formats.set(view.getUint16(0, true), numberStyleOf(formatCode(record, wide, codePage)));
     } else if (record.type === type.extendedFormat) styleFormats.push(view.getUint16(2, true));
-    else if (record.type === type.boundSheet && view.byteLength > 7 && view.getUint8(5) === worksheet) {
+    else if (record.type === type.boundSheet && view.byteLength > 7 && isRead(view.getUint8(5))) {
       sheets.push({
         name: cellText(shortString(record, 6, wide, codePage)).trim(),
         offset: view.getUint32(0, true),
       });
     }
   }
-  const styles = styleFormats.map((format) => formats.get(format) ?? builtInDateStyle(format));
+  const styles = styleFormats.map((format) => formats.get(format) ?? builtInNumberStyle(format));
   return { wide, codePage, since1904, strings, styles, sheets };
+}
+
+function isRead(kind: number): boolean {
+  return kind === worksheet || kind === chartSheet;
 }
 
 function formatCode(record: BiffRecord, wide: boolean, codePage: number): string {
   return wide ? wideString(record, 2) : shortString(record, 2, false, codePage);
 }
 
+/** What text boxes and charts of a sheet say, each text once. */
+class DrawnTexts {
+  readonly lines = new Set<string>();
+  private readonly workbook: Workbook;
+  private readonly budget: TextBudget;
+  private ofRemark = false;
+
+  constructor(workbook: Workbook, budget: TextBudget) {
+    this.workbook = workbook;
+    this.budget = budget;
+  }
+
+  /** `labels`: texts of cells, too. */
+  hear(record: BiffRecord, also?: 'labels'): void {
+    const { view } = record;
+    if (also === 'labels' && record.type === type.label && view.byteLength >= 8) {
+      this.add(stringOf(record, 6, this.workbook));
+    } else if (record.type === type.object && view.byteLength >= 6)
+      this.ofRemark = view.getUint16(4, true) === remark;
+    else if (record.type === type.chartText && view.byteLength > 3) {
+      this.add(shortString(record, 2, this.workbook.wide, this.workbook.codePage));
+    } else if (record.type === type.shapeText && view.byteLength >= 12 && !this.ofRemark) {
+      this.add(continuedString(record, view.getUint16(10, true)));
+    }
+  }
+
+  private add(text: string): void {
+    const line = cellText(text).trim();
+    if (line === '' || this.lines.has(line)) return;
+    this.budget.take(line.length + 1);
+    this.lines.add(line);
+  }
+}
+
+interface SheetContext {
+  readonly offset: number;
+  readonly workbook: Workbook;
+  readonly drawn: DrawnTexts;
+  readonly budget: TextBudget;
+}
+
 function* sheetRows(
   stream: Uint8Array,
-  offset: number,
-  workbook: Workbook,
-  budget: TextBudget,
+  { offset, workbook, drawn, budget }: SheetContext,
 ): Generator<string, void> {
   let cells: string[] = [];
   let row = -1;
@@ -120,6 +191,7 @@ function* sheetRows(
       depth -= 1; // a chart inside the sheet has a beginning and an end of its own
       if (depth <= 0) break;
     }
+    drawn.hear(record);
     if (depth > 1) continue;
     const found = cellsOf(record, workbook, awaited);
     if (found === null) continue;
@@ -152,7 +224,7 @@ function cellsOf(
   if (view.byteLength < 6) return null;
   const row = view.getUint16(0, true);
   const style = workbook.styles[view.getUint16(4, true)] ?? null;
-  const shown = (value: number, own: DateStyle) => numberText(String(value), own, workbook.since1904);
+  const shown = (value: number, own: NumberStyle) => numberText(String(value), own, workbook.since1904);
   if (record.type === type.multipleRk) {
     const values: string[] = [];
     for (let at = 4; at + 8 <= view.byteLength; at += 6) {

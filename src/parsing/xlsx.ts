@@ -1,5 +1,6 @@
-import { builtInDateStyle, type DateStyle, dateStyleOf, numberText } from './cell-number.ts';
-import { chartLines, shapeLines } from './drawing.ts';
+import { builtInNumberStyle, type NumberStyle, numberStyleOf, numberText } from './cell-number.ts';
+import { shapeLines } from './drawing.ts';
+import { type DrawnPartsContext, drawnPartLines } from './drawn-parts.ts';
 import type { ParseLimits } from './limits.ts';
 import { columnOf, MergedCells } from './merged-cells.ts';
 import { coreProperties, officeContentTypes, openPart, readPart, relationshipsOf } from './office-package.ts';
@@ -13,7 +14,8 @@ import type { ZipArchive } from './zip.ts';
 /**
  * Workbooks, sheet by sheet: the values of a row separated by tabs, empty cells left out, what is merged over rows in each
  * of them; rows grouped into unordered pages that never span sheets. A sheet with a name of its own starts with it; what is
- * drawn on it comes last. Formulas give their last result, numbers with a date format an ISO date. Source: ECMA-376 part 1,
+ * drawn on it comes last. Formulas give their last result, numbers with a date format an ISO date, those
+ * of hundredths their sign. Source: ECMA-376 part 1,
  * section 18.
  */
 export function* parseXlsx(
@@ -26,7 +28,7 @@ export function* parseXlsx(
   const partOf = (type: string) =>
     [...relationships.values()].find((one) => one.type === type)?.target ?? null;
   const strings = readStrings(archive, partOf('sharedStrings'), limits);
-  const dates = readDateStyles(archive, partOf('styles'), limits);
+  const numbers = readNumberStyles(archive, partOf('styles'), limits);
   const { sheets, since1904 } = readWorkbook(archive, mainPart, limits);
   const warnings: string[] = [];
   for (const sheet of sheets) {
@@ -37,10 +39,12 @@ export function* parseXlsx(
     }
     const bytes = readPart(archive, part);
     const reader = new XmlReader(bytes, part, limits.xmlDepthMax);
-    const rows = sheetRows(reader, { strings, dates, since1904 }, MergedCells.of(bytes), budget);
+    const rows = sheetRows(reader, { strings, numbers, since1904 }, MergedCells.of(bytes), budget);
     yield* sheetPages(sheet.name, rows);
+    const onDamaged = () =>
+      warnings.push(`A chart or diagram on the sheet ${sheet.name} is damaged and was left out.`);
     try {
-      yield* rowPages(drawnLines(archive, part, limits, budget));
+      yield* rowPages(drawnLines(part, { archive, limits, budget, onDamaged }));
     } catch (error) {
       if (!(error instanceof ParseFailure) || error.code !== 'corrupt') throw error;
       warnings.push(`What is drawn on the sheet ${sheet.name} is damaged and was left out.`);
@@ -58,20 +62,15 @@ export function* parseXlsx(
   };
 }
 
-/** What text boxes and charts on a sheet say. */
-function drawnLines(archive: ZipArchive, sheet: string, limits: ParseLimits, budget: TextBudget): string[] {
-  const lines: string[] = [];
-  const partsOf = (part: string, type: string) =>
-    [...relationshipsOf(archive, part, limits).values()].flatMap((one) =>
-      one.type === type && one.target !== null && archive.has(one.target) ? [one.target] : [],
-    );
-  for (const drawing of partsOf(sheet, 'drawing')) {
-    lines.push(...shapeLines(openPart(archive, drawing, limits), budget, false));
-    for (const chart of partsOf(drawing, 'chart')) {
-      lines.push(...chartLines(openPart(archive, chart, limits), budget));
-    }
+/** What text boxes, charts and diagrams on a sheet say. */
+function* drawnLines(sheet: string, context: DrawnPartsContext): Generator<string, void> {
+  const { archive, limits, budget } = context;
+  for (const { type, target } of relationshipsOf(archive, sheet, limits).values()) {
+    if (type !== 'drawing' || target === null || !archive.has(target)) continue;
+    yield* shapeLines(openPart(archive, target, limits), budget, false);
+    for (const part of relationshipsOf(archive, target, limits).values())
+      yield* drawnPartLines(part, context);
   }
-  return lines;
 }
 
 interface Sheet {
@@ -126,21 +125,21 @@ function richText(reader: XmlReader): string {
   );
 }
 
-/** The date style of each cell style. */
-function readDateStyles(archive: ZipArchive, part: string | null, limits: ParseLimits): DateStyle[] {
-  const styles: DateStyle[] = [];
+/** How each cell style shows a number. */
+function readNumberStyles(archive: ZipArchive, part: string | null, limits: ParseLimits): NumberStyle[] {
+  const styles: NumberStyle[] = [];
   if (part === null || !archive.has(part)) return styles;
-  const formats = new Map<number, DateStyle>();
+  const formats = new Map<number, NumberStyle>();
   const reader = openPart(archive, part, limits);
   let inCellFormats = false;
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
     if (reader.name === 'cellXfs') inCellFormats = token === 'open';
     if (token !== 'open') continue;
     if (reader.name === 'numFmt') {
-      formats.set(Number(reader.attribute('numFmtId')), dateStyleOf(reader.attribute('formatCode') ?? ''));
+      formats.set(Number(reader.attribute('numFmtId')), numberStyleOf(reader.attribute('formatCode') ?? ''));
     } else if (reader.name === 'xf' && inCellFormats) {
       const id = Number(reader.attribute('numFmtId') ?? '0');
-      styles.push(formats.get(id) ?? builtInDateStyle(id));
+      styles.push(formats.get(id) ?? builtInNumberStyle(id));
     }
   }
   return styles;
@@ -148,7 +147,7 @@ function readDateStyles(archive: ZipArchive, part: string | null, limits: ParseL
 
 interface CellContext {
   readonly strings: readonly string[];
-  readonly dates: readonly DateStyle[];
+  readonly numbers: readonly NumberStyle[];
   readonly since1904: boolean;
 }
 
@@ -207,5 +206,5 @@ function readCell(reader: XmlReader, context: CellContext): string {
   if (type === 'str' || type === 'inlineStr' || type === 'e' || type === 'd') return cellText(value);
   return value === ''
     ? ''
-    : numberText(value, context.dates[Number(style ?? '0')] ?? null, context.since1904);
+    : numberText(value, context.numbers[Number(style ?? '0')] ?? null, context.since1904);
 }

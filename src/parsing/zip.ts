@@ -14,6 +14,10 @@ const deflated = 8;
 const encryptedFlag = 1;
 const centralHeaderBytes = 46;
 const localHeaderBytes = 30;
+/** Values that say: look into the larger field of ZIP64. */
+const [elsewhere16, elsewhere32] = [0xffff, 0xffffffff];
+const largeField = 1;
+const largeLocatorBytes = 20;
 
 /**
  * A zip container read from memory by its central directory. Declared sizes are never believed: an entry is inflated no
@@ -24,6 +28,8 @@ export class ZipArchive {
   private readonly view: DataView;
   private readonly limits: ParseLimits;
   private readonly entries = new Map<string, ZipEntry>();
+  /** Names by what they are in lower case; Office files may refer to their parts in either. */
+  private readonly namesInLowerCase = new Map<string, string>();
   private inflatedBytes = 0;
 
   /** Throws `corrupt` when the bytes have no readable directory and `too_large` when it has too many entries. */
@@ -40,12 +46,12 @@ export class ZipArchive {
   }
 
   has(name: string): boolean {
-    return this.entries.has(name);
+    return this.entry(name) !== undefined;
   }
 
   /** The inflated entry, or null when there is none of that name. */
   read(name: string): Uint8Array | null {
-    const entry = this.entries.get(name);
+    const entry = this.entry(name);
     if (entry === undefined) return null;
     if ((entry.flags & encryptedFlag) !== 0) {
       throw new ParseFailure('encrypted', `The part ${name} of the file is encrypted with a password.`);
@@ -61,14 +67,30 @@ export class ZipArchive {
     return this.inflate(name, compressed);
   }
 
+  private entry(name: string): ZipEntry | undefined {
+    return this.entries.get(name) ?? this.entries.get(this.namesInLowerCase.get(name.toLowerCase()) ?? '');
+  }
+
   private readDirectory(): void {
-    const end = this.endOfDirectory();
-    const count = this.view.getUint16(end + 10, true);
-    let offset = this.view.getUint32(end + 16, true);
-    if (count > this.limits.zipEntriesMax || count === 0xffff) {
+    const { count, start } = this.directory();
+    if (count > this.limits.zipEntriesMax) {
       throw new ParseFailure('too_large', `The file packs more than ${this.limits.zipEntriesMax} parts.`);
     }
+    let offset = start;
     for (let index = 0; index < count; index++) offset = this.readEntry(offset);
+  }
+
+  /** How many entries the directory has, and where it starts. */
+  private directory(): { count: number; start: number } {
+    const end = this.endOfDirectory();
+    const [count, start] = [this.view.getUint16(end + 10, true), this.view.getUint32(end + 16, true)];
+    const locator = end - largeLocatorBytes;
+    const isLarge = count === elsewhere16 || start === elsewhere32;
+    if (!isLarge || locator < 0 || this.view.getUint32(locator, true) !== 0x07064b50) return { count, start };
+    const large = this.uint64(locator + 8);
+    if (large + 56 > this.bytes.length || this.view.getUint32(large, true) !== 0x06064b50)
+      throw brokenArchive();
+    return { count: this.uint64(large + 32), start: this.uint64(large + 48) };
   }
 
   private readEntry(offset: number): number {
@@ -77,17 +99,46 @@ export class ZipArchive {
     const nameBytes = this.view.getUint16(offset + 28, true);
     const nameStart = offset + centralHeaderBytes;
     const nameEnd = nameStart + nameBytes;
-    if (nameEnd > this.bytes.length) throw brokenArchive();
-    const name = new TextDecoder().decode(this.bytes.subarray(nameStart, nameEnd)).replaceAll('\\', '/');
+    const fieldsEnd = nameEnd + this.view.getUint16(offset + 30, true);
+    if (fieldsEnd > this.bytes.length) throw brokenArchive();
+    const stored = new TextDecoder().decode(this.bytes.subarray(nameStart, nameEnd));
+    const name = stored.replaceAll('\\', '/').replace(/^(?:\.?\/)+/, '');
     if (!this.entries.has(name)) {
       this.entries.set(name, {
         flags: this.view.getUint16(offset + 8, true),
         method: this.view.getUint16(offset + 10, true),
-        compressedBytes: this.view.getUint32(offset + 20, true),
-        headerOffset: this.view.getUint32(offset + 42, true),
+        ...this.place(offset, nameEnd, fieldsEnd),
       });
+      if (!this.namesInLowerCase.has(name.toLowerCase())) this.namesInLowerCase.set(name.toLowerCase(), name);
     }
-    return nameEnd + this.view.getUint16(offset + 30, true) + this.view.getUint16(offset + 32, true);
+    return fieldsEnd + this.view.getUint16(offset + 32, true);
+  }
+
+  /** Packed size and place of an entry; what does not fit into 32 bits stands in a field of its own, in this order. */
+  private place(
+    offset: number,
+    from: number,
+    to: number,
+  ): Pick<ZipEntry, 'compressedBytes' | 'headerOffset'> {
+    const sizes = [24, 20, 42].map((at) => this.view.getUint32(offset + at, true));
+    let [field, fieldEnd] = [from, from];
+    for (let at = from; at + 4 <= to; at = fieldEnd) {
+      fieldEnd = at + 4 + this.view.getUint16(at + 2, true);
+      field = at + 4;
+      if (this.view.getUint16(at, true) === largeField) break;
+      field = fieldEnd;
+    }
+    const [, compressedBytes = 0, headerOffset = 0] = sizes.map((size) => {
+      if (size !== elsewhere32 || field + 8 > Math.min(to, fieldEnd)) return size;
+      field += 8;
+      return this.uint64(field - 8);
+    });
+    return { compressedBytes, headerOffset };
+  }
+
+  /** Beyond 2 ** 53 it is rounded, and far outside of any file. */
+  private uint64(at: number): number {
+    return Number(this.view.getBigUint64(at, true));
   }
 
   private endOfDirectory(): number {

@@ -3,9 +3,12 @@ import Type from 'typebox';
 import {
   changedRestriction,
   DBAPIKeyPermission,
+  givenEnd,
   givenRestriction,
   SubscriptionType,
+  shownEnd,
   shownRestriction,
+  shownUse,
 } from './admin.ts';
 import { auditLogRange } from './audit.ts';
 import { OrganizationStorage, RateLimits, shownOverrides } from './organisation-limits.ts';
@@ -30,6 +33,15 @@ export const GenericMessageResponse = Component('GenericMessageResponse', 'It is
 export type GenericMessageResponse = Static<typeof GenericMessageResponse>;
 
 // sign-in
+
+export const SignInOptionsResponse = Component('SignInOptionsResponse', 'How people can sign in here.', {
+  mail: Type.Boolean({ description: 'By a link in a mail.' }),
+  google: Type.Boolean({ description: 'At Google, or the issuer of OpenID Connect that takes its place.' }),
+  github: Type.Boolean({ description: 'At GitHub.' }),
+  administrator: Type.Boolean({ description: 'With the password of the administrator.' }),
+  resend_seconds: Type.Integer({ description: 'How long to wait before another mail to one address.' }),
+});
+export type SignInOptionsResponse = Static<typeof SignInOptionsResponse>;
 
 export const AdminLoginRequest = Component('AdminLoginRequest', 'The administrator signs in.', {
   username: optionalText('Ignored; there is one administrator.'),
@@ -93,6 +105,7 @@ const given = (description: string) => Type.Optional(Type.String({ description }
 export const BeginProviderLoginRequest = Component('BeginProviderLoginRequest', 'Where to sign in.', {
   provider,
   redirect_url: given('Where the browser goes then: a path of this server.'),
+  invite_code: given('Of an invitation that is accepted with the sign-in, if it is for that address.'),
 });
 export type BeginProviderLoginRequest = Static<typeof BeginProviderLoginRequest>;
 
@@ -151,6 +164,7 @@ export const InvitationToUser = Component('InvitationToUser', 'An invitation tha
   organization_id: organizationId,
   organization_name: Type.String(),
   permission: OrganizationPermission,
+  invite_code: Type.String({ description: 'Accepts it; the person who asks is the one it was sent to.' }),
   invited_by: Nullable(Type.String({ description: 'Address of whoever invited.' })),
   expires_at: Timestamp('When it ends.'),
 });
@@ -246,8 +260,8 @@ export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key wi
   permission: DBAPIKeyPermission,
   created_at: Timestamp('When it was issued.'),
   created_by: Nullable(Type.String()),
-  expires_at: Nullable(Timestamp('When it ends by itself.')),
-  last_used_at: Nullable(Timestamp('To the minute; null for a key that was never used.')),
+  expires_at: shownEnd,
+  last_used_at: shownUse,
   restriction: shownRestriction,
   api_key: Type.String({ description: 'The key, masked.' }),
 });
@@ -273,6 +287,7 @@ export const GetOrganizationInfoResponse = Component(
     users: Type.Array(MemberInfo),
     invitations: Type.Array(InvitationInfo),
     api_keys: Type.Array(OrganizationAPIKey),
+    upload_bytes_max: Type.Integer({ description: 'Bytes of the largest file that the server takes.' }),
   },
 );
 export type GetOrganizationInfoResponse = Static<typeof GetOrganizationInfoResponse>;
@@ -358,11 +373,7 @@ export const AddOrganizationAPIKeyRequest = Component(
     organization_id: organizationId,
     name: Type.String({ description: 'A name for people, 1 to 255 characters.', examples: ['Website'] }),
     permission: DBAPIKeyPermission,
-    expires_at: Type.Optional(
-      Nullable(Type.String({ format: 'date-time' }), {
-        description: 'When it ends by itself; never when absent.',
-      }),
-    ),
+    expires_at: givenEnd,
     restriction: givenRestriction,
   },
 );
@@ -377,7 +388,7 @@ export const AddOrganizationAPIKeyResponse = Component(
     name: Type.String(),
     permission: DBAPIKeyPermission,
     created_at: Timestamp('When it was issued.'),
-    expires_at: Nullable(Timestamp('When it ends by itself.')),
+    expires_at: shownEnd,
     restriction: shownRestriction,
   },
 );

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
+import { limits } from '../base/limits.ts';
 import { changedOverrides, OrganizationStorage, RateLimits, shownOverrides } from './organisation-limits.ts';
 import { keyPermissions } from './principal.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
@@ -28,6 +29,39 @@ export const CreateOrganizationRequest = Component(
   },
 );
 export type CreateOrganizationRequest = Static<typeof CreateOrganizationRequest>;
+
+export const ListOrganizationsRequest = Component(
+  'ListOrganizationsRequest',
+  'Which part of the list of organisations.',
+  {
+    after: Type.Optional(
+      Nullable(Type.String({ format: 'uuid' }), {
+        description: 'The `next_after` of the last reply: goes on behind this id.',
+      }),
+    ),
+    limit: Type.Optional(
+      Nullable(Type.Integer({ minimum: 1, maximum: limits.organisationsPageMax }), {
+        description: '100 when absent.',
+      }),
+    ),
+  },
+);
+export type ListOrganizationsRequest = Static<typeof ListOrganizationsRequest>;
+
+const ListedOrganization = Component('ListedOrganization', 'An organisation in a list.', {
+  organization_id: organizationId,
+  name: Type.String(),
+  subscription_tier: SubscriptionType,
+  created_at: Timestamp('When it was created.'),
+  zdr: Type.Boolean({ description: 'Zero data retention.' }),
+  overridden: Type.Boolean({ description: 'Whether it has overrides.' }),
+});
+
+export const ListOrganizationsResponse = Component('ListOrganizationsResponse', 'Organisations by id.', {
+  organizations: Type.Array(ListedOrganization),
+  next_after: Nullable(Type.String(), { description: 'For the next page; null when this was the last.' }),
+});
+export type ListOrganizationsResponse = Static<typeof ListOrganizationsResponse>;
 
 export const GetOrganizationRequest = Component('GetOrganizationRequest', 'An organisation to describe.', {
   organization_id: organizationId,
@@ -84,11 +118,20 @@ export const shownRestriction = Nullable(APIKeyRestriction, {
   description: 'What the key sees; null for all of the organisation.',
 });
 
+export const givenEnd = Type.Optional(
+  Nullable(Type.String({ format: 'date-time' }), {
+    description: 'When it ends by itself; never when absent.',
+  }),
+);
+export const shownEnd = Nullable(Timestamp('When it ends by itself.'));
+export const shownUse = Nullable(Timestamp('To the minute; null for a key that was never used.'));
+
 export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to issue.', {
   organization_id: organizationId,
   name: Type.String({ description: 'A name for people, 1 to 256 bytes.', examples: ['Website'] }),
   permission: DBAPIKeyPermission,
   created_by: Type.Optional(Nullable(Type.String(), { description: 'Who asked for it.' })),
+  expires_at: givenEnd,
   restriction: givenRestriction,
 });
 export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
@@ -109,6 +152,8 @@ export const APIKeyInfo = Component('APIKeyInfo', 'An API key without its secret
   name: Type.String(),
   permission: DBAPIKeyPermission,
   created_by: Nullable(Type.String()),
+  expires_at: shownEnd,
+  last_used_at: shownUse,
   restriction: shownRestriction,
   api_key: Type.String({ description: 'The key, masked.' }),
 });

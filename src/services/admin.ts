@@ -11,6 +11,8 @@ import type {
   GetOrganizationResponse,
   ListAPIKeysRequest,
   ListAPIKeysResponse,
+  ListOrganizationsRequest,
+  ListOrganizationsResponse,
   SubscriptionType,
   UpdateAPIKeyRequest,
   UpdateOrganizationRequest,
@@ -36,6 +38,9 @@ interface OrganisationRecord {
   readonly tier: SubscriptionType;
   readonly overrides: Overrides;
   readonly zdr: boolean;
+  readonly createdAt: number;
+  /** Since when it is being deleted. */
+  readonly deletedAt?: number;
 }
 
 /** What of `accounts/organisation-directory` these use cases need. */
@@ -44,6 +49,8 @@ export interface OrganisationsOfAdmin {
   create(organizationId: string, by: Actor): Promise<unknown>;
   /** 404 when there is none. */
   get(organizationId: string): OrganisationRecord;
+  /** Part of the list of all, in the order of their ids. */
+  after(organizationId: string | null, limit: number): Promise<readonly OrganisationRecord[]>;
   limitsOf(organizationId: string): Parameters<typeof limitsToShow>[0];
   update(
     organizationId: string,
@@ -75,6 +82,7 @@ export interface KeysOfAdmin {
       readonly name: string;
       readonly permission: KeyPermission;
       readonly createdBy: string | null;
+      readonly expiresAt?: number;
       readonly restriction: KeyRestriction | null;
     },
     by: Actor,
@@ -86,6 +94,7 @@ export interface KeysOfAdmin {
       readonly name: string;
       readonly permission: KeyPermission;
       readonly createdBy: string | null;
+      readonly expiresAt?: number;
       readonly masked: string;
       /** As JSON text where it has a filter. */
       readonly restriction?: {
@@ -103,6 +112,8 @@ export interface KeysOfAdmin {
     },
     by: Actor,
   ): Promise<unknown>;
+  /** Milliseconds since the epoch; null for a key that was never used. */
+  lastUse(place: KeyPlace): number | null;
   revoke(place: KeyPlace, by: Actor): Promise<void>;
 }
 
@@ -116,6 +127,9 @@ interface AdminServiceOptions {
   readonly end: EndOrganisation;
   readonly storageOf: (organizationId: string) => Promise<OrganizationStorage>;
 }
+
+/** Organisations of one reply, when the request does not say how many. */
+const listedDefault = 100;
 
 /** The operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
 export class AdminService {
@@ -140,6 +154,28 @@ export class AdminService {
   ): Promise<DefaultResponse> {
     await this.#organisations.create(idOf(request.organization_id), by(call));
     return success;
+  }
+
+  async listOrganizations(
+    _call: AdministratorCall,
+    { after, limit }: ListOrganizationsRequest,
+  ): Promise<ListOrganizationsResponse> {
+    const asked = limit ?? listedDefault;
+    const page = await this.#organisations.after(typeof after === 'string' ? idOf(after) : null, asked);
+    const last = page.at(-1);
+    return {
+      organizations: page
+        .filter(({ deletedAt }) => deletedAt === undefined)
+        .map(({ organizationId, name, tier, createdAt, zdr, overrides }) => ({
+          organization_id: organizationId,
+          name,
+          subscription_tier: tier,
+          created_at: new Date(createdAt).toISOString(),
+          zdr,
+          overridden: Object.values(overridesToShow(overrides)).some((override) => override !== null),
+        })),
+      next_after: last === undefined || page.length < asked ? null : last.organizationId,
+    };
   }
 
   async getOrganization(
@@ -177,7 +213,9 @@ export class AdminService {
     const { name, permission } = request;
     const createdBy = request.created_by ?? null;
     const restriction = asked(request.restriction);
-    const wanted = { organizationId, name, permission, createdBy, restriction };
+    const { expires_at } = request;
+    const end = typeof expires_at === 'string' ? { expiresAt: Date.parse(expires_at) } : {};
+    const wanted = { organizationId, name, permission, createdBy, restriction, ...end };
     const { secret } = await this.#keys.issue(wanted, by(call));
     return { api_key: secret };
   }
@@ -192,6 +230,8 @@ export class AdminService {
         name: key.name,
         permission: key.permission,
         created_by: key.createdBy,
+        expires_at: timeOf(key.expiresAt),
+        last_used_at: timeOf(this.#keys.lastUse({ organizationId, keyId: key.keyId })),
         restriction: shown(key.restriction),
         api_key: key.masked,
       })),
@@ -247,6 +287,10 @@ function shown(
     collection_names: collections && [...collections],
     filter: filter === null ? null : (JSON.parse(filter) as APIKeyRestriction['filter']),
   };
+}
+
+function timeOf(milliseconds: number | null | undefined): string | null {
+  return typeof milliseconds === 'number' ? new Date(milliseconds).toISOString() : null;
 }
 
 /** Whoever holds the administrator's key, or signed in as the administrator. */

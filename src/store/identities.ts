@@ -21,6 +21,12 @@ export interface SignInFlow {
   readonly nonce: string;
   /** Where the browser goes then: a path of this server. */
   readonly redirect: string;
+  /** What to accept then; its code is not stored. */
+  readonly invitation?: {
+    readonly invitationId: string;
+    readonly organizationId: string;
+    readonly email: string;
+  };
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }

@@ -51,6 +51,16 @@ export class InvitationRecords {
     return invitations.getMany(this.#store, places).filter((invitation) => invitation !== undefined);
   }
 
+  /** Those whose time was up by `now`, at most `limit` of them; reads all. */
+  async expired(now: number, limit: number): Promise<Invitation[]> {
+    const found: Invitation[] = [];
+    for await (const { value } of invitations.range(this.#store, [])) {
+      if (value.expiresAt <= now) found.push(value);
+      if (found.length === limit) break;
+    }
+    return found;
+  }
+
   /** Replaces an earlier one of the same address, whose code is dead from then on. */
   put(invitation: Invitation): Operation[] {
     const { organizationId, email } = invitation;

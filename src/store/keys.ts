@@ -52,6 +52,20 @@ import { assert } from '../base/assert.ts';
  * | 0x60 | blobReferences   | hash of the bytes, uuid documentId                | nothing                                |
  * | 0x61 | auditEntries     | uuid organizationId, u53 at, uuid entryId         | audit entry                            |
  * | 0x70 | usage            | uuid organizationId, u8 kind, u8 length, u32 period, text | counters: usage/rows.ts        |
+ * | 0x80 | billingAccounts  | uuid organizationId                               | what is known of its payments          |
+ * | 0x81 | billingCustomers | text customer at Stripe                           | organizationId                         |
+ * | 0x82 | billingDue       | uuid organizationId                               | since when Stripe is to be read again  |
+ * | 0x83 | billingCalls     | uuid organizationId, text name                    | a call to Stripe without an outcome    |
+ * | 0x84 | billingEvents    | text event                                        | when an event of Stripe came in        |
+ * | 0x85 | redemptions      | uuid organizationId, text promotion code          | a promo code that was redeemed         |
+ * | 0x86 | redeemers        | text promotion code, uuid redemptionId            | nothing                                |
+ * | 0x87 | billingGrants    | uuid organizationId, text invoice                 | usage credit for a paid subscription   |
+ * | 0x88 | usageReported    | uuid organizationId                               | what Stripe knows of its usage         |
+ * | 0x89 | billingMarks     | text name                                         | how far something was read             |
+ * | 0x90 | marketplaceSignUps      | hash of a token                            | an offer without an organisation       |
+ * | 0x91 | marketplaceAgreements   | text marketplace, text subject             | what an organisation has there         |
+ * | 0x92 | marketplaceAgreementsOf | uuid organizationId, text marketplace, text subject | nothing                       |
+ * | 0x93 | marketplaceHours        | text license, u53 hour, text dimension     | use that is to be reported             |
  */
 export const tables = {
   system: 0x01,
@@ -90,6 +104,20 @@ export const tables = {
   blobReferences: 0x60,
   auditEntries: 0x61,
   usage: 0x70,
+  billingAccounts: 0x80,
+  billingCustomers: 0x81,
+  billingDue: 0x82,
+  billingCalls: 0x83,
+  billingEvents: 0x84,
+  redemptions: 0x85,
+  redeemers: 0x86,
+  billingGrants: 0x87,
+  usageReported: 0x88,
+  billingMarks: 0x89,
+  marketplaceSignUps: 0x90,
+  marketplaceAgreements: 0x91,
+  marketplaceAgreementsOf: 0x92,
+  marketplaceHours: 0x93,
 } as const;
 
 /** How one field of a key becomes bytes and back. */

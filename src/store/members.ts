@@ -48,6 +48,12 @@ export class Members {
     return members.getMany(this.#store, places).filter((member) => member !== undefined);
   }
 
+  /** Refuses the write unless somebody is a member by then, and as what `holds` wants. */
+  expect(organizationId: string, userId: string, holds: (role: Role) => boolean): Operation {
+    const isSo = (known: Member | undefined) => known !== undefined && holds(known.role);
+    return members.expect([organizationId, userId], isSo, 'the member may still do so');
+  }
+
   put(member: Member): Operation[] {
     const { organizationId, userId } = member;
     return [

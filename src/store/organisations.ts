@@ -74,6 +74,16 @@ export class Organisations {
     return found;
   }
 
+  /** At most so many of them behind an id. */
+  async after(organizationId: string | null, limit: number): Promise<Organisation[]> {
+    const range = organizationId === null ? {} : { gt: organisations.keyOf(organizationId) };
+    const found: Organisation[] = [];
+    for await (const { value } of organisations.range(this.#store, [], { ...range, limit })) {
+      found.push(whole(value));
+    }
+    return found;
+  }
+
   /** Refused with `ExpectationFailed` when the id is taken at the moment of the write. */
   create(organisation: Organisation): Operation[] {
     const { organizationId } = organisation;

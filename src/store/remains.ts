@@ -53,6 +53,21 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   // What the installation notes of an organisation that is gone names it and stays.
   auditEntries: 'organisation',
   usage: 'organisation',
+  billingAccounts: 'organisation',
+  billingCustomers: 'anywhere',
+  billingDue: 'organisation',
+  billingCalls: 'organisation',
+  billingEvents: 'anywhere',
+  redemptions: 'organisation',
+  redeemers: 'anywhere',
+  billingGrants: 'organisation',
+  usageReported: 'organisation',
+  billingMarks: 'anywhere',
+  marketplaceSignUps: 'anywhere',
+  marketplaceAgreements: 'anywhere',
+  marketplaceAgreementsOf: 'organisation',
+  // Names a license and nobody's organisation: what was used is reported also after it is gone.
+  marketplaceHours: 'anywhere',
 };
 
 const names = Object.keys(tables) as TableName[];

@@ -222,6 +222,19 @@ t.test('bad names of keys are refused and change nothing', async (t) => {
   t.equal((await keys.list(organizationId)).length, 2);
 });
 
+t.test('a key ends at a time that there is, or is not issued', async (t) => {
+  const { keys, clock, started } = await startProgram(new MemoryStore());
+  const { organizationId } = started;
+  const wanted = { organizationId, name: 'k', permission: 'all', createdBy: null } as const;
+  const issue = (expiresAt: number) => statusOf(keys.issue({ ...wanted, expiresAt }, byTest));
+  t.equal(await issue(Date.parse('2030-12-31T23:59:60Z')), 400, 'a leap second is no number');
+  t.equal(await issue(clock.now()), 400);
+  t.equal(await issue(clock.now() + 1), 200);
+  t.equal((await keys.list(organizationId)).length, 2);
+  t.equal(await statusOf(keys.issue({ ...wanted, keysMax: 2 }, byTest)), 400, 'members issue fewer');
+  t.equal(await statusOf(keys.issue({ ...wanted, keysMax: 3 }, byTest)), 200);
+});
+
 t.test('an organisation has a bounded number of keys', async (t) => {
   const store = new MemoryStore();
   const { keys } = accountRooms(store, { keysPerOrganisationMax: 3 });

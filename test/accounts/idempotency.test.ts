@@ -147,3 +147,12 @@ async function rowsOf(store: MemoryStore): Promise<string[]> {
     rows.push(`${Buffer.from(key).toString('latin1')} ${Buffer.from(value).toString('latin1')}`);
   return rows;
 }
+
+t.test('a reply that was sealed with a secret of earlier days is told to be lost', async (t) => {
+  const { store, clock, idempotency, work, done } = build();
+  await idempotency.once(callOf('k'), {}, work);
+  const secret = new Uint8Array(32).fill(2);
+  const later = new Idempotency({ store, clock, chance: systemChance, secret });
+  await refused(t, later.once(callOf('k'), {}, work), 409, /is lost/);
+  t.equal(done(), 1);
+});

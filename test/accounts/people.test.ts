@@ -1,5 +1,6 @@
 import { SignJWT } from 'jose';
 import t from 'tap';
+import { People } from '../../src/accounts/people.ts';
 import type { Visitor } from '../../src/accounts/visitor.ts';
 import type { AppError } from '../../src/base/app-error.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -172,13 +173,15 @@ t.test(
 );
 
 t.test('only a code that was issued here, is in time and untouched says anything', async (t) => {
-  const { invitations, clock } = await build();
+  const { invitations, memberships, store, clock } = await build();
   const wanted = {
     organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10',
     email: 'bob@example.com',
     role: 'MEMBER',
-    invitedBy: 'someone',
+    invitedBy: '00000000-0000-4000-8000-000000000001',
   } as const;
+  const { organizationId, invitedBy: userId } = wanted;
+  await store.write(memberships.founder({ organizationId, userId }));
   const invitation = await invitations.invite(wanted, byTest);
   const code = await invitations.codeOf(invitation);
   t.match(await invitations.read(code), { email: 'bob@example.com', invitationId: invitation.invitationId });
@@ -215,13 +218,96 @@ t.test('only a code that was issued here, is in time and untouched says anything
 });
 
 t.test('a newer invitation makes the older worthless, a deleted one too', async (t) => {
-  const { invitations, store } = await build();
+  const { invitations, memberships, store } = await build();
   const place = { organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10', email: 'bob@example.com' };
-  const invite = () => invitations.invite({ ...place, role: 'MEMBER', invitedBy: 'a' }, byTest);
+  const invitedBy = '00000000-0000-4000-8000-000000000001';
+  await store.write(memberships.founder({ organizationId: place.organizationId, userId: invitedBy }));
+  const invite = () => invitations.invite({ ...place, role: 'MEMBER', invitedBy }, byTest);
   const [older, newer] = [await invite(), await invite()];
   await t.rejects(store.write(invitations.consume(older)), { name: 'ExpectationFailed' });
   t.equal(invitations.find(place.organizationId, place.email)?.invitationId, newer.invitationId);
   await invitations.delete(place.organizationId, place.email, byTest);
   t.equal(await statusOf(invitations.delete(place.organizationId, place.email, byTest)), 404);
   await t.rejects(store.write(invitations.consume(newer)), { name: 'ExpectationFailed' });
+});
+
+t.test('an invitation is worth nothing once who sent it could not send it any more', async (t) => {
+  const { invitations, memberships, store, clock } = await build();
+  const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
+  const [owner, admin] = ['1', '2'].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [string, string];
+  await store.write(memberships.founder({ organizationId, userId: owner }));
+  const sender = { organizationId, userId: admin };
+  await memberships.join(sender, { role: 'ADMIN', by: byTest, alongside: [] });
+  const email = 'eve@example.com';
+  await invitations.invite({ organizationId, email, role: 'ADMIN', invitedBy: admin }, byTest);
+  const isOpen = async () => {
+    const isFound = invitations.find(organizationId, email) !== undefined;
+    t.equal((await invitations.ofOrganisation(organizationId)).length === 1, isFound, 'lists say the same');
+    t.equal((await invitations.ofAddress(email)).length === 1, isFound);
+    return isFound;
+  };
+  t.ok(await isOpen());
+  await memberships.change(sender, 'MEMBER', byTest);
+  t.notOk(await isOpen(), 'a MEMBER invites no ADMIN');
+  await memberships.change(sender, 'OWNER', byTest);
+  t.ok(await isOpen());
+  const joining = {
+    role: 'ADMIN',
+    by: byTest,
+    alongside: [memberships.stillAtLeast(sender, 'ADMIN')],
+  } as const;
+  const [, late] = await Promise.allSettled([
+    memberships.remove(sender, byTest),
+    memberships.join({ organizationId, userId: '00000000-0000-4000-8000-000000000003' }, joining),
+  ]);
+  t.match(late, { status: 'rejected', reason: { name: 'ExpectationFailed' } }, 'not even at the same moment');
+  t.notOk(await isOpen(), 'who is gone invites nobody');
+  await invitations.invite(
+    { organizationId, email: 'old@example.com', role: 'MEMBER', invitedBy: owner },
+    byTest,
+  );
+  await clock.advance(limits.invitationMsMax);
+  await invitations.sweep();
+  let rows = 0;
+  for await (const { key } of store.range({ gte: Uint8Array.of(0x1a), lt: Uint8Array.of(0x1c) }))
+    rows += key.byteLength;
+  t.equal(rows, 0, 'those whose time is up are forgotten');
+});
+
+t.test('nobody keeps more sessions than anybody needs, and a start ends the administrator’s', async (t) => {
+  const { signIn, sessions, store, clock } = await build();
+  const tokens: string[] = [];
+  for (let i = 0; i < limits.sessionsPerPersonMax + 5; i += 1) {
+    tokens.push((await signIn('ada@example.com')).token);
+    await clock.advance(1);
+  }
+  const { userId } = await signIn('eve@example.com');
+  const ada = sessions.find(tokens.at(-1)!)!.userId!;
+  await sessions.endSurplus(ada, '192.0.2.1');
+  t.same(
+    [0, 4, 5].map((i) => sessions.find(tokens[i]!) !== undefined),
+    [false, false, true],
+    'those that were used longest ago end',
+  );
+  t.equal((await sessions.list(ada)).length, limits.sessionsPerPersonMax);
+  const opened = sessions.open(null, visitor);
+  await store.write(opened.operations);
+  t.ok(sessions.find(opened.token));
+  await sessions.endAdministrators();
+  t.equal(sessions.find(opened.token), undefined);
+  t.equal((await sessions.list(userId)).length, 1, 'and nobody else’s');
+});
+
+t.test('where only who is invited gets in, nobody else becomes a user', async (t) => {
+  const rooms = await build();
+  const { store, clock, chance, audit } = rooms;
+  const invited = new Set(['bob@example.com']);
+  const mayJoin = async (email: string) => invited.has(email);
+  const people = new People({ store, clock, chance, audit, mayJoin });
+  const arrive = (email: string) =>
+    statusOf(people.arrive({ email }, byTest, () => ({ operations: [], with: null })));
+  t.same([await arrive('eve@example.com'), await arrive('bob@example.com')], [403, 200]);
+  t.equal(people.byEmail('eve@example.com'), undefined);
+  invited.clear();
+  t.equal(await arrive('bob@example.com'), 200, 'who is a user stays one');
 });

@@ -34,6 +34,7 @@ export function accountRooms(
   const chance = systemChance;
   const audit = new AuditLog({ store, clock, chance });
   const parts = { store, clock, chance, audit };
+  const memberships = new Memberships(parts);
   return {
     store,
     clock,
@@ -42,10 +43,14 @@ export function accountRooms(
     refusals: new Refusals({ audit, clock, logger: silentLogger }),
     organisations: new OrganisationDirectory({ ...parts, tiers }),
     keys: new KeyRing({ ...parts, checkFilter: parseFilter, ...rest }),
-    people: new People(parts),
+    people: new People({ ...parts, mayJoin: async () => true }),
     sessions: new Sessions({ ...parts, logger: silentLogger }),
-    memberships: new Memberships(parts),
-    invitations: new Invitations({ ...parts, secret: new Uint8Array(32).fill(7) }),
+    memberships,
+    invitations: new Invitations({
+      ...parts,
+      secret: new Uint8Array(32).fill(7),
+      roleOf: (place) => memberships.roleOf(place),
+    }),
     links: new MagicLinks(parts),
     idempotency: new Idempotency({ ...parts, secret: new Uint8Array(32).fill(8) }),
   };

@@ -5,6 +5,7 @@ import { confirmationPage } from '../../src/accounts/confirmation-page.ts';
 import { maskedEmail, normalisedEmail } from '../../src/accounts/email-address.ts';
 import { localPath } from '../../src/accounts/redirect.ts';
 import { AppError } from '../../src/base/app-error.ts';
+import { plainAddress } from '../../src/http/origin.ts';
 import { FakeTime } from '../access/fake-time.ts';
 
 function statusOf(work: () => unknown): number {
@@ -189,6 +190,10 @@ t.test('hosts of one IPv6 network count as one', async (t) => {
   t.equal(addressKey('192.0.2.1'), '192.0.2.1');
   t.equal(addressKey('2001:db8:1:2:3:4:5:6'), addressKey('2001:0db8:0001:0002::9'));
   t.not(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:3::1'));
+  const mapped = ['::ffff:192.0.2.1', '0000:0000:0000:0000:0000:ffff:c000:0201', '0:0:0:0:0:FFFF:c000:201'];
+  for (const each of mapped) t.equal(addressKey(plainAddress(each)), '192.0.2.1', each);
+  for (const each of ['192.0.2.1', '2001:db8::1', '::1', '::ffff:x', '', '1::ffff:c000:0201'])
+    t.equal(plainAddress(each), each);
 });
 
 t.test('nothing from a request can become markup of the confirmation page', async (t) => {

@@ -78,7 +78,12 @@ async function build() {
     adminPasswordHash: await passwordHash,
     firstOrganizationId: () => '',
   });
-  const providers = new ProviderOperations({ ...parts, providers: { google: provider, github: null } });
+  const accept = async () => false;
+  const providers = new ProviderOperations({
+    ...parts,
+    accept,
+    providers: { google: provider, github: null },
+  });
   /** Somebody comes back from the provider, which says this of them. */
   const arrive = async (identity: Identity) => {
     says = identity;
@@ -128,6 +133,17 @@ t.test('the eleventh wrong password in a row waits, and after the wait the right
   await clock.advance(15 * 60_000);
   t.equal(await login(password), 200);
   t.equal(await login('wrong'), 401, 'and is forgiven the wrong ones');
+});
+
+t.test('wrong passwords at the same moment wait like as many in a row', async (t) => {
+  const { signIn, clock } = await build();
+  const login = (given: string) => statusOf(signIn.adminLogin(visitor(), { password: given }));
+  const guesses = await Promise.all(Array.from({ length: 40 }, () => login('wrong')));
+  t.equal(guesses.filter((status) => status === 401).length, 3, 'the first three were looked at');
+  t.equal(guesses.filter((status) => status === 429).length, 37);
+  await clock.advance(1_001);
+  const right = await Promise.all([login(password), login(password)]);
+  t.same(right, [200, 200]);
 });
 
 t.test('a mail link costs the same work and says the same, whoever the address belongs to', async (t) => {

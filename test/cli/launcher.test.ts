@@ -15,7 +15,7 @@ import t, { type Test } from 'tap';
 import { projectRoot } from '../../src/base/root.ts';
 
 /**
- * The real launcher in a project of its own, whose npm, node-gyp and tsc are small scripts that write down that they
+ * The real launcher in a project of its own, whose npm, node-gyp, tsc and vite are small scripts that write down that they
  * ran and leave behind what the real ones would.
  */
 
@@ -35,6 +35,12 @@ if (readFileSync('src/cli/main.ts', 'utf8').includes('broken')) { console.log('m
 mkdirSync('dist/src/cli', { recursive: true });
 writeFileSync('dist/src/cli/main.js', readFileSync('src/cli/main.ts', 'utf8'));
 `;
+const fakeBundler = `
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+appendFileSync('ran.log', 'vite\\n');
+mkdirSync('dist/web', { recursive: true });
+writeFileSync('dist/web/index.html', '');
+`;
 const fakeNpm = `
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 appendFileSync('ran.log', 'npm ' + process.argv.slice(2, 3) + '\\n');
@@ -42,6 +48,9 @@ if (process.env.NPM_FAILS) { console.error('npm error code ENOTFOUND'); process.
 mkdirSync('node_modules/typescript/bin', { recursive: true });
 writeFileSync('node_modules/typescript/package.json', '{"type":"module"}');
 writeFileSync('node_modules/typescript/bin/tsc', ${JSON.stringify(fakeCompiler)});
+mkdirSync('node_modules/vite/bin', { recursive: true });
+writeFileSync('node_modules/vite/package.json', '{"type":"module"}');
+writeFileSync('node_modules/vite/bin/vite.js', ${JSON.stringify(fakeBundler)});
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 delete packages[''];
 writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }));
@@ -62,7 +71,11 @@ function freshClone(t: Test): string {
     'tsconfig.json': '{}',
     'binding.gyp': '{}',
     native: { 'a.cc': 'one' },
-    src: { cli: { 'main.ts': "console.log('handed over: ' + process.argv.slice(2).join(' '));" } },
+    src: {
+      cli: { 'main.ts': "console.log('handed over: ' + process.argv.slice(2).join(' '));" },
+      search: { 'filter.ts': '' },
+    },
+    web: { 'index.html': '', 'picture.png': '' },
     npm: {
       'package.json': '{"type": "module"}',
       bin: { 'npm-cli.js': fakeNpm },
@@ -122,7 +135,7 @@ function ran(folder: string): string[] {
   return lines;
 }
 
-const everything = ['npm ci', 'node-gyp configure', 'node-gyp build', 'tsc'];
+const everything = ['npm ci', 'node-gyp configure', 'node-gyp build', 'tsc', 'vite'];
 
 t.test('a fresh clone installs, builds and hands over; the next start only hands over', async (t) => {
   const folder = freshClone(t);
@@ -161,10 +174,18 @@ t.test('only what is stale is done again', async (t) => {
     [
       'the lock file',
       () => writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(newer)),
-      ['npm ci', 'tsc'],
+      ['npm ci', 'tsc', 'vite'],
     ],
+    ['a page of the dashboard', () => writeFileSync(join(folder, 'web', 'index.html'), 'new'), ['vite']],
+    ['a picture of it', () => writeFileSync(join(folder, 'web', 'picture.png'), 'new'), []],
+    [
+      'what server and dashboard share',
+      () => writeFileSync(join(folder, 'src', 'search', 'filter.ts'), '1;'),
+      ['tsc', 'vite'],
+    ],
+    ['a lost dashboard', () => rmSync(join(folder, 'dist', 'web'), { recursive: true }), ['vite']],
     ['a lost addon', () => rmSync(join(folder, 'build', 'Release', 'quarry.node')), everything.slice(1, 3)],
-    ['a lost dist', () => rmSync(join(folder, 'dist'), { recursive: true }), ['tsc']],
+    ['a lost dist', () => rmSync(join(folder, 'dist'), { recursive: true }), ['tsc', 'vite']],
     ['lost packages', () => rmSync(join(folder, 'node_modules'), { recursive: true }), ['npm ci']],
     ['touching without a change', () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'), []],
   ];
@@ -241,7 +262,7 @@ t.test(
     ran(folder);
     writeFileSync(source, '1;');
     t.equal((await ended(start(folder, ['serve']))).code, 0);
-    t.same(ran(folder), ['tsc']);
+    t.same(ran(folder), ['tsc', 'vite']);
   },
 );
 

@@ -55,11 +55,14 @@ t.test(
       status: 200,
       body: { status: 'invited', invitation: { email: 'bob@example.com', permission: 'MEMBER' } },
     });
-    t.equal(invited.body.invite_code, undefined, 'the code is only in the mail');
+    t.equal(invited.body.invite_code, undefined, 'the code is for whoever is invited');
+    const link = /https?:\S+\/app\/join#(eyJ\S+)/.exec(await bob.mailWith('invites you'));
+    const invite_code = link?.[1];
+    t.ok(link?.[0].startsWith('https://quarry.example.com/app/'), 'the mail leads to the dashboard');
     t.match((await bob.call('users/get-user')).body.invitations, [
-      { organization_name: 'Acme <b>', invited_by: ann.email },
+      { organization_name: 'Acme <b>', invited_by: ann.email, invite_code },
     ]);
-    const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await bob.mailWith('invites you'))?.[0];
+    t.same((await eve.call('users/get-user')).body.invitations, []);
     t.match(
       await eve.call('organizations/users/accept-invite', { invite_code }),
       { status: 404 },
@@ -451,6 +454,10 @@ t.test(
 
 t.test('the administrator signs in with a password that only the settings know', async (t) => {
   const off = await TestServer.start(t);
+  const options = async ({ url }: TestServer) =>
+    (await send(`${url}/api/auth/options`, { method: 'GET' })).body;
+  const none = { mail: false, google: false, github: false, administrator: false, resend_seconds: 60 };
+  t.same(await options(off), none);
   t.match(
     await send(`${off.url}/api/admin/login`, { body: { password: 'anything at all' } }),
     { status: 503 },
@@ -461,7 +468,8 @@ t.test('the administrator signs in with a password that only the settings know',
   hashing.child.stdin?.end('correct horse battery staple\n');
   const hash = (await hashing).stdout.trim();
   t.match(hash, /^\$argon2id\$/);
-  const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: hash });
+  const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: hash, MAIL_URL: 'console:' });
+  t.same(await options(server), { ...none, mail: true, administrator: true });
   const login = (password: string, headers = {}) =>
     send(`${server.url}/api/admin/login`, { headers, body: { password } });
   t.match(await login('wrong'), { status: 401 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import t, { type Test } from 'tap';
 import { freePort } from './free-port.ts';
+import { send } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** A browser, as far as signing in needs one: it keeps cookies by host and follows no redirection by itself. */
@@ -164,6 +165,7 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
   const base = `http://127.0.0.1:${port}`;
   /** What the look-alike says next. */
   let says = { verified: true, broken: false, refuses: false };
+  let number: unknown = 4711;
   const gitHub: RequestListener = (request, response) => {
     const url = new URL(request.url ?? '', 'http://x');
     const reply = (body: unknown, status = 200) =>
@@ -180,24 +182,29 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
     if (url.pathname === '/login/oauth/access_token')
       return reply({ access_token: 'gho_x', token_type: 'bearer', scope: 'read:user,user:email' });
     if (request.headers.authorization !== 'Bearer gho_x') return reply({}, 401);
-    if (url.pathname === '/api/v3/user') return reply({ id: 4711, login: 'ada' });
+    if (url.pathname === '/api/v3/user') return reply({ id: number, login: 'ada' });
     return reply([
       { email: 'second@example.com', primary: false, verified: true },
       { email: 'Ada@Example.com', primary: true, verified: says.verified },
     ]);
   };
   const gitHubUrl = await listen(t, (request, response) => void gitHub(request, response));
-  await TestServer.start(t, {
+  const server = await TestServer.start(t, {
     PORT: String(port),
     BASE_URL: base,
     GITHUB_CLIENT_ID: 'quarry',
     GITHUB_CLIENT_SECRET: 'hush',
     GITHUB_BASE_URL: gitHubUrl,
+    SIGN_UP: 'invited',
+    OWNED_ORGANISATIONS_MAX: '0',
   });
+  const options = await (await fetch(`${base}/api/auth/options`)).json();
+  t.match(options, { google: false, github: true, mail: false, administrator: false });
   const json = { accept: 'application/json' };
-  const signIn = async () => {
+  const signIn = async (query = '') => {
     const browser = new Browser();
-    const away = JSON.parse((await browser.visit(`${base}/api/auth/github/login`, undefined, json)).text).url;
+    const begin = `${base}/api/auth/github/login${query}`;
+    const away = JSON.parse((await browser.visit(begin, undefined, json)).text).url;
     const returned = (await browser.visit(away)).location!;
     return browser.visit(returned, undefined, json);
   };
@@ -208,8 +215,37 @@ t.test('people sign in with GitHub, whose addresses its API tells', async (t) =>
   says = { verified: true, broken: false, refuses: true };
   t.equal((await signIn()).status, 400);
   says = { verified: true, broken: false, refuses: false };
-  const first = await signIn();
+  for (const nobody of [undefined, null, 'x', {}, 1.5]) {
+    number = nobody;
+    t.equal((await signIn()).status, 502, `somebody without a number: ${nobody}`);
+  }
+  number = 4711;
+  t.match(await signIn(), { status: 403, text: /invited/ }, 'strangers stay outside here');
+  const printed = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
+  const operator = JSON.parse((await new Browser().visit(printed, undefined, json)).text).access_token;
+  const call = (path: string, token: string, body: object) =>
+    send(`${base}/api/${path}`, { headers: { authorization: `Bearer ${token}` }, body });
+  const [{ organization_id }] = (await call('users/get-user', operator, {})).body.organizations;
+  const invite = async (email: string) => {
+    const wanted = { organization_id, email, permission: 'ADMIN' };
+    return (await call('organizations/users/invite-user', operator, wanted)).body.invite_code as string;
+  };
+  const forBob = await invite('bob@example.com');
+  t.match(
+    await signIn(`?invite_code=${forBob}`),
+    { status: 403 },
+    'somebody else’s invitation lets nobody in',
+  );
+  const garbage = `${base}/api/auth/github/login?invite_code=garbage`;
+  t.equal((await new Browser().visit(garbage, undefined, json)).status, 404);
+  const first = await signIn(`?invite_code=${await invite('ada@example.com')}`);
   t.match([first.status, JSON.parse(first.text)], [200, { user: { email: 'ada@example.com' } }]);
+  const { access_token } = JSON.parse(first.text);
+  const ada = (await call('users/get-user', access_token, {})).body;
+  t.match(ada.organizations, [{ organization_id, permission: 'ADMIN' }], 'with the sign-in she joined');
+  t.same(ada.invitations, []);
+  t.match(await call('organizations/add-organization', access_token, { name: 'Own' }), { status: 403 });
+  t.match(await signIn(`?invite_code=${forBob}`), { status: 200 }, 'what is not hers does no harm');
   says = { verified: false, broken: false, refuses: false };
   const later = await signIn();
   t.equal(

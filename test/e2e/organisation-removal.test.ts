@@ -22,7 +22,11 @@ interface Ran {
 }
 
 function quarry(...words: readonly string[]): Promise<Ran> {
-  const environment = { ...process.env, QUARRY_URL: server.url, QUARRY_ADMIN_KEY: adminKey };
+  return quarryAs({ QUARRY_ADMIN_KEY: adminKey }, ...words);
+}
+
+function quarryAs(credentials: Record<string, string>, ...words: readonly string[]): Promise<Ran> {
+  const environment = { ...process.env, QUARRY_URL: server.url, ...credentials };
   return new Promise((resolve) => {
     const ended = (error: ExecFileException | null, out: string, note: string) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, note });
@@ -84,6 +88,15 @@ await t.test('usage: what was used so far, over time, of one collection, and for
 await t.test(
   'audit export: all pages, for programs and for spreadsheets, by administrators and owners',
   async (t) => {
+    const soon = '2099-01-01T00:00:00.000Z';
+    const named = ['--organization', organization_id] as const;
+    t.match(await quarry('keys', 'add', 'until then', '--expires', '2099-01-01', ...named), {
+      code: 0,
+      out: /^ze_\w{36}\n$/,
+    });
+    const listed = JSON.parse((await quarry('keys', 'list', '--json', ...named)).out).api_keys;
+    t.match(listed, [{ name: 'Website', expires_at: null, last_used_at: /^20/ }, { expires_at: soon }]);
+    t.match(await quarry('keys', 'add', 'too late', '--expires', '2020-01-01', ...named), { code: 1 });
     const evil = { organization_id, name: '=HYPERLINK("x")', permission: 'read_only' };
     const issued = await account('api-keys/add-api-key', evil);
     const lines = (await quarry('audit', 'export', '--organization', organization_id)).out.trim().split('\n');
@@ -95,6 +108,13 @@ await t.test(
     t.match(csv, /^at,action,actor,target,address,details,id\n20/);
     t.match(csv, /,"\{""name"":""=HYPERLINK/, 'what a person chose is quoted');
     t.equal(csv.trim().split('\n').length, lines.length + 1);
+    const owners = await quarryAs({}, 'audit', 'export', '--organization', organization_id, '--key', session);
+    t.match(owners, { code: 0, out: lines.slice(1).join('\n') }, 'an owner’s session reads the same');
+    const keys = await quarryAs({}, 'audit', 'export', '--organization', organization_id, '--key', api_key);
+    t.match(keys, { code: 1, out: '', note: /People call get-audit-log, not keys/ });
+    const all = await quarryAs({}, 'audit', 'export', '--installation', '--key', session);
+    t.match(all, { out: '', note: /admin/i }, 'but not what belongs to nobody');
+    t.not(all.code, 0);
     const whole = (await quarry('audit', 'export', '--installation', '--since', '2020-01-01')).out;
     t.match(whole, /"action":"user.login"/);
     const cursor = await send(`${server.url}/v1/admin/get-audit-log`, {

@@ -17,25 +17,32 @@ export const adminKey = 'the-administrator-of-the-tests';
 /** QUARRY_* variables of one server, without the prefix: `{ HTTP: 'node' }`. */
 export type Variables = Readonly<Record<string, string>>;
 
+export interface StartOptions {
+  /** By how much the server's clock is ahead of the machine's; absent: it is not, and cannot be moved. */
+  readonly aheadMs?: () => number;
+}
+
 /** The real server as a process of its own on a data directory of its own; tests see it only through HTTP. */
 export class TestServer {
   readonly data: string;
   #variables: Variables;
+  readonly #options: StartOptions;
   #child: ChildProcess | null = null;
   #ended: Promise<number | null> = Promise.resolve(null);
   #url = '';
   #out = '';
   #log = '';
 
-  private constructor(data: string, variables: Variables) {
+  private constructor(data: string, variables: Variables, options: StartOptions) {
     this.data = data;
     this.#variables = variables;
+    this.#options = options;
   }
 
   /** Starts a server that ends with the test; its log is shown when the test fails. */
-  static async start(t: Test, variables: Variables = {}): Promise<TestServer> {
+  static async start(t: Test, variables: Variables = {}, options: StartOptions = {}): Promise<TestServer> {
     const folder = mkdtempSync(join(tmpdir(), 'quarry-e2e-'));
-    const server = new TestServer(join(folder, 'data'), variables);
+    const server = new TestServer(join(folder, 'data'), variables, options);
     t.teardown(async () => {
       await server.stop();
       if (!t.passing()) t.comment(`log of the server:\n${server.log}`);
@@ -80,6 +87,16 @@ export class TestServer {
     return code;
   }
 
+  /** Moves its clock to what `aheadMs` says now, where that was given. */
+  async tellTime(): Promise<void> {
+    const child = this.#child;
+    const { aheadMs } = this.#options;
+    if (child === null || aheadMs === undefined) return;
+    const moved = new Promise((resolve) => child.once('message', resolve));
+    child.send({ aheadMs: aheadMs() });
+    await moved;
+  }
+
   /** Starts it again on the same data, with further variables. */
   async restart(variables: Variables = {}): Promise<void> {
     await this.stop();
@@ -90,7 +107,10 @@ export class TestServer {
   async #run(): Promise<void> {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
     const given = Object.entries(this.#variables).map(([name, value]) => [`QUARRY_${name}`, value]);
-    const command = [process.execPath, join(compiledRoot, 'src', 'cli', 'main.js'), 'serve'];
+    const { aheadMs } = this.#options;
+    const clock =
+      aheadMs === undefined ? [] : ['--import', join(compiledRoot, 'test', 'stripe', 'moved-clock.js')];
+    const command = [process.execPath, ...clock, join(compiledRoot, 'src', 'cli', 'main.js'), 'serve'];
     // `env` takes away, and becomes the server: the test runner puts its loaders into every process that a test
     // starts, and there they would keep the restricted parser processes from starting.
     const child = spawn('env', ['-u', 'NODE_OPTIONS', ...command], {
@@ -103,14 +123,15 @@ export class TestServer {
         QUARRY_LOG_LEVEL: 'info',
         QUARRY_DISK_RESERVE_BYTES: '0',
         ...Object.fromEntries(given),
+        ...(aheadMs === undefined ? {} : { MOVED_CLOCK_MS: String(aheadMs()) }),
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(aheadMs === undefined ? [] : ['ipc' as const])],
     });
     this.#out = '';
-    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    child.stdout!.setEncoding('utf8').on('data', (part: string) => {
       this.#out += part;
     });
-    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    child.stderr!.setEncoding('utf8').on('data', (part: string) => {
       this.#log = (this.#log + part).slice(-wholeLogBytesMax);
     });
     this.#child = child;

@@ -114,6 +114,37 @@ t.test('over https cookies are bound to this host, closed to scripts and to othe
   t.match(await post('/api/users/get-user', {}, own), { status: 200 });
   const planted = { ...own, cookie: `session=planted; ${own.cookie}` };
   t.match(await post('/api/users/get-user', {}, planted), { status: 200 }, 'one that another host set loses');
+  // A neighbouring host can set cookies for this one too, but none with the prefix.
+  const value = own.cookie.slice('__Host-session='.length);
+  for (const cookie of [`session=${value}`, `a=b,${own.cookie}`, `a=b, ${own.cookie}`, `a="${own.cookie}"`])
+    t.match(await post('/api/users/get-user', {}, { ...own, cookie }), { status: 401 }, cookie.slice(0, 12));
+});
+
+t.test('another site cannot make a browser ask for a link, and sign it in as somebody else', async (t) => {
+  const eve = person('eve-elsewhere@example.com');
+  for (const foreign of [
+    { origin: 'https://evil.example', 'content-type': 'text/plain' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site', origin: 'https://neighbour.example.com' },
+  ] as Record<string, string>[]) {
+    const asked = await post('/api/auth/magic-link/send', { email: eve.email }, foreign);
+    t.match(asked, { status: 403 }, JSON.stringify(foreign));
+    t.equal(asked.headers.get('set-cookie'), null);
+  }
+  const own = { origin: base, 'sec-fetch-site': 'same-origin' };
+  t.match(await post('/api/auth/magic-link/send', { email: eve.email }, own), { status: 200 });
+});
+
+t.test('strangers cannot make the server hold and read large bodies', async (t) => {
+  const large = JSON.stringify({ email: `${'x'.repeat(70_000)}@example.com` });
+  for (const path of ['auth/magic-link/send', 'admin/login', 'auth/login-link', 'auth/logout'])
+    t.match(await post(`/api/${path}`, large, { 'content-type': 'application/json' }), { status: 413 }, path);
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  t.match(await post('/api/auth/magic-link/verify', `token=${'x'.repeat(70_000)}`, form), { status: 413 });
+  const ann = person('large@example.com');
+  await ann.signIn();
+  t.match(await ann.call('users/edit-user', { name: 'x'.repeat(3_000_000) }), { status: 413 });
 });
 
 t.test('cookies of any size and shape are harmless', async (t) => {
@@ -236,6 +267,11 @@ t.test(
       return { late, before };
     };
     const gone = { organization_id, api_key_id: issued.id };
+    const endless = await ann.call('organizations/api-keys/add-api-key', {
+      ...wanted,
+      expires_at: '2030-12-31T23:59:60Z',
+    });
+    t.match(endless, { status: 400, body: { detail: /expires_at/ } }, 'a time that there is not');
     const key = await after(asKey, () => ann.call('organizations/api-keys/delete-api-key', gone));
     t.equal(key.late, 0);
     t.ok(key.before > 0, 'it worked until then');
@@ -264,4 +300,29 @@ t.test('what goes wrong inside tells no stranger how the server is made', async 
     t.ok(status >= 400 && status < 500, `${status}: ${text}`);
     t.notMatch(text, /at .*\.js|node_modules|Error:/);
   }
+});
+
+t.test('on a full disk people still get in and end what must end, and nothing else', async (t) => {
+  const ann = person('full@example.com');
+  await ann.signIn();
+  const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Full' })).body;
+  const wanted = { organization_id, name: 'leaked', permission: 'all' };
+  const leaked = (await ann.call('organizations/api-keys/add-api-key', wanted)).body;
+  const asKey = { authorization: `Bearer ${leaked.api_key}` };
+  await server.restart({ DISK_RESERVE_BYTES: '99999999999999' });
+  t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 200 }, 'reading goes on');
+  t.match(await post('/v1/collections/add-collection', { collection_name: 'c' }, asKey), { status: 429 });
+  t.match(await ann.call('organizations/api-keys/add-api-key', wanted), { status: 429 });
+  t.match(await ann.call('users/edit-user', { name: 'Ann' }), { status: 429 });
+  const operator = /https:\S+verify\?token=\S+/.exec(server.printed)?.[0].replace(base, server.url) ?? '';
+  const asProgram = { method: 'GET', headers: { accept: 'application/json' } };
+  t.match(await send(operator, asProgram), { status: 200 }, 'the operator gets in');
+  const gone = { organization_id, api_key_id: leaked.id };
+  const once = { 'idempotency-key': 'end it' };
+  t.match(await ann.call('organizations/api-keys/delete-api-key', gone, once), { status: 200 });
+  t.match(await ann.call('organizations/api-keys/delete-api-key', gone, once), { status: 200 });
+  t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 401 });
+  t.match(await ann.call('organizations/delete-organization', { organization_id }), { status: 200 });
+  t.match(await ann.call('auth/logout'), { status: 200 });
+  t.match(await ann.call('users/get-user'), { status: 401 });
 });

@@ -76,6 +76,11 @@ function open(status: number): Expected {
   return Object.fromEntries(callerNames.map((name) => [name, status])) as Expected;
 }
 
+/** For everybody but what another site makes a browser send. */
+function fromOwnPages(status: number): Expected {
+  return { ...open(status), 'from elsewhere': 403 };
+}
+
 const inCollection =
   (more: object = {}) =>
   ({ collection_name }: Names): Ask => ({ body: { collection_name, ...more } });
@@ -210,6 +215,7 @@ const expectations: Readonly<Record<string, Line>> = {
     expected: administers(201),
     ask: () => ({ body: { organization_id: randomUUID() } }),
   },
+  'list-organizations': { expected: administers(200), ask: says() },
   'get-organization': { expected: administers(200), ask: inOrganisation() },
   'update-organization': { expected: administers(200), ask: inOrganisation({ zdr: false }) },
   'add-api-key': { expected: administers(201), ask: inOrganisation({ name: 'New', permission: 'all' }) },
@@ -224,9 +230,13 @@ const expectations: Readonly<Record<string, Line>> = {
   'inspect-organization': { expected: administers(200), ask: inOrganisation() },
   'get-any-audit-log': { expected: administers(200), ask: inOrganisation() },
 
-  'admin-login': { expected: open(200), ask: (_names, _fresh, { password }) => ({ body: { password } }) },
+  'get-sign-in-options': { expected: open(200), ask: () => ({}) },
+  'admin-login': {
+    expected: fromOwnPages(200),
+    ask: (_names, _fresh, { password }) => ({ body: { password } }),
+  },
   'send-magic-link': {
-    expected: open(200),
+    expected: fromOwnPages(200),
     ask: (_names, fresh) => ({ body: { email: `${fresh}@example.com` } }),
   },
   'verify-magic-link': { expected: open(400), ask: () => ({ query: `token=${'x'.repeat(43)}` }) },
@@ -239,7 +249,7 @@ const expectations: Readonly<Record<string, Line>> = {
     expected: open(503),
     ask: () => ({ parts: { provider: 'google' }, query: 'state=x&code=x' }),
   },
-  'login-link': { expected: open(401), ask: says({ proof: 'x'.repeat(43) }) },
+  'login-link': { expected: fromOwnPages(401), ask: says({ proof: 'x'.repeat(43) }) },
 
   'get-user': { expected: people(200, 200, 200, 200), ask: says() },
   'edit-user': { expected: people(200, 200, 200, 200), ask: says({ company: 'Any' }) },
@@ -286,6 +296,39 @@ const expectations: Readonly<Record<string, Line>> = {
   'update-organization-api-key': { expected: people(200, 200, 403, 404), ask: ofKey({ name: 'Renamed' }) },
   'delete-organization-api-key': { expected: people(200, 200, 403, 404), ask: ofKey(), prepare: freshKey },
 
+  // Nobody pays here: whoever may ask is told so.
+  'billing-status': { expected: people(200, 200, 403, 404), ask: inOrganisation() },
+  subscribe: { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'starter' }) },
+  downgrade: { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'free' }) },
+  'cancel-downgrade': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
+  'add-payment-method': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
+  'remove-payment-method': {
+    expected: people(503, 403, 403, 404),
+    ask: inOrganisation({ payment_method_id: 'pm_1' }),
+  },
+  'manage-billing-details': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
+  pause: { expected: people(503, 403, 403, 404), ask: inOrganisation() },
+  'redeem-code': { expected: people(503, 403, 403, 404), ask: inOrganisation({ code: 'WELCOME' }) },
+  'billing-webhook': { expected: open(503), ask: says() },
+  'begin-aws-marketplace': {
+    expected: open(503),
+    ask: () => ({ type: form, body: 'x-amzn-marketplace-token=x' }),
+  },
+  'begin-vercel-marketplace': {
+    expected: open(503),
+    ask: () => ({ query: 'code=x&next=https%3A%2F%2Fvercel.com%2F' }),
+  },
+  'aws-marketplace-event': { expected: open(503), ask: says() },
+  'vercel-marketplace-event': { expected: open(503), ask: says() },
+  'get-marketplace-sign-up': {
+    expected: people(404, 404, 404, 404),
+    ask: says({ sign_up: 'x'.repeat(43) }),
+  },
+  'bind-marketplace': {
+    expected: people(404, 403, 403, 404),
+    ask: inOrganisation({ sign_up: 'x'.repeat(43) }),
+  },
+
   healthz: { expected: open(200), ask: () => ({}) },
   readyz: { expected: open(200), ask: () => ({}) },
   // The requests of this test pass a proxy, so none of them is the machine itself.
@@ -293,12 +336,14 @@ const expectations: Readonly<Record<string, Line>> = {
   openapi: { expected: open(200), ask: () => ({}) },
   'account-openapi': { expected: open(200), ask: () => ({}) },
   docs: { expected: open(200), ask: () => ({}) },
+  dashboard: { expected: open(200), ask: () => ({}) },
+  asset: { expected: open(404), ask: () => ({ parts: { file_path: 'nothing.js' } }) },
 };
 
 /** These end the session of whoever asks, so they come last; somebody else's page may not ask them to. */
 const endings: Readonly<Record<string, Line>> = {
-  'admin-logout': { expected: { ...open(200), 'from elsewhere': 403 }, ask: says() },
-  logout: { expected: { ...open(200), 'from elsewhere': 403 }, ask: says() },
+  'admin-logout': { expected: fromOwnPages(200), ask: says() },
+  logout: { expected: fromOwnPages(200), ask: says() },
 };
 
 const world = await buildWorld(t);
@@ -343,7 +388,7 @@ function said({ status, headers, text: body }: Answer, names: Names): object {
 }
 
 async function askAs(t: Test, route: Route, caller: CallerName, line: Line): Promise<void> {
-  const expected = route.path === '/' ? 302 : line.expected[caller];
+  const expected = route.kind === 'page' && /^\/(app)?$/.test(route.path) ? 302 : line.expected[caller];
   const title = `${route.method} ${route.path} as ${caller}`;
   for (const prefix of prefixesFor(route, caller)) {
     made += 1;
@@ -390,6 +435,23 @@ function isOpen({ expected }: Line): boolean {
 t.test('every operation has a line here, and every line an operation', async (t) => {
   const lines = [...Object.keys(expectations), ...Object.keys(endings)].sort();
   t.same(lines, [...new Set(routes.map(({ operation }) => operation as string))].sort());
+});
+
+t.test('who may not manage keys sees less of them', async (t) => {
+  const { server, north, headers } = world;
+  const { organization_id } = north;
+  const shown = async (caller: CallerName): Promise<string[]> => {
+    const address = `${server.url}/api/organizations/get-info`;
+    const { body } = await send(address, { headers: headers[caller], body: { organization_id } });
+    return body.api_keys.map(({ api_key }: { api_key: string }) => api_key);
+  };
+  const [owner, member] = [await shown('OWNER'), await shown('MEMBER')];
+  t.ok(owner.length > 0 && owner.every((key) => /^ze_\w{4}…\w{4}$/.test(key)));
+  t.same(
+    member,
+    owner.map((key) => key.slice(0, 8)),
+    'without the end',
+  );
 });
 
 for (const [operation, line] of [...Object.entries(expectations), ...Object.entries(endings)]) {

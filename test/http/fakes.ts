@@ -4,7 +4,8 @@ import { systemChance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Metrics } from '../../src/base/metrics.ts';
-import type { AccountServices } from '../../src/http/account-routes.ts';
+import type { AccountServices } from '../../src/http/account-route.ts';
+import { Dashboard } from '../../src/http/dashboard.ts';
 import type { ServerBounds } from '../../src/http/exchange.ts';
 import { Door, type DoorOptions, type DoorSettings } from '../../src/http/handle.ts';
 import { type OpenDoor, openDoor } from '../../src/http/listen.ts';
@@ -107,6 +108,7 @@ export const fakeServices: Services = {
     meta: { api_version: { version: '1' }, billed_units: { search_units: 1 }, tokens: { input_tokens: 1 } },
   }),
   createOrganization: async () => success,
+  listOrganizations: async () => ({ organizations: [], next_after: null }),
   getOrganization: async (_call, { organization_id }) => ({
     organization_id,
     name: 'n',
@@ -207,6 +209,7 @@ export async function openTestDoor(
     metadataBytesMax: () => limits.metadataBytesMax,
     notReady: () => null,
     readiness: () => ({ ready: true, components: { store: { ready: true } } }),
+    dashboard: new Dashboard(new Map()),
     metrics,
     logger: silentLogger,
     clock: systemClock,

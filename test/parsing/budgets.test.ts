@@ -33,6 +33,40 @@ function flagged(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
+/** The file with its directory, its sizes and places in the fields of ZIP64, as some programs write every file. */
+function inZip64(bytes: Uint8Array): Uint8Array {
+  const file = Buffer.from(bytes);
+  const end = file.lastIndexOf('PK\x05\x06');
+  const [count, start] = [file.readUInt16LE(end + 10), file.readUInt32LE(end + 16)];
+  const entries: Buffer[] = [];
+  for (let at = start, i = 0; i < count; i++) {
+    const [name, fields] = [file.readUInt16LE(at + 28), file.readUInt16LE(at + 30)];
+    const head = Buffer.from(file.subarray(at, at + 46 + name));
+    const large = Buffer.alloc(5 + 4 + 24);
+    large.writeUInt16LE(0x9999, 0); // a field of something else comes first
+    large.writeUInt16LE(1, 2);
+    large.writeUInt16LE(1, 5);
+    large.writeUInt16LE(24, 7);
+    [24, 20, 42].forEach((place, n) => {
+      large.writeBigUInt64LE(BigInt(file.readUInt32LE(at + place)), 9 + n * 8);
+      head.writeUInt32LE(0xffffffff, place);
+    });
+    head.writeUInt16LE(large.length, 30);
+    entries.push(head, large);
+    at += 46 + name + fields;
+  }
+  const directory = Buffer.concat(entries);
+  const [large, locator, tail] = [Buffer.alloc(56), Buffer.alloc(20), Buffer.from(file.subarray(end))];
+  large.writeUInt32LE(0x06064b50, 0);
+  large.writeBigUInt64LE(BigInt(count), 32);
+  large.writeBigUInt64LE(BigInt(start), 48);
+  locator.writeUInt32LE(0x07064b50, 0);
+  locator.writeBigUInt64LE(BigInt(start + directory.length), 8);
+  tail.writeUInt16LE(0xffff, 10);
+  tail.writeUInt32LE(0xffffffff, 16);
+  return Buffer.concat([file.subarray(0, start), directory, large, locator, tail]);
+}
+
 interface Hostile {
   readonly name: string;
   readonly bytes: () => Uint8Array;
@@ -105,6 +139,32 @@ const hostile: readonly Hostile[] = [
         'word/document.xml',
       ),
     outcome: /^first$/,
+  },
+  { name: 'a directory and sizes of 64 bits', bytes: () => inZip64(docx(['large'])), outcome: /^large$/ },
+  {
+    name: 'a directory of 64 bits that lies elsewhere',
+    bytes: () => {
+      const file = Buffer.from(inZip64(docx(['large'])));
+      file.writeBigUInt64LE(2n ** 60n, file.lastIndexOf('PK\x06\x07') + 8);
+      return file;
+    },
+    outcome: 'corrupt',
+  },
+  {
+    name: 'parts that are referred to with backslashes',
+    bytes: () =>
+      docx(['x'], {
+        parts: { '_rels/.rels': relationsPart([['rId1', 'officeDocument', '\\word\\document.xml']]) },
+      }),
+    outcome: /^x$/,
+  },
+  {
+    name: 'parts that are referred to in other capitals, with names from the root on',
+    bytes: () => {
+      const parts = { '/Word/Document.XML': docxPart(`<w:p>${run('capitals')}</w:p>`) };
+      return renamed(docx([], { parts }), 'word/document.xml', 'word/other___.xml');
+    },
+    outcome: /^capitals$/,
   },
   { name: 'sizes that lie', bytes: () => lying(docx(['honest text. '.repeat(50)])), outcome: /honest text/ },
   { name: 'entries with a password', bytes: () => flagged(docx(['secret'])), outcome: 'encrypted' },

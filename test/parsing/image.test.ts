@@ -145,6 +145,28 @@ t.test(
   },
 );
 
+t.test('light letters on nothing are shown on black, dark ones on white', async (t) => {
+  for (const [grey, paper] of [
+    [250, 0],
+    [20, 255],
+  ] as const) {
+    const letters = Buffer.from(
+      Array.from({ length: 4 * 900 }, (_, i) => (i % 4 < 3 ? grey : i % 40 === 3 ? 255 : 0)),
+    );
+    const png = await sharp(letters, { raw: { width: 30, height: 30, channels: 4 } })
+      .png()
+      .toBuffer();
+    const tools = engine(() => sure('seen'));
+    await read(png, tools);
+    const { channels } = await sharp(tools.shown[0]).stats();
+    t.ok(Math.abs(channels[0]!.mean - paper) < 80, `letters of ${grey} on ${channels[0]!.mean}`);
+    const size = { widthMax: 2_000, dotsPerInch: 110, quality: 78 };
+    const image = await renderPageImage(png, 0, size, { limits: defaultParseLimits, tools });
+    const shown = await sharp(image ?? new Uint8Array()).stats();
+    t.ok(Math.abs(shown.channels[0]!.mean - paper) < 80);
+  }
+});
+
 t.test(
   'without an engine an image is a page without text, with a warning that says what is missing',
   async (t) => {
@@ -175,6 +197,11 @@ t.test('a page that makes no sense is looked at the other way up', async (t) => 
   const picture = engine(() => ({ kind: 'text', text: '', confidence: 0 }));
   t.same((await read(scan, picture)).pages, ['']);
   t.equal(picture.shown.length, 1, 'a picture without words is looked at once');
+  const foreign = await read(
+    scan,
+    engine(() => ({ kind: 'text', text: '', confidence: 20 })),
+  );
+  t.match(foreign.warnings.at(-1), /No words could be made out .*: 1\. .* language/);
 });
 
 t.test(

@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib';
 import { compoundFileOf } from './compound-fixtures.ts';
 
 /** Builders of Word, Excel and PowerPoint 97-2003 files. */
@@ -42,6 +43,24 @@ export interface DocParagraph {
   /** Number of a built-in style: 1 to 9 are headings, 62 is the title. */
   readonly style?: number;
   readonly hidden?: boolean;
+  /** A list by its place, from 1 on, and how deep. */
+  readonly list?: readonly [list: number, level: number];
+}
+
+/** A list of a Word file: its levels, and where it begins anew although another of its definition has counted before. */
+export interface DocList {
+  readonly definition: number;
+  readonly startsAt?: number;
+}
+
+/** Format, text with characters below 9 for counts, and first count of a level. */
+export type DocListLevel = readonly [format: number, text: string, start: number];
+
+interface DocLists {
+  readonly definitions?: readonly (readonly DocListLevel[])[];
+  readonly lists?: readonly DocList[];
+  /** The list that the first heading style numbers its paragraphs by. */
+  readonly headingList?: number;
 }
 
 const wordEnds = { paragraph: '\r', cell: '\x07', row: '\x07', page: '\f' };
@@ -53,7 +72,8 @@ export function doc(
     title = '',
     footnotes = '',
     encrypted = false,
-  }: { title?: string; footnotes?: string; encrypted?: boolean } = {},
+    ...lists
+  }: { title?: string; footnotes?: string; encrypted?: boolean } & DocLists = {},
 ): Uint8Array {
   const textStart = 2_048;
   const stored: Buffer[] = [];
@@ -73,7 +93,7 @@ export function doc(
   });
   if (footnotes !== '') add(`${footnotes}\r`, false, null);
   const main = texts.join('').length;
-  const parts = wordTables(runs, pieces, textStart);
+  const parts = wordTables(runs, pieces, { textStart, lists });
   const head = Buffer.alloc(textStart);
   uint16(0xa5ec).copy(head, 0);
   uint16(0x0200 | (encrypted ? 0x0100 : 0)).copy(head, 10);
@@ -81,7 +101,7 @@ export function doc(
   parts.places.forEach(([at, start, bytes]) => {
     uint32(start, bytes).copy(head, at);
   });
-  parts.pages.copy(head, 512);
+  parts.pages.copy(head, 1_024);
   return compoundFileOf({
     WordDocument: Buffer.concat([head, ...stored]),
     '1Table': parts.table,
@@ -91,11 +111,11 @@ export function doc(
 
 const builtInStyles = [0, 1, 2, 3, 62];
 
-/** The table stream, and the two pages of formats that lie at byte 512 of the document. */
+/** The table stream, and the two pages of formats that lie at byte 1,024 of the document. */
 function wordTables(
   runs: readonly { end: number; paragraph: DocParagraph | null }[],
   pieces: readonly { units: number; raw: number }[],
-  textStart: number,
+  { textStart, lists }: { readonly textStart: number; readonly lists: DocLists },
 ): { table: Buffer; pages: Buffer; places: [number, number, number][] } {
   const offsets = [textStart, ...runs.map(({ end }) => end)];
   const paragraphPage = formatPage(
@@ -108,8 +128,13 @@ function wordTables(
     1,
     runs.map(({ paragraph }) => characterFormat(paragraph)),
   );
-  const styles = builtInStyles.map((style) => Buffer.concat([uint16(10, style, 0xfff0), Buffer.alloc(6)]));
-  const sheet = Buffer.concat([uint16(18, styles.length), Buffer.alloc(16), ...styles]);
+  const styles = builtInStyles.map((style) => {
+    const changes = style === 1 && lists.headingList !== undefined ? listChanges([lists.headingList, 0]) : [];
+    const head = Buffer.concat([uint16(style, 0xfff1, 0, 0, 0), uint16(1), utf16('x'), uint16(0)]);
+    const format = Buffer.concat([uint16(2 + changes.length), uint16(0), Buffer.from(changes)]);
+    return Buffer.concat([uint16(head.length + format.length), head, format]);
+  });
+  const sheet = Buffer.concat([uint16(18, styles.length, 10), Buffer.alloc(14), ...styles]);
   let position = 0;
   const ends = pieces.map(({ units }) => (position += units));
   const table = Buffer.concat([
@@ -117,14 +142,50 @@ function wordTables(
     ...pieces.map(({ raw }) => Buffer.concat([uint16(0), uint32(raw), uint16(0)])),
   ]);
   const clx = Buffer.concat([Buffer.from([1, 2, 0, 9, 9, 2]), uint32(table.length), table]);
-  const characters = uint32(textStart, offsets.at(-1)!, 1);
-  const paragraphs = uint32(textStart, offsets.at(-1)!, 2);
-  const all = [sheet, characters, paragraphs, clx];
+  const characters = uint32(textStart, offsets.at(-1)!, 2);
+  const paragraphs = uint32(textStart, offsets.at(-1)!, 3);
+  const { definitions, levels } = definitionTables(lists);
+  const all = [sheet, characters, paragraphs, clx, definitions, levels, listTable(lists)];
   const starts = all.map((_, i) => all.slice(0, i).reduce((sum, part) => sum + part.length, 0));
-  const places = [0xa2, 0xfa, 0x102, 0x1a2].map(
-    (at, i) => [at, starts[i]!, all[i]!.length] as [number, number, number],
+  // The levels lie behind the table of definitions and do not count as its part.
+  const places = [0xa2, 0xfa, 0x102, 0x1a2, 0x2e2, 0, 0x2ea].flatMap((at, i) =>
+    at === 0 ? [] : [[at, starts[i]!, all[i]!.length] as [number, number, number]],
   );
   return { table: Buffer.concat(all), pages: Buffer.concat([characterPage, paragraphPage]), places };
+}
+
+function definitionTables({ definitions = [] }: DocLists): { definitions: Buffer; levels: Buffer } {
+  const heads = definitions.map((levels, i) => {
+    const simple = levels.length === 1 ? 1 : 0;
+    return Buffer.concat([uint32(100 + i, 0), Buffer.alloc(18), Buffer.from([simple, 0])]);
+  });
+  const levels = definitions.flatMap((own) => {
+    const all = own.length === 1 ? own : Array.from({ length: 9 }, (_, i) => own[i] ?? ([0, '', 1] as const));
+    return all.map(([format, text, start]) => {
+      const head = Buffer.concat([uint32(start), Buffer.from([format]), Buffer.alloc(23)]);
+      return Buffer.concat([head, uint16(text.length), utf16(text)]);
+    });
+  });
+  const none = Buffer.alloc(0);
+  return {
+    definitions: definitions.length === 0 ? none : Buffer.concat([uint16(definitions.length), ...heads]),
+    levels: Buffer.concat(levels),
+  };
+}
+
+function listTable({ lists = [] }: DocLists): Buffer {
+  if (lists.length === 0) return Buffer.alloc(0);
+  const heads = lists.map(({ definition, startsAt }) =>
+    Buffer.concat([uint32(100 + definition, 0, 0), Buffer.from([startsAt === undefined ? 0 : 1, 0, 0, 0])]),
+  );
+  const changes = lists.map(({ startsAt }) =>
+    startsAt === undefined ? uint32(0) : uint32(0, startsAt, 0x10),
+  );
+  return Buffer.concat([uint32(lists.length), ...heads, ...changes]);
+}
+
+function listChanges([list, level]: readonly [number, number]): number[] {
+  return [0x0b, 0x46, list & 0xff, list >> 8, 0x0a, 0x26, level];
 }
 
 function formatPage(offsets: readonly number[], pointerBytes: number, formats: readonly Buffer[]): Buffer {
@@ -146,6 +207,7 @@ function paragraphFormat(paragraph: DocParagraph | null): Buffer {
   const changes = [
     ...(paragraph?.end === 'cell' || paragraph?.end === 'row' ? [0x16, 0x24, 1] : []),
     ...(paragraph?.end === 'row' ? [0x17, 0x24, 1] : []),
+    ...(paragraph?.list === undefined ? [] : listChanges(paragraph.list)),
   ];
   const content = Buffer.concat([uint16(style), Buffer.from(changes)]);
   return content.length % 2 === 0
@@ -177,6 +239,13 @@ export type XlsCell =
 export interface XlsSheet {
   readonly name: string;
   readonly rows: readonly (readonly XlsCell[])[];
+  /** Texts of a chart on the sheet. */
+  readonly chart?: readonly string[];
+  /** Texts of boxes; those of remarks on cells. */
+  readonly boxes?: readonly string[];
+  readonly remarks?: readonly string[];
+  /** The sheet is a chart as a whole. */
+  readonly isChart?: boolean;
 }
 
 function biff(type: number, ...parts: Uint8Array[]): Buffer {
@@ -187,7 +256,7 @@ function biff(type: number, ...parts: Uint8Array[]): Buffer {
 /** An Excel 97 workbook; format 1 is a date, and long lists of strings go on in further records. */
 export function xls(sheets: readonly XlsSheet[], { title = '', encrypted = false } = {}): Uint8Array {
   const strings: string[] = [];
-  const bodies = sheets.map(({ rows }) => sheetBody(rows, strings));
+  const bodies = sheets.map((sheet) => sheetBody(sheet, strings));
   const begin = biff(0x809, uint16(0x600, 5, 0, 0), uint32(0, 0));
   const build = (offsets: readonly number[]) =>
     Buffer.concat([
@@ -195,8 +264,8 @@ export function xls(sheets: readonly XlsSheet[], { title = '', encrypted = false
       ...(encrypted ? [biff(0x2f, uint16(1))] : []),
       biff(0x41e, uint16(164, 10), Buffer.from([0]), Buffer.from('yyyy-mm-dd')),
       ...[0, 164].map((format) => biff(0xe0, uint16(0, format), Buffer.alloc(16))),
-      ...sheets.map(({ name }, i) =>
-        biff(0x85, uint32(offsets[i]!), Buffer.from([0, 0, name.length, 1]), utf16(name)),
+      ...sheets.map(({ name, isChart = false }, i) =>
+        biff(0x85, uint32(offsets[i]!), Buffer.from([0, isChart ? 2 : 0, name.length, 1]), utf16(name)),
       ),
       ...sharedStrings(strings),
       biff(0x0a),
@@ -217,11 +286,33 @@ function sharedStrings(strings: readonly string[]): Buffer[] {
   return [biff(0xfc, content.subarray(0, 111)), biff(0x3c, Buffer.from([1]), content.subarray(111))];
 }
 
-function sheetBody(rows: readonly (readonly XlsCell[])[], strings: string[]): Buffer {
+function sheetBody(sheet: XlsSheet, strings: string[]): Buffer {
+  const { rows, chart = [], boxes = [], remarks = [], isChart = false } = sheet;
   const records = rows.flatMap((row, r) =>
     row.flatMap((cell, c) => cellRecords(cell, uint16(r, c), strings)),
   );
-  return Buffer.concat([biff(0x809, uint16(0x600, 16, 0, 0), uint32(0, 0)), ...records, biff(0x0a)]);
+  const texts = chart.map((text) => biff(0x100d, uint16(0), Buffer.from([text.length, 1]), utf16(text)));
+  const begin = (kind: number) => biff(0x809, uint16(0x600, kind, 0, 0), uint32(0, 0));
+  const drawing = chart.length === 0 || isChart ? texts : [begin(32), ...texts, biff(0x0a)];
+  const shapes = [...boxes.map((text) => [6, text] as const), ...remarks.map((text) => [25, text] as const)];
+  return Buffer.concat([
+    begin(isChart ? 32 : 16),
+    ...records,
+    ...drawing,
+    ...shapes.flatMap(([kind, text]) => shape(kind, text)),
+    biff(0x0a),
+  ]);
+}
+
+/** The text is cut over two records, the second of which stores it in 8 bits. */
+function shape(kind: number, text: string): Buffer[] {
+  const half = Math.ceil(text.length / 2);
+  return [
+    biff(0x5d, uint16(0x15, 18, kind), Buffer.alloc(16)),
+    biff(0x1b6, Buffer.alloc(10), uint16(text.length, 0, 0, 0)),
+    biff(0x3c, Buffer.from([1]), utf16(text.slice(0, half))),
+    biff(0x3c, Buffer.from([0]), Buffer.from(text.slice(half), 'latin1')),
+  ];
 }
 
 function cellRecords(cell: XlsCell, place: Buffer, strings: string[]): Buffer[] {
@@ -249,6 +340,17 @@ export interface PptSlide {
   readonly title?: string;
   readonly body?: readonly string[];
   readonly notes?: string;
+  /** Compound file of a chart or a workbook on the slide. */
+  readonly object?: Uint8Array;
+}
+
+/** A chart as Microsoft Graph keeps it: no sheets, the labels of its table, the texts of the chart. */
+export function graph(labels: readonly string[], texts: readonly string[]): Uint8Array {
+  const begin = biff(0x809, uint16(0x600, 0x8000, 0, 0), uint32(0, 0));
+  const wide = (text: string) => Buffer.concat([Buffer.from([1]), utf16(text)]);
+  const cells = labels.map((text, i) => biff(0x204, uint16(0, i, 0, text.length), wide(text)));
+  const titles = texts.map((text) => biff(0x100d, uint16(0), Buffer.from([text.length]), wide(text)));
+  return compoundFileOf({ Workbook: Buffer.concat([begin, ...cells, ...titles, biff(0x0a)]) });
 }
 
 function record(type: number, instance: number, content: Uint8Array, container = false): Buffer {
@@ -265,8 +367,17 @@ export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Ui
   const keep = (object: Buffer) => objects.push(object);
   const outline: Buffer[] = [];
   const notes: Buffer[] = [];
+  const embedded: Buffer[] = [];
   slides.forEach((slide, i) => {
-    keep(record(1_006, 0, textboxes(slide), true));
+    if (slide.object === undefined) return;
+    const packed = Buffer.concat([uint32(slide.object.length), deflateSync(slide.object)]);
+    // Every second one is stored as it is.
+    keep(i % 2 === 0 ? record(4_113, 1, packed) : record(4_113, 0, slide.object));
+    embedded.push(record(4_044, 0, record(4_035, 0, uint32(1, 0, 700 + i, 0, objects.length + 1, 0)), true));
+  });
+  slides.forEach((slide, i) => {
+    const drawing = Buffer.concat([textboxes(slide), ...objectReference(slide, 700 + i)]);
+    keep(record(1_006, 0, drawing, true));
     outline.push(record(1_011, 0, uint32(objects.length + 1, 0, 0, 256 + i, 0)));
     if (slide.title !== undefined) {
       outline.push(record(3_999, 0, uint32(0)), record(4_000, 0, utf16(slide.title)));
@@ -286,6 +397,7 @@ export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Ui
   const lists = [
     record(4_080, 0, Buffer.concat(outline), true),
     record(4_080, 2, Buffer.concat(notes), true),
+    record(1_033, 0, Buffer.concat(embedded), true),
   ];
   const document = record(1_000, 0, Buffer.concat(lists), true);
   const offsets = [0];
@@ -300,6 +412,10 @@ export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Ui
     uint32(20, encrypted ? 0xf3d1c4df : 0xe391c05f, stream.length - edit.length, 0),
   );
   return compoundFileOf({ 'PowerPoint Document': stream, 'Current User': user });
+}
+
+function objectReference({ object }: PptSlide, id: number): Buffer[] {
+  return object === undefined ? [] : [record(0xf011, 0, record(3_009, 0, uint32(id)), true)];
 }
 
 function textboxes({ title, body }: PptSlide): Buffer {

@@ -2,7 +2,7 @@ import t from 'tap';
 import { ParseFailure } from '../../src/parsing/parse-failure.ts';
 import { compoundFileOf } from './compound-fixtures.ts';
 import { bitFlipped, truncated } from './fixtures.ts';
-import { doc, ppt, word6, xls } from './legacy-fixtures.ts';
+import { doc, graph, ppt, word6, xls } from './legacy-fixtures.ts';
 import { failure, parsed } from './parsed.ts';
 
 const sampleDoc = doc(
@@ -29,6 +29,40 @@ t.test('a DOC keeps its order, headings, tables and notes without any other prog
     'The note',
   ]);
   t.same((await parsed(word6('Old\rtext \xfc\r'))).pages, ['Old\ntext ü']);
+});
+
+t.test('clauses and lists of a DOC carry the numbers that Word shows', async (t) => {
+  const clauses = [
+    [0, '\0.', 4],
+    [4, '\0.(\x01)', 1],
+    [1, '\x02:', 1],
+  ] as const;
+  const bytes = doc(
+    [
+      { text: 'Scope', style: 1 },
+      { text: 'Terms', list: [1, 0] },
+      { text: 'first', list: [1, 1] },
+      { text: 'second', list: [1, 1] },
+      { text: 'deep', list: [1, 2] },
+      { text: 'Plain' },
+      { text: 'Price', list: [1, 0], end: 'cell' },
+      { text: '', end: 'row' },
+      { text: 'again', list: [1, 1] },
+      { text: 'bullet', list: [2, 0] },
+      { text: 'restarted', list: [3, 0] },
+      { text: 'unknown', list: [99, 0] },
+      { text: 'Price', style: 1 },
+    ],
+    {
+      definitions: [clauses, [[23, '\u00b7', 1]], [[2, '(\0)', 1]]],
+      lists: [{ definition: 0 }, { definition: 1 }, { definition: 0, startsAt: 9 }, { definition: 2 }],
+      headingList: 4,
+    },
+  );
+  t.same((await parsed(bytes)).pages, [
+    '# (i) Scope\n\n4. Terms\n4.(a) first\n4.(b) second\nI: deep\nPlain\n5. Price\n5.(a) again\n- bullet\n' +
+      '9. restarted\nunknown\n\n# (ii) Price',
+  ]);
 });
 
 t.test('an XLS becomes unordered pages of rows that never span sheets', async (t) => {
@@ -59,6 +93,23 @@ t.test('an XLS becomes unordered pages of rows that never span sheets', async (t
   t.ok(document.pages.every((page) => page.length <= 2_000));
 });
 
+t.test(
+  'what text boxes and charts of an XLS say comes after the rows of their sheet, remarks do not',
+  async (t) => {
+    const bytes = xls([
+      {
+        name: 'Sheet1',
+        rows: [['x', 1]],
+        chart: ['Growth \u2013 东', 'Year', 'Growth \u2013 东'],
+        boxes: ['A box of\rtext', ''],
+        remarks: ['a remark'],
+      },
+      { name: 'Turnover', rows: [], chart: ['All years'], isChart: true },
+    ]);
+    t.same((await parsed(bytes)).pages, ['x\t1', 'Growth – 东\nYear\nA box of text', 'All years']);
+  },
+);
+
 t.test('a PPT has one page per slide in show order, with its title and notes', async (t) => {
   const document = await parsed(
     ppt([
@@ -73,6 +124,29 @@ t.test('a PPT has one page per slide in show order, with its title and notes', a
   });
   t.same(document.pages, ['# Opening \u2013 東\n\nFirst\nSecond\n\nSpeak slowly', 'No title']);
 });
+
+t.test(
+  'charts and tables of Excel in a PPT say what they show, damaged ones cost only themselves',
+  async (t) => {
+    const chart = graph(['North', 'South'], ['Tons a year']);
+    const slides = [
+      { title: 'Chart', object: chart, notes: 'spoken' },
+      { title: 'Table', object: xls([{ name: 'S', rows: [['x', 1]] }]) },
+      { title: 'Locked', object: xls([{ name: 'S', rows: [['x', 1]] }], { encrypted: true }) },
+      { title: 'Picture', object: compoundFileOf({ Contents: new Uint8Array(9) }) },
+      { title: 'Broken', object: Buffer.from('no compound file') },
+    ];
+    const document = await parsed(ppt(slides));
+    t.same(document.pages, [
+      '# Chart\n\nNorth\nSouth\nTons a year\n\nspoken',
+      '# Table\n\nx\t1',
+      '# Locked',
+      '# Picture',
+      '# Broken',
+    ]);
+    t.match(document.warnings, [/A chart or table in the presentation is damaged/]);
+  },
+);
 
 t.test('encrypted and damaged Office files of 97-2003 say what is wrong with them', async (t) => {
   const cases: [string, Uint8Array, string, RegExp][] = [

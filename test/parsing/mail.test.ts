@@ -48,29 +48,95 @@ t.test('a mail that has only HTML gives what a reader sees, in any encoding of t
   }
 });
 
-t.test('mails with a hundred levels, ten thousand parts or unknown encodings end as text', async (t) => {
-  let nested = 'Content-Type: text/plain\r\n\r\nthe core';
-  for (let i = 0; i < 100; i++) {
-    nested = `Content-Type: multipart/mixed; boundary=x${i}\r\n\r\n--x${i}\r\n${nested}\r\n--x${i}--\r\n`;
-  }
-  t.match((await parsed(mail(nested))).pages[0], /the core/);
-  let inner = 'Subject: deepest\r\n\r\nend';
-  for (let i = 0; i < 100; i++) inner = `Subject: level ${i}\r\nContent-Type: message/rfc822\r\n\r\n${inner}`;
-  t.match((await parsed(mail(inner))).pages[0], /level 95/);
-  const parts = Array.from(
-    { length: 10_000 },
-    (_, i) => `--p\r\nContent-Type: text/plain\r\n\r\npart ${i}\r\n`,
-  );
-  const many = mail(`Content-Type: multipart/mixed; boundary=p\r\n\r\n${parts.join('')}--p--\r\n`);
-  t.match((await parsed(many)).pages[0], /part 0\n[\s\S]*part 9999/);
-  const strange = mail('Content-Type: text/plain; charset=klingon\r\n\r\nplain words');
-  t.match((await parsed(strange)).pages[0], /plain words/);
-  const deep = Array.from(
-    { length: 400 },
-    (_, i) => `Content-Type: multipart/mixed; boundary=y${i}\r\n\r\n--y${i}\r\n`,
-  );
-  t.equal((await failure(mail(deep.join('')))).code, 'too_large');
-});
+t.test(
+  'mails with a hundred levels, ten thousand parts, digests or unknown encodings end as text',
+  async (t) => {
+    let nested = 'Content-Type: text/plain\r\n\r\nthe core';
+    for (let i = 0; i < 100; i++) {
+      nested = `Content-Type: multipart/mixed; boundary=x${i}\r\n\r\n--x${i}\r\n${nested}\r\n--x${i}--\r\n`;
+    }
+    t.match((await parsed(mail(nested))).pages[0], /the core/);
+    let inner = 'Subject: deepest\r\n\r\nend';
+    for (let i = 0; i < 100; i++)
+      inner = `Subject: level ${i}\r\nContent-Type: message/rfc822\r\n\r\n${inner}`;
+    t.match((await parsed(mail(inner))).pages[0], /level 95/);
+    const parts = Array.from(
+      { length: 10_000 },
+      (_, i) => `--p\r\nContent-Type: text/plain\r\n\r\npart ${i}\r\n`,
+    );
+    const many = mail(`Content-Type: multipart/mixed; boundary=p\r\n\r\n${parts.join('')}--p--\r\n`);
+    t.match((await parsed(many)).pages[0], /part 0\n[\s\S]*part 9999/);
+    const strange = mail('Content-Type: text/plain; charset=klingon\r\n\r\nplain words');
+    t.match((await parsed(strange)).pages[0], /plain words/);
+    const digest = ['first', 'second'].map(
+      (text) => `--d\r\n\r\nSubject: the ${text}\r\n\r\n${text} text\r\n`,
+    );
+    const collected = mail(`Content-Type: multipart/digest; boundary=d\r\n\r\n${digest.join('')}--d--\r\n`);
+    t.match(
+      (await parsed(collected)).pages[0],
+      /the first[\s\S]*first text[\s\S]*the second[\s\S]*second text/,
+    );
+    const deep = Array.from(
+      { length: 400 },
+      (_, i) => `Content-Type: multipart/mixed; boundary=y${i}\r\n\r\n--y${i}\r\n`,
+    );
+    t.equal((await failure(mail(deep.join('')))).code, 'too_large');
+  },
+);
+
+const wide = (text: string) => Buffer.from(text, 'utf16le');
+
+/** An attribute of `winmail.dat`, and one of its properties. */
+function tnefAttribute(name: number, value: Uint8Array): Buffer {
+  const head = Buffer.alloc(9);
+  head[0] = 1;
+  head.writeUInt32LE(name, 1);
+  head.writeUInt32LE(value.length, 5);
+  return Buffer.concat([head, value, Buffer.alloc(2)]);
+}
+function tnefProperty(tag: number, value: Uint8Array): Buffer {
+  const head = Buffer.alloc(12);
+  head.writeUInt32LE(tag, 0);
+  head.writeUInt32LE(1, 4);
+  head.writeUInt32LE(value.length, 8);
+  return Buffer.concat([head, value, Buffer.alloc((4 - (value.length % 4)) % 4)]);
+}
+
+t.test(
+  'a mail whose text Outlook packed into winmail.dat is read, with the names of what is attached',
+  async (t) => {
+    const packed = Buffer.from(
+      '2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0',
+      'hex',
+    );
+    const number = Buffer.from('0300fd3fe4040000', 'hex');
+    const named = Buffer.concat([
+      Buffer.from('03000180', 'hex'),
+      Buffer.alloc(16),
+      Buffer.from('000000000700000009000000', 'hex'),
+    ]);
+    const properties = (...all: Uint8Array[]) =>
+      tnefAttribute(0x69003, Buffer.concat([Buffer.alloc(4, 1), number, named, ...all]));
+    const title = tnefAttribute(0x18010, utf8('report.xls\0'));
+    const page = tnefAttribute(0x69007, Buffer.from('e304000000000000', 'hex'));
+    const cases: [Uint8Array[], RegExp][] = [
+      [
+        [page, tnefAttribute(0x2800c, Buffer.from('\xcf\xf0\xe8\0', 'latin1')), title],
+        /^# x\n[\s\S]*\n\nПри\n\nAttachment: winmail.dat\nAttachment: report.xls$/,
+      ],
+      [[properties(tnefProperty(0x1000001f, wide('plain words\0')))], /\n\nplain words\n\nAttachment/],
+      [[properties(tnefProperty(0x10130102, utf8('<p>marked <b>words</b>')))], /\n\nmarked words\n\n/],
+      [[properties(tnefProperty(0x10090102, packed))], /\n\nhello world\n\n/],
+      [[Buffer.from('010203', 'hex')], /\n\nAttachment: winmail.dat$/],
+    ];
+    for (const [attributes, words] of cases) {
+      const file = Buffer.concat([Buffer.from('789f3e220100', 'hex'), ...attributes]).toString('base64');
+      const part = `--w\r\nContent-Type: application/ms-tnef; name="winmail.dat"\r\nContent-Transfer-Encoding: base64\r\n\r\n${file}\r\n--w--`;
+      const bytes = mail(`Subject: x\r\nContent-Type: multipart/mixed; boundary=w\r\n\r\n${part}`);
+      t.match((await parsed(bytes)).pages[0], words);
+    }
+  },
+);
 
 t.test('a mail for the eyes of its receiver is refused as encrypted', async (t) => {
   for (const type of [
@@ -80,8 +146,6 @@ t.test('a mail for the eyes of its receiver is refused as encrypted', async (t) 
     t.equal((await failure(mail(`Content-Type: ${type}\r\n\r\nMIIB`))).code, 'encrypted', type);
   }
 });
-
-const wide = (text: string) => Buffer.from(text, 'utf16le');
 
 /** The stream of fixed properties: a head, then a tag and eight bytes for each. */
 function fixedProperties(headBytes: number, values: readonly (readonly [number, bigint])[]): Uint8Array {

@@ -112,6 +112,11 @@ t.test(
       },
     );
     t.match(await parsed(untitled), { title: 'The heading', pages: ['# The heading', ''] });
+    const old = Buffer.from(
+      '<package><manifest><item id="a" href="a.html" media-type="text/x-oeb1-document"/></manifest><spine><itemref idref="a"/></spine></package>',
+    );
+    const chapter = [{ name: 'a.html', html: '<p>Of the year 1999</p>' }];
+    t.same((await parsed(epub(chapter, { parts: { 'OEBPS/book.opf': old } }))).pages, ['Of the year 1999']);
   },
 );
 
@@ -151,4 +156,27 @@ t.test('protected and damaged containers say what is wrong with them', async (t)
     },
   });
   t.match(await parsed(missing), { pages: [''], warnings: [/gone\.xhtml of the book is missing/] });
+});
+
+t.test('charts of OpenDocument files say what they show, and a damaged one costs only itself', async (t) => {
+  const chart =
+    '<office:document-content><office:body><office:chart><chart:chart><chart:title><text:p>Tons</text:p></chart:title><table:table>' +
+    '<table:table-row><table:table-cell><text:p>North</text:p></table:table-cell><table:table-cell><text:p>7</text:p></table:table-cell>' +
+    '</table:table-row></table:table></chart:chart></office:chart></office:body></office:document-content>';
+  const parts = { 'Object 1/content.xml': chart, 'Object 2/content.xml': '<office:document-content>' };
+  const frame = (name: string) =>
+    `<draw:frame><draw:object xlink:href="./${name}"/><draw:image/></draw:frame>`;
+  const frames = frame('Object 1') + frame('Object 2') + frame('Object 3') + frame('');
+  const text = openDocument('text', `<text:p>a${frames}b</text:p>${odfParagraph('c')}`, { parts });
+  t.match(await parsed(text), {
+    pages: ['ab\nTons\nNorth\t7\nc'],
+    warnings: [/chart of the document is damaged/],
+  });
+  const slides = openDocument('presentation', `<draw:page>${frames}</draw:page>`, { parts });
+  t.match(await parsed(slides), { pages: ['Tons\nNorth\t7'], warnings: [/damaged/] });
+  const sheet = `<table:table table:name="Sheet1"><table:shapes>${frame('Object 2')}<draw:text-box>${odfParagraph('A box')}</draw:text-box></table:shapes><table:table-row><table:table-cell>${odfParagraph('x')}${frame('Object 1')}</table:table-cell></table:table-row></table:table>`;
+  t.match(await parsed(openDocument('spreadsheet', sheet, { parts })), {
+    pages: ['x', 'A box\nTons\nNorth\t7'],
+    warnings: [/damaged/],
+  });
 });

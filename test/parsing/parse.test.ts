@@ -130,14 +130,19 @@ t.test(
   },
 );
 
-t.test('deleted, moved and fallback text of a Word document is left out, text boxes are kept', async (t) => {
-  const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`;
-  const xml =
-    `<w:p>${run('kept')}<w:del>${run(' deleted')}</w:del><w:moveFrom>${run(' moved')}</w:moveFrom>` +
-    `<w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p>${run('boxed')}</w:p></w:txbxContent></mc:Choice>` +
-    `<mc:Fallback><w:txbxContent><w:p>${run('boxed')}</w:p></w:txbxContent></mc:Fallback></mc:AlternateContent></w:r></w:p>`;
-  t.same((await parsed(docx([{ xml }]))).pages, ['boxed\nkept']);
-});
+t.test(
+  'deleted, moved, hidden and fallback text of a Word document is left out, text boxes are kept',
+  async (t) => {
+    const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`;
+    const hidden = (on: string) => `<w:r><w:rPr><w:vanish${on}/></w:rPr><w:t>hidden</w:t></w:r>`;
+    const xml =
+      `<w:p><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr>${run('kept')}${hidden('')}${hidden(' w:val="1"')}<w:del>${run(' deleted')}</w:del><w:moveFrom>${run(' moved')}</w:moveFrom>` +
+      `<w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p>${run('boxed')}</w:p></w:txbxContent></mc:Choice>` +
+      `<mc:Fallback><w:txbxContent><w:p>${run('boxed')}</w:p></w:txbxContent></mc:Fallback></mc:AlternateContent></w:r></w:p>`;
+    t.same((await parsed(docx([{ xml }]))).pages, ['boxed\nkept']);
+    t.same((await parsed(docx([{ xml: `<w:p>${hidden(' w:val="0"')}</w:p>` }]))).pages, ['hidden']);
+  },
+);
 
 t.test('clauses and lists of a Word document carry the numbers that Word shows', async (t) => {
   const level = (at: number, format: string, text: string, start = 1) =>
@@ -172,6 +177,40 @@ t.test('clauses and lists of a Word document carry the numbers that Word shows',
   t.same((await parsed(docx(blocks, { parts }))).pages, [expected]);
 });
 
+t.test('charts and diagrams of a Word document say what they show where they stand', async (t) => {
+  const drawing = (element: string) => ({ xml: `<w:p><w:r><w:drawing>${element}</w:drawing></w:r></w:p>` });
+  const parts = {
+    'word/_rels/document.xml.rels': relationsPart([
+      ['rId1', 'chart', 'charts/chart1.xml'],
+      ['rId2', 'diagramData', 'diagrams/data1.xml'],
+      ['rId3', 'chartEx', 'charts/chartEx1.xml'],
+      ['rId4', 'chart', 'charts/chart2.xml'],
+    ]),
+    'word/charts/chart1.xml':
+      '<c:chart xmlns:c="c" xmlns:a="a"><c:title><a:p><a:r><a:t>Growth</a:t></a:r></a:p></c:title><c:ser><c:cat><c:strRef><c:f>A1:A2</c:f>' +
+      '<c:strCache><c:pt><c:v>2022</c:v></c:pt>\n<c:pt><c:v>2023</c:v></c:pt></c:strCache></c:strRef></c:cat></c:ser></c:chart>',
+    'word/charts/chartEx1.xml':
+      '<cx:chart xmlns:cx="c"><cx:strDim><cx:f>A1</cx:f><cx:lvl><cx:pt idx="0">Salt</cx:pt><cx:pt idx="1">Tar</cx:pt></cx:lvl></cx:strDim>' +
+      '<cx:tx><cx:txData><cx:v>Cargo</cx:v></cx:txData></cx:tx></cx:chart>',
+    'word/charts/chart2.xml': '<c:chart',
+    'word/diagrams/data1.xml':
+      '<dgm:dataModel xmlns:dgm="d" xmlns:a="a"><dgm:pt><dgm:t><a:p><a:r><a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:dataModel>',
+  };
+  const blocks = [
+    'before',
+    drawing('<c:chart r:id="rId1"/>'),
+    drawing('<dgm:relIds r:dm="rId2" r:lo="rId9"/>'),
+    drawing('<cx:chart r:id="rId3"/>'),
+    drawing('<c:chart r:id="rId4"/>'),
+    drawing('<c:chart r:id="nowhere"/>'),
+    'after',
+  ];
+  t.match(await parsed(docx(blocks, { parts })), {
+    pages: ['before\nGrowth\n2022\t2023\nPlan\nSalt\tTar\nCargo\nafter'],
+    warnings: [/chart or diagram of the document is damaged/],
+  });
+});
+
 t.test(
   'a presentation has one page per slide in show order, with tables and notes, without footers',
   async (t) => {
@@ -182,6 +221,28 @@ t.test(
     const document = await parsed(bytes);
     t.match(document, { kind: 'pptx', title: 'Opening', unordered: false });
     t.same(document.pages, ['# Opening\n\nFirst point\nSecond point\n\nSpeak slowly', '# Figures\n\nx | y']);
+  },
+);
+
+t.test(
+  'charts and diagrams on a slide say what they show, and a damaged one costs only itself',
+  async (t) => {
+    const point = (text: string) =>
+      `<dgm:pt><dgm:t><a:bodyPr/><a:p><a:r><a:t>${text}</a:t></a:r></a:p>\n</dgm:t></dgm:pt>`;
+    const parts = {
+      'ppt/slides/_rels/slide1.xml.rels': relationsPart([
+        ['rId1', 'diagramData', '../diagrams/data1.xml'],
+        ['rId2', 'chart', '../charts/chart1.xml'],
+        ['rId3', 'chart', '../charts/chart2.xml'],
+      ]),
+      'ppt/diagrams/data1.xml': `<dgm:dataModel xmlns:dgm="d" xmlns:a="a">${point('Dig')}${point('Ship')}</dgm:dataModel>`,
+      'ppt/charts/chart1.xml':
+        '<c:chart xmlns:c="c" xmlns:a="a"><c:title><a:p><a:r><a:t>Tons</a:t></a:r></a:p></c:title></c:chart>',
+      'ppt/charts/chart2.xml': '<c:chart><c:title>',
+    };
+    const document = await parsed(pptx([{ title: 'Plan' }], { parts }));
+    t.same(document.pages, ['# Plan\n\nDig\nShip\nTons']);
+    t.match(document.warnings, [/chart or diagram on slide 1 is damaged/]);
   },
 );
 
@@ -253,6 +314,23 @@ t.test('CSV rows become unordered pages, quotes and line breaks inside fields in
   t.match(document, { kind: 'csv', unordered: true, contentType: 'text/csv' });
   t.match(document.pages[0], /^id\tname\tnote\n0\tname "0"\ttwo lines\n1\t/);
   t.equal(document.pages.join('\n').split('\n').length, 201);
+  t.same((await parsed(utf8('sep=;\r\na,b;c\r\n1,2;3\r\n'), 'data.csv')).pages, ['a,b\tc\n1,2\t3']);
+});
+
+t.test('numbers of a workbook are shown as dates and hundredths where their formats say so', async (t) => {
+  const codes = ['dd/mm/yyyy', '0.0%', '#,##0.00 [$€-407]', '[h]:mm', '"100%"0', '0.0%;[Red]-0.0%'];
+  const formats = codes.map(
+    (code, i) => `<numFmt numFmtId="${200 + i}" formatCode="${code.replaceAll('"', '&quot;')}"/>`,
+  );
+  const styles = [9, 10, 200, 201, 202, 203, 204, 205].map((id) => `<xf numFmtId="${id}"/>`).join('');
+  const values = [0.25, 0.1234, 45_000, 0.07, 1_234.5, 0.75, 5, -0.031];
+  const cells = values.map((value, i) => `<c s="${i}"><v>${value}</v></c>`).join('');
+  const parts = {
+    'xl/styles.xml': `<styleSheet><numFmts>${formats.join('')}</numFmts><cellXfs>${styles}</cellXfs></styleSheet>`,
+    'xl/worksheets/sheet1.xml': `<worksheet><sheetData><row>${cells}<c t="d"><v>2023-05-06</v></c></row></sheetData></worksheet>`,
+  };
+  const shown = '25%\t12.34%\t2023-03-15\t7%\t1234.5\t18:00:00\t5\t-3.1%\t2023-05-06';
+  t.same((await parsed(xlsx([{ name: 'Sheet1', rows: [] }], { parts }))).pages, [shown]);
 });
 
 t.test(
@@ -422,6 +500,11 @@ t.test('each type that is recognised and not read is refused by its name', async
       'AVIF',
       Buffer.from('0000001c6674797061766966000000006d696631617669666d696166', 'hex'),
       /image \(AVIF\)/,
+    ],
+    [
+      'text with NULs',
+      utf8('some words\0\0\0\0 and more words '.repeat(9)),
+      /binary data of an unknown type/,
     ],
     ['unknown', Uint8Array.from({ length: 999 }, (_, i) => (i * 7) & 255), /binary data of an unknown type/],
   ];

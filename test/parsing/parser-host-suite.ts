@@ -163,6 +163,18 @@ t.test('without prlimit a memory bomb still costs only its own document', async 
   t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'a.txt' })), ['bait']);
 });
 
+t.test('a line of a hundred million characters is refused for its length, in any encoding', async (t) => {
+  const host = hostOf(t, entries.parser);
+  for (const bytes of [
+    Buffer.alloc(100_000_000, 'words '),
+    Buffer.alloc(100_000_000, 'wörter ', 'utf16le'),
+  ]) {
+    const outcome = await host.parse({ kind: 'parse', file: stored(bytes), path: 'a.txt' });
+    if (bytes[1] === 0 && !isFailure(outcome)) t.equal(outcome.pages[0]?.length, 50_000_000, 'just fits');
+    else t.match(outcome, { failure: { code: 'too_large' } });
+  }
+});
+
 t.test('a process that floods its host with text is stopped at the budget', async (t) => {
   const host = hostOf(t, entries.hostile);
   const limits = { textUnitsMax: 5_000_000 };

@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib';
 import t from 'tap';
 import { defaultParseLimits } from '../../src/parsing/limits.ts';
 import { parseDocument } from '../../src/parsing/parse.ts';
@@ -30,6 +31,37 @@ async function outcomeOf(bytes: Uint8Array): Promise<ParsedDocument | ParseFailu
 const sentence = 'The quick brown fox jumps over the lazy dog.';
 const sound = pdfWithPages([sentence, 'A second page.', 'A third one.']);
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
+
+/** The file as newer programs write it, all that is no stream packed into one, but cut off before the table of objects. */
+function packed(bytes: Uint8Array): Uint8Array {
+  const bodies: [number: string, body: string][] = [];
+  const streams = latin1(bytes)
+    .replace(/xref\n[\s\S]*$/, '')
+    .replace(/(\d+) 0 obj\n((?:(?!stream|endobj)[\s\S])*)\nendobj\n/g, (_, number: string, body: string) => {
+      bodies.push([number, body]);
+      return '';
+    });
+  let offset = 0;
+  const places = bodies.map(([number, body]) => {
+    const place = `${number} ${offset} `;
+    offset += body.length + 1;
+    return place;
+  });
+  const first = places.join('').length;
+  const content = places.join('') + bodies.map(([, body]) => body).join(' ');
+  const data = deflateSync(Buffer.from(content, 'latin1'));
+  const head = `3000 0 obj\n<</Type/ObjStm/N ${bodies.length}/First ${first}/Length ${data.length}/Filter/FlateDecode>>\nstream\n`;
+  return Buffer.concat([Buffer.from(streams + head, 'latin1'), data, utf8('\nendstream\nendobj\n')]);
+}
+
+/** The file with zeros where these objects were. */
+function wiped(bytes: Uint8Array, ...numbers: readonly number[]): Uint8Array {
+  const objects = new RegExp(`\\n(?:${numbers.join('|')}) 0 obj\\n(?:(?!endobj)[\\s\\S])*endobj`, 'g');
+  return Buffer.from(
+    latin1(bytes).replace(objects, (object) => '\0'.repeat(object.length)),
+    'latin1',
+  );
+}
 
 /** A page whose letters come from a font that draws them by codes of its own, with or without a map to characters. */
 function withFont(font: readonly string[], content: string): Uint8Array {
@@ -107,6 +139,22 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
     'a table of objects that points elsewhere',
     Buffer.from(latin1(sound).replace(/^\d{10} 00000 n/gm, '0000000007 00000 n'), 'latin1'),
     { pages: [sentence, /second/, /third/] },
+  ],
+  ...(
+    [
+      ['a page tree that was lost', wiped(sound, 2)],
+      ['neither a catalogue nor a page tree', wiped(sound, 1, 2)],
+      ['packed objects and no table of them', packed(sound)],
+      ['packed objects, but no page tree', packed(wiped(sound, 2))],
+    ] as const
+  ).map(([title, bytes]) => {
+    return [title, bytes, { pages: [sentence, /second/, /third/], warning: /damaged/ }] as const;
+  }),
+  ['packed objects that are cut', packed(sound).subarray(0, -120), 'anything sound'],
+  [
+    'packed objects that are too many',
+    packed(pdfWithPages(Array(5_100).fill(''))),
+    { fails: ['too_large', 'corrupt'] },
   ],
   ['a blank page', pdfWithPages(['']), { pages: [''], warning: /hold no text/ }],
   ['no page at all', pdfWithPages([]), { fails: ['corrupt'] }],

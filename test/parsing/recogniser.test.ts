@@ -16,7 +16,13 @@ function choose(t: Test, { engine, languages, installed }: Host) {
   const base = t.testdir({ tools: {}, data: { 'own.traineddata': 'data of a language' } });
   const folder = join(base, 'tools');
   const tools = { ...optionalTools([]), tesseract: installed === null ? null : '/bin/true' };
-  const runner = new ToolRunner({ tools, unshare: null, folder, freshName: () => 'name' });
+  const runner = new ToolRunner({
+    tools,
+    unshare: null,
+    folder,
+    freshName: () => 'name',
+    freeBytes: async () => 0,
+  });
   const linksFolder = join(folder, 'languages');
   const own = { embeddedEntry: '', dataFolder: join(base, 'data'), linksFolder };
   const { name } = chooseRecogniser({ engine, languages, installed: installed ?? [], runner, ...own });

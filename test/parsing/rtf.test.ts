@@ -37,6 +37,13 @@ t.test(
   },
 );
 
+t.test('Rich Text of other programs: marked footnotes, boxes with their properties', async (t) => {
+  const box =
+    '{\\shp{\\*\\shpinst\\shpleft1{\\sp{\\sn shapeType}{\\sv 202}}{\\shptxt \\pard In a box\\par}}}';
+  const note = '{\\super\\chftn{\\*\\footnote\\chftn\\pard The note\\par}}';
+  t.equal(await page(`plain${note} text\\par ${box}after\\par`), 'plain text\nIn a box\nafter\n\nThe note');
+});
+
 t.test('each way to write a character in Rich Text is read', async (t) => {
   const cases: [string, string, string][] = [
     ['the code page of the document', "Gr\\'fc\\'dfe \\'93a\\'94", 'Grüße “a”'],

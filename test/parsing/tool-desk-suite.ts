@@ -11,7 +11,7 @@ import { ParserHost } from '../../src/parsing/parser-host.ts';
 import { chooseRecogniser } from '../../src/parsing/recogniser.ts';
 import { ToolDesk } from '../../src/parsing/tool-desk.ts';
 import { ToolRunner } from '../../src/parsing/tool-runner.ts';
-import { pdfWithPages, scannedPdf, utf8 } from './fixtures.ts';
+import { docx, docxPart, pdfWithPages, scannedPdf, utf8 } from './fixtures.ts';
 import { pictureOf } from './pictures.ts';
 
 /** Documents whose programs hang, die, find no room or are not there: each costs at most itself. */
@@ -23,7 +23,11 @@ const rtf = utf8('{\\rtf1\\ansi Words of a letter.\\par}');
 const outputFolder = 'while [ "$1" != --outdir ]; do shift; done; mkdir -p "$2"';
 
 /** A parser with programs that are what a test says: shell scripts in the place of the real ones. */
-function setup(t: Test, scripts: { soffice?: string; tesseract?: string }) {
+function setup(
+  t: Test,
+  scripts: { soffice?: string; tesseract?: string },
+  freeBytes = async () => Number.MAX_SAFE_INTEGER,
+) {
   const base = t.testdir({ files: {}, tools: {}, made: {}, programs: {} });
   const [made, folder, files] = [join(base, 'made'), join(base, 'tools'), join(base, 'files')];
   const program = (name: string, script: string | undefined) => {
@@ -39,7 +43,7 @@ function setup(t: Test, scripts: { soffice?: string; tesseract?: string }) {
     tesseract: program('tesseract', scripts.tesseract),
   };
   const freshName = () => systemChance.uuid();
-  const runner = new ToolRunner({ tools, unshare: null, folder, freshName });
+  const runner = new ToolRunner({ tools, unshare: null, folder, freshName, freeBytes });
   const engine = scripts.tesseract === undefined ? 'off' : 'tesseract';
   const languages = { languages: 'eng', installed: ['eng'] };
   const embedded = { embeddedEntry: '', dataFolder: null, linksFolder: '' };
@@ -121,6 +125,32 @@ t.test(
   },
 );
 
+t.test(
+  'without room for LibreOffice the text that we read is kept, and the room is asked for again',
+  async (t) => {
+    const pdf = join(t.testdirName, 'result.pdf');
+    let free = 100;
+    const converting = { soffice: `${outputFolder}; cp ${pdf} "$2/document.pdf"` };
+    const { host, stored, folder } = setup(t, converting, async () => free);
+    writeFileSync(pdf, pdfWithPages(['Words of a', 'letter.']));
+    const parser = host();
+    const broken = docx([], { parts: { 'word/document.xml': docxPart('').slice(0, -20) } });
+    t.match(await parser.parse(stored(rtf)), {
+      pages: ['Words of a letter.'],
+      warnings: [/no room for temp/],
+    });
+    t.same(readdirSync(folder), []);
+    free = 1e9;
+    t.match(await parser.parse(stored(rtf)), { pages: ['Words of a', 'letter.'], warnings: [] });
+    const filling = setup(t, { soffice: 'exit 0' }, async () => (free -= 6e8));
+    free = 1e9;
+    const outcome = await filling.host().parse(filling.stored(rtf));
+    t.match(outcome, { pages: ['Words of a letter.'], warnings: [/no room for temp/] }, 'filled meanwhile');
+    const unread = await filling.host().parse(filling.stored(broken, 'b'.repeat(64)));
+    t.match(unread, { failure: { code: 'crash', message: /no room for temp/ } }, 'not called damaged');
+  },
+);
+
 t.test('two documents with equal bytes at once are converted once, and later ones not at all', async (t) => {
   const runs = t.testdirName;
   const pdf = join(runs, 'result.pdf');
@@ -134,6 +164,17 @@ t.test('two documents with equal bytes at once are converted once, and later one
   const image = await host().render({ ...task, kind: 'render', page: 1 });
   t.ok(image instanceof Uint8Array && image[0] === 0xff);
   t.equal(readFileSync(join(runs, 'runs'), 'utf8'), 'run\n');
+});
+
+t.test('an Office file of pictures only is read by OCR from the pages that LibreOffice draws', async (t) => {
+  const pdf = join(t.testdirName, 'result.pdf');
+  const { host, stored } = setup(t, {
+    soffice: `${outputFolder}; cp ${pdf} "$2/document.pdf"`,
+    tesseract: "cat > image.png; printf '5\\t1\\t1\\t1\\t1\\t1\\t0\\t0\\t9\\t9\\t95\\tscanned\\n'",
+  });
+  writeFileSync(pdf, scannedPdf([await pictureOf('words', 40)]));
+  t.match(await host().parse(stored(docx([]))), { kind: 'docx', pages: ['scanned'] });
+  t.match(await host().parse(stored(docx(['typed']), 'b'.repeat(64))), { pages: ['typed'] });
 });
 
 t.test('what is made of a file that is not kept is gone with the document', async (t) => {

@@ -19,6 +19,7 @@ function shellRunner(folder: string, tools = none): ToolRunner {
     unshare: null,
     folder,
     freshName: () => systemChance.uuid(),
+    freeBytes: async () => 0,
   });
 }
 
@@ -88,6 +89,7 @@ t.test('a program that writes without end, dies, or does not exist costs only it
     unshare: null,
     folder: t.testdir({}),
     freshName: () => systemChance.uuid(),
+    freeBytes: async () => 0,
   });
   await t.rejects(script(broken, ''), /cannot be started/);
   t.match(await script(runner, 'echo fine'), { how: 'exited', code: 0 });
@@ -121,6 +123,7 @@ t.test(
       const tools = { ...found, tesseract: process.execPath };
       const runner = new ToolRunner({
         ...{ tools, unshare, folder: t.testdir({}), freshName: () => systemChance.uuid() },
+        freeBytes: async () => 0,
       });
       const end = await script(runner, '', { flags: ['-e', code], memoryBytesMax: 4_000_000_000 });
       return end.how === 'exited' ? end.output.toString().trim() : end.how;

@@ -48,6 +48,34 @@ function statusOf(promise: Promise<unknown>): Promise<number> {
   );
 }
 
+t.test('all organisations are listed, in pages that miss none', async (t) => {
+  const { admin, first } = await build();
+  const ids = Array.from({ length: 7 }, (_, i) => organization_id.replaceAll('a', String(i)));
+  for (const id of ids) await admin.createOrganization(call, { organization_id: id });
+  await admin.updateOrganization(call, { organization_id: ids[1]!, override_bpm_fast: 7, zdr: true });
+  await admin.deleteOrganization(call, { organization_id: ids[2]! });
+  const listed = [];
+  for (let after: string | null = null, pages = 0; pages === 0 || after !== null; pages += 1) {
+    const page = await admin.listOrganizations(call, { after, limit: 3 });
+    listed.push(...page.organizations);
+    after = page.next_after;
+  }
+  const there = [...ids.filter((id) => id !== ids[2]), first.organizationId].sort();
+  t.same(
+    listed.map((each) => each.organization_id),
+    there,
+  );
+  t.match(
+    listed.find((each) => each.organization_id === ids[1]),
+    { name: ids[1], subscription_tier: 'free', zdr: true, overridden: true },
+  );
+  t.match(
+    listed.find((each) => each.organization_id === first.organizationId),
+    { name: 'default', subscription_tier: 'enterprise', zdr: false, overridden: false },
+  );
+  t.equal((await admin.listOrganizations(call, {})).organizations.length, 7);
+});
+
 t.test('an organisation is created, described and changed; what is not named stays', async (t) => {
   const { admin } = await build();
   t.match(await admin.createOrganization(call, { organization_id }), { message: 'Success!' });

@@ -1,0 +1,154 @@
+import { Attempts, addressKey } from '../accounts/attempts.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import { derivedSecret } from '../base/operator-proof.ts';
+import { higherTier } from '../billing/plans.ts';
+import { tierOf } from '../billing/sync.ts';
+import type { Settings } from '../config/schema.ts';
+import { Agreements } from '../marketplaces/agreements.ts';
+import { AwsMarket } from '../marketplaces/aws-market.ts';
+import { type AwsParts, Marketplaces, type VercelParts } from '../marketplaces/marketplaces.ts';
+import {
+  type BilledDimension,
+  hourMs,
+  type MeteredUse,
+  Metering,
+  type Uses,
+} from '../marketplaces/metering.ts';
+import { SnsInbox } from '../marketplaces/sns-inbox.ts';
+import { VercelApi } from '../marketplaces/vercel-api.ts';
+import type { Chore } from '../pipeline/housekeeping.ts';
+import { BillingRecords } from '../store/billing.ts';
+import type { DataDirectory } from '../store/data-directory.ts';
+import type { Tier } from '../store/organisations.ts';
+import type { UsageKind } from '../usage/facts.ts';
+import { namedCounters, UsageLedger } from '../usage/ledger.ts';
+import type { UsageMeter } from '../usage/meter.ts';
+import type { AccountRooms } from './accounts.ts';
+import { chance, clock } from './given.ts';
+
+/** The marketplaces that are set up. */
+
+interface MarketplaceParts {
+  readonly data: DataDirectory;
+  readonly rooms: AccountRooms;
+  readonly meter: UsageMeter;
+  readonly linkBase: () => string;
+  readonly logger: Logger;
+}
+
+export function buildMarketplaces(
+  settings: Settings,
+  parts: MarketplaceParts,
+): { readonly marketplaces: Marketplaces; readonly chores: readonly Chore[] } {
+  const { data, rooms, logger } = parts;
+  const { organisations, audit } = rooms;
+  const agreements = new Agreements(data.store);
+  const billing = new BillingRecords(data.store);
+  const comings = new Attempts('sign-ups from marketplaces', [{ ms: 60_000, max: 30 }], clock);
+  const marketplaces = new Marketplaces({
+    ...{ store: data.store, agreements, clock, chance, audit, logger },
+    secret: derivedSecret(data.secret, 'marketplaces'),
+    aws: settings.awsMarketplace ? awsParts(settings, agreements, parts) : null,
+    vercel: vercelParts(settings, parts),
+    admit: (address) => comings.take(addressKey(address)),
+    grant: async (organizationId, { had, has }, by) => {
+      // What is paid for here counts as well.
+      const paid = tierOf(billing.account(organizationId).copy?.subscription ?? null) ?? 'free';
+      const tier = higherTier(has ?? 'free', paid);
+      const known = organisations.find(organizationId);
+      if (known === undefined || known.tier === tier) return;
+      // What the administrator gave stays.
+      if (known.tier !== had && (has === null || known.tier === 'enterprise')) return;
+      await organisations.update(organizationId, { tier }, by);
+    },
+  });
+  return { marketplaces, chores: marketplaceChores(marketplaces) };
+}
+
+function awsParts(settings: Settings, agreements: Agreements, parts: MarketplaceParts): AwsParts {
+  const { data, rooms, meter, logger } = parts;
+  const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsTopicArns } = settings;
+  const hasKey = accessKeyId !== null && secretAccessKey !== null;
+  const market = new AwsMarket({
+    region: settings.awsRegion,
+    endpoint: settings.awsEndpoint,
+    credentials: hasKey ? { accessKeyId, secretAccessKey } : null,
+    productCodes: settings.awsProductCodes === null ? null : new Set(settings.awsProductCodes.split(',')),
+    tier: settings.awsTier,
+    tiers: settings.awsTiers === null ? null : new Map(pairsOf(settings.awsTiers) as [string, Tier][]),
+    clock,
+  });
+  const metering = new Metering({
+    ...{ store: data.store, agreements, market, audit: rooms.audit, clock, logger },
+    dimensions: settings.awsDimensions === null ? [] : pairsOf(settings.awsDimensions).map(billedDimension),
+    usesOf: usesOf(new UsageLedger({ store: data.store, clock }), meter),
+  });
+  const topicArns = new Set(awsTopicArns?.split(','));
+  const inbox = awsTopicArns === null ? null : new SnsInbox({ topicArns, origin: settings.awsSnsUrl, clock });
+  return { market, metering, inbox };
+}
+
+function vercelParts(settings: Settings, { linkBase }: MarketplaceParts): VercelParts | null {
+  const { vercelClientId: clientId, vercelClientSecret: clientSecret, vercelTier } = settings;
+  if (clientId === null || clientSecret === null) return null;
+  const api = new VercelApi({
+    ...{ clientId, clientSecret },
+    apiUrl: settings.vercelApiUrl,
+    nextHosts: new Set(settings.vercelNextHosts.split(',')),
+    redirectUri: () => `${linkBase()}/api/marketplaces/vercel`,
+  });
+  return { api, tier: vercelTier === 'none' ? null : vercelTier };
+}
+
+function marketplaceChores(marketplaces: Marketplaces): Chore[] {
+  const everyMs = limits.accountSweepMs;
+  return [
+    { name: 'agreements of marketplaces', everyMs, work: (signal) => marketplaces.refresh(signal) },
+    {
+      name: 'usage for marketplaces',
+      everyMs: limits.marketplaceReportMs,
+      work: (signal) => marketplaces.meter(signal),
+    },
+    { name: 'sign-ups from marketplaces', everyMs, work: () => marketplaces.sweep() },
+  ];
+}
+
+/** `a=b,c=d` */
+function pairsOf(list: string): [string, string][] {
+  return list.split(',').map((pair) => {
+    const [name = '', value = ''] = pair.split('=');
+    return [name, value];
+  });
+}
+
+/** `queries/1000` and the dimension that bills them. */
+function billedDimension([what, dimension]: readonly [string, string]): BilledDimension {
+  const [use = '', per = '1'] = what.split('/');
+  return { use: use as MeteredUse, per: Number(per), dimension };
+}
+
+/** What the ledger has of some hours. Models count as they are called, not as documents and queries use them. */
+function usesOf(ledger: UsageLedger, meter: UsageMeter) {
+  return async (organizationId: string, from: number, to: number): Promise<Uses> => {
+    await meter.settle();
+    const range = { startTime: from * (hourMs / 1_000), endTime: to * (hourMs / 1_000) - 1 } as const;
+    const total = async (kind: UsageKind, what: string | null, counter: string) => {
+      const rows = await ledger.windows({ organizationId, kind, ...range, window: 'daily', about: null });
+      return rows
+        .filter((row) => what === null || row.what === what)
+        .reduce(
+          (sum, { amounts }) =>
+            sum + (namedCounters(kind, amounts) as Readonly<Record<string, number>>)[counter]!,
+          0,
+        );
+    };
+    return {
+      documents: await total('documents', 'indexed', 'event_count'),
+      pages: await total('documents', 'indexed', 'total_pages'),
+      queries: await total('queries', null, 'event_count'),
+      embed_tokens: await total('embed', 'true', 'total_request_tokens'),
+      rerank_tokens: await total('rerank', 'true', 'total_reranker_tokens'),
+    };
+  };
+}

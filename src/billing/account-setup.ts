@@ -1,0 +1,271 @@
+import { hash } from 'node:crypto';
+import type Stripe from 'stripe';
+import { tierMark } from './catalogue.ts';
+import {
+  type MeteredPrice,
+  type Metric,
+  metrics,
+  type PaidTier,
+  type Plans,
+  paidTiers,
+  perToken,
+  type TierPrice,
+} from './plans.ts';
+import { PortalPage } from './portal-page.ts';
+import { asking, StripeRefusal } from './stripe.ts';
+
+/** What the plans need at Stripe, to be made (`quarry billing setup`) or looked at (`quarry billing check`). */
+
+export interface Fixture {
+  readonly name: string;
+  /** Null when it is as it should be; otherwise what is wrong. Changes nothing. */
+  readonly look: () => Promise<string | null>;
+  /** Makes it so, and says what was done. */
+  readonly mend: () => Promise<string>;
+}
+
+/** Events that are sent; whatever they say, the customer is read anew. */
+const webhookEvents: Stripe.WebhookEndpointCreateParams.EnabledEvent[] = [
+  'checkout.session.completed',
+  'setup_intent.succeeded',
+  'payment_method.attached',
+  'payment_method.detached',
+  'customer.updated',
+  'customer.deleted',
+  'customer.subscription.created',
+  'customer.subscription.updated',
+  'customer.subscription.deleted',
+  'customer.subscription.paused',
+  'customer.subscription.resumed',
+  'customer.subscription.pending_update_applied',
+  'customer.subscription.pending_update_expired',
+  'subscription_schedule.updated',
+  'subscription_schedule.released',
+  'subscription_schedule.completed',
+  'subscription_schedule.canceled',
+  'subscription_schedule.aborted',
+  'invoice.created',
+  'invoice.finalized',
+  'invoice.paid',
+  'invoice.payment_failed',
+  'invoice.payment_action_required',
+  'invoice.voided',
+  'invoice.marked_uncollectible',
+  'invoice.finalization_failed',
+  'charge.refunded',
+  'charge.dispute.created',
+  'billing.credit_grant.created',
+  'billing.credit_grant.updated',
+];
+
+/** In the order in which they need each other. `webhookUrl`: null where none is wanted. */
+export function fixturesOf(stripe: Stripe, plans: Plans, webhookUrl: string | null): Fixture[] {
+  return [
+    ...paidTiers.flatMap((tier) => tierFixtures(stripe, plans, tier)),
+    ...metrics.flatMap((metric) => {
+      const price = plans.metered[metric];
+      return price === undefined ? [] : meteredFixtures(stripe, plans, { metric, price });
+    }),
+    portalFixture(stripe),
+    ...(webhookUrl === null ? [] : [webhookFixture(stripe, webhookUrl)]),
+  ];
+}
+
+function tierFixtures(stripe: Stripe, plans: Plans, tier: PaidTier): Fixture[] {
+  const price: TierPrice = plans.prices[tier];
+  const product = productFixture(stripe, { id: `quarry_${tier}`, name: price.product });
+  const parameters: Stripe.PriceCreateParams = {
+    product: `quarry_${tier}`,
+    currency: plans.currency,
+    unit_amount: price.amount,
+    recurring: { interval: 'month' },
+    lookup_key: price.lookupKey,
+    transfer_lookup_key: true,
+    metadata: { [tierMark]: tier },
+  };
+  const wrong = ({ unit_amount: amount, currency, recurring }: Stripe.Price): string | null => {
+    if (amount !== price.amount || currency !== plans.currency)
+      return `is ${amount} ${currency}, not ${price.amount} ${plans.currency}`;
+    return recurring?.interval === 'month' && recurring.usage_type === 'licensed'
+      ? null
+      : 'is not paid every month';
+  };
+  return [product, priceFixture(stripe, price.lookupKey, wrong, async () => parameters)];
+}
+
+function meteredFixtures(
+  stripe: Stripe,
+  plans: Plans,
+  { metric, price }: { readonly metric: Metric; readonly price: MeteredPrice },
+): Fixture[] {
+  const productId = `quarry_${metric}`;
+  const unit = perToken(price.perMillion);
+  const meter = async () => (await findMeter(stripe, price.meter))?.id;
+  const parameters = async (): Promise<Stripe.PriceCreateParams> => ({
+    product: productId,
+    currency: plans.currency,
+    billing_scheme: 'per_unit',
+    unit_amount_decimal: unit as unknown as Stripe.Decimal,
+    recurring: { interval: 'month', usage_type: 'metered', meter: (await meter()) ?? '' },
+    lookup_key: price.lookupKey,
+    transfer_lookup_key: true,
+  });
+  return [
+    meterFixture(stripe, price),
+    productFixture(stripe, { id: productId, name: price.product }),
+    priceFixture(
+      stripe,
+      price.lookupKey,
+      async ({ unit_amount_decimal: amount, currency, recurring }) => {
+        if (Number(amount) !== Number(unit) || currency !== plans.currency)
+          return `is ${amount} ${currency} a token, not ${unit} ${plans.currency}`;
+        return recurring?.meter === (await meter()) ? null : `is not metered by ${price.meter}`;
+      },
+      parameters,
+    ),
+  ];
+}
+
+function productFixture(
+  stripe: Stripe,
+  { id, name }: { readonly id: string; readonly name: string },
+): Fixture {
+  const find = () => orNull(() => stripe.products.retrieve(id));
+  return {
+    name: `product ${id}`,
+    look: async () => {
+      const found = await find();
+      if (found === null) return 'is missing';
+      if (!found.active) return 'is archived';
+      return found.name === name ? null : `is named "${found.name}", not "${name}"`;
+    },
+    mend: async () => {
+      if ((await find()) === null) {
+        await asking(() => stripe.products.create({ id, name }, keyOf('product', { id, name })));
+        return 'made';
+      }
+      await asking(() => stripe.products.update(id, { name, active: true }));
+      return 'changed';
+    },
+  };
+}
+
+function priceFixture(
+  stripe: Stripe,
+  lookupKey: string,
+  wrong: (price: Stripe.Price) => string | null | Promise<string | null>,
+  parameters: () => Promise<Stripe.PriceCreateParams>,
+): Fixture {
+  const find = async () => {
+    const { data } = await asking(() =>
+      stripe.prices.list({ lookup_keys: [lookupKey], active: true, limit: 1 }),
+    );
+    return data[0] ?? null;
+  };
+  return {
+    name: `price ${lookupKey}`,
+    look: async () => {
+      const found = await find();
+      return found === null ? 'is missing' : wrong(found);
+    },
+    mend: async () => {
+      const before = await find();
+      const wanted = await parameters();
+      // Another one after each change, although it may say what an earlier one said.
+      const key = keyOf('price', { ...wanted, after: before?.id ?? null });
+      await asking(() => stripe.prices.create(wanted, key));
+      return before === null ? 'made' : 'made anew; who subscribed at the earlier price keeps it';
+    },
+  };
+}
+
+async function findMeter(stripe: Stripe, eventName: string): Promise<Stripe.Billing.Meter | null> {
+  return asking(async () => {
+    for await (const meter of stripe.billing.meters.list({ status: 'active', limit: 100 }))
+      if (meter.event_name === eventName) return meter;
+    return null;
+  });
+}
+
+function meterFixture(stripe: Stripe, { meter, product }: MeteredPrice): Fixture {
+  return {
+    name: `meter ${meter}`,
+    look: async () => {
+      const found = await findMeter(stripe, meter);
+      if (found === null) return 'is missing';
+      return found.default_aggregation.formula === 'sum' ? null : 'does not add up: archive it at Stripe';
+    },
+    mend: async () => {
+      const parameters: Stripe.Billing.MeterCreateParams = {
+        display_name: product,
+        event_name: meter,
+        default_aggregation: { formula: 'sum' },
+        customer_mapping: { type: 'by_id', event_payload_key: 'stripe_customer_id' },
+        value_settings: { event_payload_key: 'value' },
+      };
+      await asking(() => stripe.billing.meters.create(parameters, keyOf('meter', parameters)));
+      return 'made';
+    },
+  };
+}
+
+function portalFixture(stripe: Stripe): Fixture {
+  const page = new PortalPage(stripe);
+  return {
+    name: 'configuration of the customer portal',
+    look: async () => ((await page.find()) === null ? 'is missing' : null),
+    mend: async () => {
+      await page.make();
+      return 'made';
+    },
+  };
+}
+
+function webhookFixture(stripe: Stripe, url: string): Fixture {
+  const find = () =>
+    asking(async () => {
+      for await (const endpoint of stripe.webhookEndpoints.list({ limit: 100 }))
+        if (endpoint.url === url) return endpoint;
+      return null;
+    });
+  return {
+    name: `webhook ${url}`,
+    look: async () => {
+      const found = await find();
+      if (found === null) return 'is missing';
+      if (found.status !== 'enabled') return 'is disabled';
+      const sent = new Set<string>(found.enabled_events);
+      const missing = sent.has('*') ? [] : webhookEvents.filter((event) => !sent.has(event));
+      return missing.length === 0 ? null : `is not sent ${missing.join(', ')}`;
+    },
+    mend: async () => {
+      const found = await find();
+      if (found !== null) {
+        await asking(() =>
+          stripe.webhookEndpoints.update(found.id, { enabled_events: webhookEvents, disabled: false }),
+        );
+        return 'changed; its secret stays';
+      }
+      const parameters = { url, enabled_events: webhookEvents };
+      const { secret } = await asking(() =>
+        stripe.webhookEndpoints.create(parameters, keyOf('webhook', parameters)),
+      );
+      return `made; Stripe tells its secret this once:\n  QUARRY_STRIPE_WEBHOOK_SECRET=${secret ?? ''}`;
+    },
+  };
+}
+
+/** Of what is found by an id; null where there is none. */
+async function orNull<T>(call: () => Promise<T>): Promise<T | null> {
+  try {
+    return await asking(call);
+  } catch (error) {
+    if (error instanceof StripeRefusal && error.stripeCode === 'resource_missing') return null;
+    throw error;
+  }
+}
+
+/** The same wish has the same key, so that a setup that was cut off makes nothing twice. */
+function keyOf(what: string, parameters: object): { readonly idempotencyKey: string } {
+  return { idempotencyKey: `quarry:${what}:${hash('sha256', JSON.stringify(parameters), 'hex')}` };
+}

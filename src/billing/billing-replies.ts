@@ -1,0 +1,66 @@
+import type {
+  BillingInvoice,
+  BillingPaymentMethod,
+  PendingDowngrade,
+  PendingUpgrade,
+} from '../schemas/billing.ts';
+import type { BillingCopy, InvoiceCopy, PaymentMethodCopy, SubscriptionCopy } from '../store/billing.ts';
+
+/** Copies as replies show them. */
+
+export function timeToShow(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+export function optionalTime(milliseconds: number | null | undefined): string | null {
+  return milliseconds === null || milliseconds === undefined ? null : timeToShow(milliseconds);
+}
+
+export function invoiceToShow(invoice: InvoiceCopy): BillingInvoice {
+  return {
+    id: invoice.id,
+    number: invoice.number,
+    status: invoice.status,
+    amount_due: invoice.amountDue,
+    amount_paid: invoice.amountPaid,
+    currency: invoice.currency,
+    created_at: timeToShow(invoice.createdAt),
+    hosted_invoice_url: invoice.hostedInvoiceUrl,
+    invoice_pdf: invoice.invoicePdf,
+  };
+}
+
+export function paymentMethodToShow(
+  method: PaymentMethodCopy,
+  usual: BillingCopy['defaultPaymentMethodId'],
+): BillingPaymentMethod {
+  return {
+    id: method.id,
+    type: method.type,
+    brand: method.brand,
+    last4: method.last4,
+    exp_month: method.expMonth,
+    exp_year: method.expYear,
+    is_default: method.id === usual,
+  };
+}
+
+export function downgradeToShow(subscription: SubscriptionCopy | null): PendingDowngrade | null {
+  const pending = subscription?.pendingDowngrade ?? null;
+  return pending && { tier: pending.tier, effective_at: timeToShow(pending.effectiveAt) };
+}
+
+/** Also the first tier, while it is not paid. */
+export function upgradeToShow(subscription: SubscriptionCopy | null): PendingUpgrade | null {
+  if (subscription === null) return null;
+  const { pendingUpgrade, openInvoice, status, tier } = subscription;
+  const hosted_invoice_url = openInvoice?.hostedInvoiceUrl ?? null;
+  if (pendingUpgrade !== null)
+    return {
+      tier: pendingUpgrade.tier,
+      hosted_invoice_url,
+      expires_at: optionalTime(pendingUpgrade.expiresAt),
+    };
+  if (status === 'incomplete' && tier !== null) return { tier, hosted_invoice_url, expires_at: null };
+  return null;
+}

@@ -1,0 +1,235 @@
+import type Stripe from 'stripe';
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { DowngradeResponse, PauseResponse } from '../schemas/billing.ts';
+import type { BillingAccount, SubscriptionCopy } from '../store/billing.ts';
+import type { Organisation, Tier } from '../store/organisations.ts';
+import { downgradeToShow, optionalTime } from './billing-replies.ts';
+import type { StripeCalls } from './calls.ts';
+import { type CatalogueReader, idOf, tierMark } from './catalogue.ts';
+import { isPaid, rankOf } from './plans.ts';
+import { asking, StripeSilence } from './stripe.ts';
+import { type BillingSync, isServing, tierOf } from './sync.ts';
+
+export interface LoweringOptions {
+  readonly stripe: Stripe;
+  readonly calls: StripeCalls;
+  readonly catalogue: CatalogueReader;
+  readonly sync: BillingSync;
+  readonly clock: Clock;
+}
+
+/** Lowers tiers on the first of the next month, takes that back, and pauses subscriptions. */
+export class Lowering {
+  readonly #options: LoweringOptions;
+
+  constructor(options: LoweringOptions) {
+    this.#options = options;
+  }
+
+  downgrade({ organizationId }: Organisation, tier: Tier): Promise<DowngradeResponse> {
+    return this.#options.sync.change(
+      organizationId,
+      { kind: 'downgrade', tier },
+      async ({ account, reread }) => {
+        const subscription = this.#lowered(account, tier);
+        if (subscription.pendingDowngrade?.tier !== tier) await this.plan(organizationId, subscription, tier);
+        return replyOf(await reread());
+      },
+    );
+  }
+
+  cancelDowngrade({ organizationId }: Organisation): Promise<DowngradeResponse> {
+    const intent = { kind: 'cancel-downgrade', tier: null } as const;
+    return this.#options.sync.change(organizationId, intent, async ({ account, isRepeated, reread }) => {
+      const subscription = account.copy?.subscription ?? null;
+      if (subscription?.pendingDowngrade) {
+        await this.#release(organizationId, subscription);
+        return replyOf(await reread());
+      }
+      if (isRepeated) return replyOf(account);
+      throw new AppError('bad_request', 'No downgrade is pending.');
+    });
+  }
+
+  pause({ organizationId }: Organisation): Promise<PauseResponse> {
+    return this.#options.sync.change(
+      organizationId,
+      { kind: 'pause', tier: null },
+      async ({ account, reread }) => {
+        const subscription = pausable(account);
+        if (subscription.status === 'paused') return pausedReply(account);
+        await this.#pause(organizationId, subscription);
+        const after = await reread();
+        if (after.copy?.subscription?.status === 'paused') return pausedReply(after);
+        throw new AppError('bad_gateway', 'The payment provider did not pause the subscription; try again.');
+      },
+    );
+  }
+
+  /** The subscription of what is to be lowered. Errors: 400 when that is not lower, 409 while an upgrade waits. */
+  #lowered({ copy }: BillingAccount, tier: Tier): SubscriptionCopy {
+    const subscription = copy?.subscription ?? null;
+    if (subscription?.status === 'paused')
+      throw new AppError(
+        'conflict',
+        'The subscription is paused: resume it first by subscribing to its tier.',
+      );
+    if (subscription === null || !isServing(subscription) || subscription.tier === null)
+      throw new AppError('bad_request', 'The organisation has no subscription to lower.');
+    if (rankOf(tier) >= rankOf(subscription.tier))
+      throw new AppError('bad_request', `${tier} is not lower than ${subscription.tier}.`);
+    if (subscription.pendingUpgrade !== null)
+      throw new AppError(
+        'conflict',
+        'The payment of an upgrade is pending: complete it, or wait until it is given up.',
+      );
+    return subscription;
+  }
+
+  /** Of a subscription that runs, without asking whether it may be lowered. */
+  async plan(organizationId: string, subscription: SubscriptionCopy, tier: Tier): Promise<void> {
+    const { stripe, calls } = this.#options;
+    const { id } = subscription;
+    if (subscription.scheduleId === null && subscription.pendingDowngrade !== null)
+      await this.#release(organizationId, subscription);
+    const schedule =
+      subscription.scheduleId === null
+        ? await calls.run({ organizationId, name: scheduleName(id) }, (options) =>
+            stripe.subscriptionSchedules.create({ from_subscription: id }, options),
+          )
+        : await this.#scheduleOf(subscription.scheduleId);
+    try {
+      await this.#fill(organizationId, schedule, tier);
+    } catch (error) {
+      // What Stripe refused to fill must not hold the subscription; of silence nobody knows, the next reading does.
+      if (subscription.scheduleId === null && !(error instanceof StripeSilence))
+        await this.#release(organizationId, { ...subscription, scheduleId: schedule.id });
+      throw error;
+    }
+  }
+
+  async #fill(organizationId: string, schedule: Stripe.SubscriptionSchedule, tier: Tier): Promise<void> {
+    const { stripe, calls } = this.#options;
+    const parameters: Stripe.SubscriptionScheduleUpdateParams = {
+      end_behavior: tier === 'free' ? 'cancel' : 'release',
+      metadata: { organization_id: organizationId, [tierMark]: tier },
+      phases: await this.#phases(schedule, tier),
+    };
+    await calls.run({ organizationId, name: `plan:${schedule.id}:${tier}` }, (options) =>
+      stripe.subscriptionSchedules.update(schedule.id, parameters, options),
+    );
+  }
+
+  #scheduleOf(scheduleId: string): Promise<Stripe.SubscriptionSchedule> {
+    return asking(() => this.#options.stripe.subscriptionSchedules.retrieve(scheduleId));
+  }
+
+  /** What runs until the first of the next month, and the lower tier then; `free` is the end of it. */
+  async #phases(
+    schedule: Stripe.SubscriptionSchedule,
+    tier: Tier,
+  ): Promise<Stripe.SubscriptionScheduleUpdateParams.Phase[]> {
+    const { catalogue, clock } = this.#options;
+    const { prices, metered } = await catalogue.read();
+    const running =
+      schedule.phases.find(({ start_date: start }) => start === schedule.current_phase?.start_date) ??
+      schedule.phases[0];
+    if (running === undefined)
+      throw new AppError('bad_gateway', 'The payment provider shows a plan without a beginning; try again.');
+    const isFirst = isFirstOfMonth(running.end_date);
+    const end = isFirst ? running.end_date : firstOfNextMonth(clock.now()) / 1_000;
+    const items = running.items.map(({ price, quantity }) => ({
+      price: idOf(price),
+      ...(quantity === undefined ? {} : { quantity }),
+    }));
+    const current = { items, start_date: running.start_date, end_date: end };
+    if (!isPaid(tier)) return [current];
+    const next = {
+      items: [{ price: prices[tier], quantity: 1 }, ...metered.map((price) => ({ price }))],
+      proration_behavior: isFirst ? ('none' as const) : ('create_prorations' as const),
+      duration: { interval: 'month' as const, interval_count: 1 },
+    };
+    return [current, next];
+  }
+
+  async #release(organizationId: string, { id, scheduleId }: SubscriptionCopy): Promise<void> {
+    const { stripe, calls } = this.#options;
+    if (scheduleId === null) {
+      await calls.run({ organizationId, name: `keep:${id}` }, (options) =>
+        stripe.subscriptions.update(id, { cancel_at: '' }, options),
+      );
+      return;
+    }
+    await calls.run({ organizationId, name: `release:${scheduleId}` }, (options) =>
+      stripe.subscriptionSchedules.release(scheduleId, {}, options),
+    );
+  }
+
+  /** What was used until now and what was paid for the rest are settled by the invoice of the resumption. */
+  async #pause(organizationId: string, { id, periodEnd }: SubscriptionCopy): Promise<void> {
+    const { stripe, calls } = this.#options;
+    await calls.run({ organizationId, name: `pause:${id}:${periodEnd}` }, (options) =>
+      stripe.subscriptions.pause(
+        id,
+        {
+          bill_for: { unused_time_from: { type: 'now' }, outstanding_usage_through: { type: 'now' } },
+          invoicing_behavior: 'pending_invoice_item',
+        },
+        options,
+      ),
+    );
+  }
+}
+
+/** Of the call that puts a subscription under a schedule. */
+export function scheduleName(subscriptionId: string): string {
+  return `schedule:${subscriptionId}`;
+}
+
+function pausable({ copy }: BillingAccount): SubscriptionCopy {
+  const subscription = copy?.subscription ?? null;
+  if (subscription?.status === 'paused') return subscription;
+  if (subscription === null || !(isServing(subscription) || subscription.status === 'unpaid'))
+    throw new AppError('bad_request', 'The organisation has no active subscription to pause.');
+  if (
+    subscription.status === 'past_due' ||
+    subscription.status === 'unpaid' ||
+    subscription.openInvoice !== null
+  )
+    throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first, then pause.');
+  if (subscription.pendingUpgrade !== null)
+    throw new AppError('conflict', 'The payment of an upgrade is pending: complete it first, then pause.');
+  if (subscription.pendingDowngrade !== null || subscription.scheduleId !== null)
+    throw new AppError('conflict', 'A downgrade is pending: cancel it first, then pause.');
+  return subscription;
+}
+
+function pausedReply({ copy }: BillingAccount): PauseResponse {
+  const subscription = copy?.subscription ?? null;
+  return {
+    status: 'paused',
+    paused_at: optionalTime(subscription?.pausedAt),
+    subscription_tier: tierOf(subscription) ?? 'free',
+    paused_tier: subscription?.tier ?? null,
+  };
+}
+
+function replyOf({ copy }: BillingAccount): DowngradeResponse {
+  const subscription = copy?.subscription ?? null;
+  return {
+    subscription_tier: tierOf(subscription) ?? 'free',
+    pending_downgrade: downgradeToShow(subscription),
+  };
+}
+
+/** Milliseconds of the next first of a month, 00:00 UTC. */
+export function firstOfNextMonth(milliseconds: number): number {
+  const date = new Date(milliseconds);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}
+
+function isFirstOfMonth(seconds: number): boolean {
+  const date = new Date(seconds * 1_000);
+  return date.getUTCDate() === 1 && seconds % 86_400 === 0;
+}

@@ -1,0 +1,124 @@
+import type Stripe from 'stripe';
+import { AppError } from '../base/app-error.ts';
+import type { AddPaymentResponse } from '../schemas/billing.ts';
+import type { BillingCopy } from '../store/billing.ts';
+import type { Organisation } from '../store/organisations.ts';
+import { paymentMethodToShow } from './billing-replies.ts';
+import type { StripeCalls } from './calls.ts';
+import type { CatalogueReader } from './catalogue.ts';
+import { type Customers, noPaymentMethod } from './customers.ts';
+import type { PortalPage } from './portal-page.ts';
+import { paymentMethodCopy } from './reading.ts';
+import type { BillingSync } from './sync.ts';
+
+export interface PaymentMethodsOptions {
+  readonly stripe: Stripe;
+  readonly calls: StripeCalls;
+  readonly catalogue: CatalogueReader;
+  readonly customers: Customers;
+  readonly portal: PortalPage;
+  readonly sync: BillingSync;
+}
+
+/** What organisations pay with, and what their invoices say of them. */
+export class PaymentMethods {
+  readonly #options: PaymentMethodsOptions;
+
+  constructor(options: PaymentMethodsOptions) {
+    this.#options = options;
+  }
+
+  /** With an id it is attached; without one the reply leads to a form of Stripe. `back`: where that leads back to. */
+  add(
+    organisation: Organisation,
+    { paymentMethodId, back }: { readonly paymentMethodId: string | null; readonly back: string },
+  ): Promise<AddPaymentResponse> {
+    const { organizationId } = organisation;
+    return this.#options.sync.change(organizationId, null, async ({ account, reread }) => {
+      const { customers } = this.#options;
+      if (paymentMethodId !== null) await customers.usable(account.customerId, paymentMethodId);
+      const customer = await customers.customerOf(organisation);
+      if (paymentMethodId === null) return this.#openForm(organizationId, customer, back);
+      const method = await customers.owned(organizationId, customer, paymentMethodId);
+      const usual = await this.#haveUsual(organizationId, customer, (await reread()).copy, method.id);
+      await reread();
+      return { payment_method: paymentMethodToShow(paymentMethodCopy(method), usual) };
+    });
+  }
+
+  /** Errors: 404 for one that is not theirs, 400 for the last of who has to pay. */
+  remove({ organizationId }: Organisation, paymentMethodId: string): Promise<void> {
+    const { stripe, calls, customers, sync } = this.#options;
+    return sync.change(organizationId, null, async ({ account, reread }) => {
+      const { copy, customerId } = account;
+      if (
+        copy === null ||
+        customerId === null ||
+        !copy.paymentMethods.some(({ id }) => id === paymentMethodId)
+      )
+        throw noPaymentMethod(paymentMethodId);
+      const next = copy.paymentMethods.find(({ id }) => id !== paymentMethodId);
+      if (next === undefined && mustPay(copy))
+        throw new AppError(
+          'bad_request',
+          'The last payment method of a subscription cannot be removed: add another one first.',
+        );
+      if (next !== undefined && copy.defaultPaymentMethodId === paymentMethodId)
+        await customers.makeUsual(organizationId, customerId, next.id);
+      await calls.run({ organizationId, name: `detach:${paymentMethodId}` }, (options) =>
+        stripe.paymentMethods.detach(paymentMethodId, {}, options),
+      );
+      await reread();
+    });
+  }
+
+  /** A page of Stripe where name, address and tax ids are edited. */
+  openPortal(organisation: Organisation, back: string): Promise<{ readonly url: string }> {
+    const { stripe, calls, customers, portal, sync } = this.#options;
+    const { organizationId } = organisation;
+    return sync.change(organizationId, null, async () => {
+      const customer = await customers.customerOf(organisation);
+      const configuration = await portal.configuration();
+      const { url } = await calls.run(
+        { organizationId, name: `portal:${configuration}:${back}` },
+        (options) =>
+          stripe.billingPortal.sessions.create({ customer, configuration, return_url: back }, options),
+      );
+      return { url };
+    });
+  }
+
+  async #openForm(organizationId: string, customer: string, back: string): Promise<AddPaymentResponse> {
+    const { stripe, calls, catalogue } = this.#options;
+    const { currency } = catalogue.plans;
+    const session = await calls.run({ organizationId, name: `form:${back}` }, (options) =>
+      stripe.checkout.sessions.create(
+        { mode: 'setup', customer, currency, success_url: back, cancel_url: back },
+        options,
+      ),
+    );
+    if (typeof session.url !== 'string')
+      throw new AppError('bad_gateway', 'The payment provider gave no address for its form; try again.');
+    return { url: session.url, session_id: session.id };
+  }
+
+  /** The first one is what invoices are charged to. */
+  async #haveUsual(
+    organizationId: string,
+    customer: string,
+    copy: BillingCopy | null,
+    added: string,
+  ): Promise<string> {
+    const usual = copy?.defaultPaymentMethodId ?? null;
+    if (usual !== null) return usual;
+    await this.#options.customers.makeUsual(organizationId, customer, added);
+    return added;
+  }
+}
+
+/** A subscription that goes on, or a debt. */
+function mustPay({ subscription }: BillingCopy): boolean {
+  if (subscription === null) return false;
+  if (subscription.openInvoice !== null && subscription.status !== 'incomplete') return true;
+  return subscription.pendingDowngrade?.tier !== 'free';
+}

@@ -1,0 +1,422 @@
+import type Stripe from 'stripe';
+import { AppError } from '../base/app-error.ts';
+import type { SubscribeResponse } from '../schemas/billing.ts';
+import type { BillingAccount, SubscriptionCopy } from '../store/billing.ts';
+import type { Organisation } from '../store/organisations.ts';
+import { invoiceToShow } from './billing-replies.ts';
+import type { StripeCalls } from './calls.ts';
+import type { CatalogueReader } from './catalogue.ts';
+import type { Customers } from './customers.ts';
+import type { Lowering } from './lowering.ts';
+import { declined, needsAction, type Payment, type Payments } from './payments.ts';
+import { isPaid, type PaidTier, rankOf } from './plans.ts';
+import { StripeRefusal, StripeSilence } from './stripe.ts';
+import { type BillingSync, type BoughtElsewhere, type Change, isServing, tierOf } from './sync.ts';
+
+export interface SubscribingOptions {
+  readonly stripe: Stripe;
+  readonly calls: StripeCalls;
+  readonly catalogue: CatalogueReader;
+  readonly customers: Customers;
+  readonly payments: Payments;
+  readonly lowering: Pick<Lowering, 'plan'>;
+  readonly sync: BillingSync;
+  readonly boughtElsewhere: BoughtElsewhere;
+}
+
+interface Wanted {
+  readonly organisation: Organisation;
+  readonly tier: PaidTier;
+  readonly paymentMethodId: string | null;
+}
+
+/** What happened to the wish; the reply is read from Stripe afterwards. */
+type Happened = Payment | 'resumed';
+
+/**
+ * Subscribes organisations to tiers, and raises them to higher ones. A tier applies when its invoice is paid: a payment
+ * that the customer's bank wants confirmed leaves an open invoice with an address, a declined one leaves nothing.
+ */
+export class Subscribing {
+  readonly #options: SubscribingOptions;
+
+  constructor(options: SubscribingOptions) {
+    this.#options = options;
+  }
+
+  subscribe(
+    organisation: Organisation,
+    request: { readonly tier: Organisation['tier']; readonly paymentMethodId: string | null },
+  ): Promise<SubscribeResponse> {
+    const { tier, paymentMethodId } = request;
+    if (organisation.tier === 'enterprise' || tier === 'enterprise')
+      throw new AppError(
+        'bad_request',
+        'The tier enterprise is agreed on in person: write to whoever runs this server.',
+      );
+    if (!isPaid(tier))
+      throw new AppError('bad_request', 'The tier free is not subscribed to: use downgrade.');
+    const { organizationId } = organisation;
+    const wanted: Wanted = { organisation, tier, paymentMethodId };
+    return this.#options.sync.change(organizationId, { kind: 'subscribe', tier }, async (change) => {
+      const happened = await this.#happen(wanted, change);
+      return replyOf(change, await change.reread(), wanted, happened);
+    });
+  }
+
+  async #happen(wanted: Wanted, change: Change): Promise<Happened> {
+    const subscription = change.account.copy?.subscription ?? null;
+    if (subscription === null) return this.#start(wanted, change);
+    if (subscription.tier === null) throw ofNoTier();
+    if (subscription.status === 'incomplete') return this.#goOnStarting(wanted, subscription, change);
+    if (subscription.status === 'paused') return this.#resume(wanted, subscription, change);
+    if (subscription.status === 'past_due' || subscription.status === 'unpaid')
+      return this.#settleDebt(wanted, subscription, change);
+    return this.#raise(wanted, subscription, change);
+  }
+
+  /** The first tier: a subscription until the first of the next month, charged for that part now. */
+  async #start(wanted: Wanted, { account, reread }: Change): Promise<Happened> {
+    const { stripe, calls, catalogue, customers } = this.#options;
+    const { organisation, tier } = wanted;
+    const { organizationId } = organisation;
+    if ((await this.#options.boughtElsewhere(organizationId)) !== null)
+      throw new AppError(
+        'conflict',
+        'This organisation pays through a marketplace: end that purchase first.',
+      );
+    const { prices, metered } = await catalogue.read();
+    if (wanted.paymentMethodId !== null) await customers.usable(account.customerId, wanted.paymentMethodId);
+    const customer = await customers.customerOf(organisation);
+    const method = await this.#methodFor(wanted, customer, account);
+    const price = prices[tier];
+    const name = startName(tier, price);
+    await calls.run({ organizationId, name }, (options) =>
+      stripe.subscriptions.create(
+        {
+          customer,
+          items: [{ price, quantity: 1 }, ...metered.map((each) => ({ price: each }))],
+          billing_cycle_anchor_config: { day_of_month: 1, hour: 0, minute: 0, second: 0 },
+          proration_behavior: 'create_prorations',
+          payment_behavior: 'default_incomplete',
+          payment_settings: { save_default_payment_method: 'on_subscription' },
+          metadata: { organization_id: organizationId },
+        },
+        options,
+      ),
+    );
+    const started = (await reread()).copy?.subscription ?? null;
+    if (started === null) throw notStarted();
+    return this.#payFirst(wanted, started, method);
+  }
+
+  async #payFirst(
+    { organisation: { organizationId } }: Wanted,
+    subscription: SubscriptionCopy,
+    method: string | null,
+  ): Promise<Payment> {
+    const { payments } = this.#options;
+    const { openInvoice } = subscription;
+    if (openInvoice === null) return isServing(subscription) ? 'paid' : 'requires_payment_method';
+    if (method === null) return 'requires_payment_method';
+    try {
+      return await payments.pay(organizationId, openInvoice.id, method);
+    } catch (error) {
+      if (error instanceof StripeRefusal && error.isCard) {
+        await this.#giveUp(organizationId, subscription.id);
+        throw declined(error.sentence);
+      }
+      throw error;
+    }
+  }
+
+  /** A subscription that was never paid ends without a trace; its invoice is void. */
+  async #giveUp(organizationId: string, subscriptionId: string): Promise<void> {
+    const { stripe, calls } = this.#options;
+    await calls.run({ organizationId, name: `cancel:${subscriptionId}` }, (options) =>
+      stripe.subscriptions.cancel(subscriptionId, {}, options),
+    );
+  }
+
+  /** The first payment is still open. */
+  async #goOnStarting(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
+    const { organizationId } = wanted.organisation;
+    const { calls, catalogue } = this.#options;
+    // A start that nobody saw the answer of has ended: here is what it made.
+    for (const [tier, price] of Object.entries((await catalogue.read()).prices))
+      await calls.forget({ organizationId, name: startName(tier, price) });
+    if (subscription.tier !== wanted.tier) {
+      await this.#giveUp(organizationId, subscription.id);
+      return this.#start(wanted, { ...change, account: await change.reread() });
+    }
+    const { customers } = this.#options;
+    const customer = await customers.customerOf(wanted.organisation);
+    const method = await this.#methodFor(wanted, customer, change.account);
+    const isAsked = wanted.paymentMethodId === null && subscription.openInvoice?.needsAction === true;
+    return isAsked ? 'requires_action' : this.#payFirst(wanted, subscription, method);
+  }
+
+  /** Invoices go on with the first of the month that they had; what was paid and not used counts. */
+  async #resume(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
+    const { stripe, calls } = this.#options;
+    const { organizationId } = wanted.organisation;
+    if (subscription.tier !== wanted.tier) {
+      throw new AppError(
+        'conflict',
+        `The subscription to ${subscription.tier} is paused: subscribe to that tier to resume it, then change it.`,
+      );
+    }
+    if (subscription.openInvoice !== null) return this.#payResumption(wanted, subscription, change);
+    await this.#useMethod(wanted, subscription, change.account);
+    try {
+      await calls.run(
+        { organizationId, name: `resume:${subscription.id}:${subscription.pausedAt}` },
+        (options) =>
+          stripe.subscriptions.resume(
+            subscription.id,
+            {
+              billing_cycle_anchor: { type: 'unchanged' },
+              proration_behavior: 'create_prorations',
+              payment_behavior: 'resume_on_payment_success',
+            },
+            options,
+          ),
+      );
+    } catch (error) {
+      // A bank that wants to ask, or declined, leaves the invoice open.
+      if (!(error instanceof StripeRefusal && error.isCard)) throw error;
+      const left = (await change.reread()).copy?.subscription?.openInvoice ?? null;
+      if (left === null || !needsAction(error))
+        return this.#decline(wanted, left?.id ?? null, error.sentence);
+    }
+    return this.#afterCharge(wanted, change, 'resumed');
+  }
+
+  async #payResumption(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
+    const { organizationId } = wanted.organisation;
+    const method = await this.#useMethod(wanted, subscription, change.account);
+    const { openInvoice } = subscription;
+    if (openInvoice === null) return 'resumed';
+    if (openInvoice.needsAction && wanted.paymentMethodId === null) return 'requires_action';
+    const paid = await this.#options.payments
+      .pay(organizationId, openInvoice.id, method)
+      .catch((error: unknown) => {
+        throw error instanceof StripeRefusal && error.isCard ? declined(error.sentence) : error;
+      });
+    return paid === 'paid' ? 'resumed' : paid;
+  }
+
+  /** An invoice was not paid in time: that one comes first. */
+  async #settleDebt(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
+    if (subscription.tier !== wanted.tier) {
+      throw new AppError(
+        'conflict',
+        'An invoice of this organisation is not paid: pay it first, then change the tier.',
+      );
+    }
+    const { organizationId } = wanted.organisation;
+    const customer = await this.#options.customers.customerOf(wanted.organisation);
+    const method = await this.#methodFor(wanted, customer, change.account);
+    if (subscription.openInvoice === null) return 'paid';
+    if (method === null) return 'requires_payment_method';
+    return this.#options.payments
+      .pay(organizationId, subscription.openInvoice.id, method)
+      .catch((error: unknown) => {
+        throw error instanceof StripeRefusal && error.isCard ? declined(error.sentence) : error;
+      });
+  }
+
+  /** A higher tier: the rest of the month is charged now, and the tier applies when that is paid. */
+  async #raise(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
+    const { organizationId } = wanted.organisation;
+    const { tier } = wanted;
+    const from = tierOf(subscription);
+    if (from === null) throw ofNoTier();
+    if (from === tier && change.isRepeated) return 'paid';
+    if (rankOf(tier) <= rankOf(from)) throw notHigher(from, tier);
+    const { pendingUpgrade, openInvoice } = subscription;
+    if (pendingUpgrade?.tier === tier) return this.#payRaise(wanted, subscription, change);
+    if (pendingUpgrade !== null && openInvoice !== null)
+      await this.#options.payments.void(organizationId, openInvoice.id);
+    await this.#release(organizationId, subscription);
+    try {
+      const method = await this.#useMethod(wanted, subscription, change.account);
+      await this.#update(wanted, subscription);
+      return await this.#afterCharge(wanted, change, method === null ? 'requires_payment_method' : 'paid');
+    } catch (error) {
+      if (!(error instanceof StripeSilence)) await this.#putBack(wanted, subscription, change.account);
+      throw error;
+    }
+  }
+
+  /** A raise that was refused leaves what was planned, and what the next month is charged to, as they were. */
+  async #putBack(wanted: Wanted, subscription: SubscriptionCopy, { copy }: BillingAccount): Promise<void> {
+    const { stripe, calls, customers, lowering } = this.#options;
+    const { organizationId } = wanted.organisation;
+    const usual = copy?.defaultPaymentMethodId ?? null;
+    if (wanted.paymentMethodId !== null && usual !== null && usual !== wanted.paymentMethodId) {
+      const customer = await customers.customerOf(wanted.organisation);
+      await customers.makeUsual(organizationId, customer, usual);
+      await calls.run({ organizationId, name: `method:${subscription.id}:${usual}` }, (options) =>
+        stripe.subscriptions.update(subscription.id, { default_payment_method: usual }, options),
+      );
+    }
+    const { pendingDowngrade } = subscription;
+    if (pendingDowngrade === null) return;
+    const released = { ...subscription, scheduleId: null, pendingDowngrade: null };
+    await lowering.plan(organizationId, released, pendingDowngrade.tier);
+  }
+
+  async #update({ organisation, tier }: Wanted, subscription: SubscriptionCopy): Promise<void> {
+    const { stripe, calls, catalogue } = this.#options;
+    const { prices } = await catalogue.read();
+    const { organizationId } = organisation;
+    const name = `raise:${subscription.id}:${prices[tier]}`;
+    try {
+      await calls.run({ organizationId, name }, (options) =>
+        stripe.subscriptions.update(
+          subscription.id,
+          {
+            items: [{ id: subscription.itemId, price: prices[tier] }],
+            proration_behavior: 'always_invoice',
+            payment_behavior: 'pending_if_incomplete',
+          },
+          options,
+        ),
+      );
+    } catch (error) {
+      if (!(error instanceof StripeRefusal && error.isCard)) throw error;
+      if (!needsAction(error)) throw declined(error.sentence);
+    }
+  }
+
+  /** Nothing may be planned for a subscription that is raised. */
+  async #release(
+    organizationId: string,
+    { id, scheduleId, pendingDowngrade }: SubscriptionCopy,
+  ): Promise<void> {
+    const { stripe, calls } = this.#options;
+    if (scheduleId !== null) {
+      await calls.run({ organizationId, name: `release:${scheduleId}` }, (options) =>
+        stripe.subscriptionSchedules.release(scheduleId, {}, options),
+      );
+    } else if (pendingDowngrade !== null) {
+      await calls.run({ organizationId, name: `keep:${id}` }, (options) =>
+        stripe.subscriptions.update(id, { cancel_at: '' }, options),
+      );
+    }
+  }
+
+  /** The invoice of a raise is open already: charge it to another payment method, or say where it is. */
+  async #payRaise(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
+    const { openInvoice } = subscription;
+    if (openInvoice === null || wanted.paymentMethodId === null)
+      return openInvoice?.needsAction === false && change.account.copy?.paymentMethods.length === 0
+        ? 'requires_payment_method'
+        : 'requires_action';
+    const method = await this.#useMethod(wanted, subscription, change.account);
+    const { organizationId } = wanted.organisation;
+    return this.#options.payments.pay(organizationId, openInvoice.id, method).catch((error: unknown) => {
+      throw error instanceof StripeRefusal && error.isCard ? declined(error.sentence) : error;
+    });
+  }
+
+  /** Whether a charge that Stripe began is paid shows only what it left: its call succeeds in either case. */
+  async #afterCharge(wanted: Wanted, { reread }: Change, paid: Happened): Promise<Happened> {
+    const subscription = (await reread()).copy?.subscription ?? null;
+    const isServed = subscription !== null && isServing(subscription) && subscription.tier === wanted.tier;
+    if (isServed && subscription.pendingUpgrade === null) return paid === 'resumed' ? 'resumed' : 'paid';
+    const open = subscription?.openInvoice ?? null;
+    if (open?.needsAction === true) return 'requires_action';
+    if (paid === 'requires_payment_method' && open !== null) return paid;
+    return this.#decline(wanted, open?.id ?? null, open?.refusal ?? null);
+  }
+
+  /** The invoice is void, so that nothing is left of the attempt. */
+  async #decline(
+    { organisation }: Wanted,
+    invoiceId: string | null,
+    sentence: string | null,
+  ): Promise<never> {
+    if (invoiceId !== null) await this.#options.payments.void(organisation.organizationId, invoiceId);
+    throw declined(sentence);
+  }
+
+  /** What to charge: what was asked for, the usual one, or the newest. */
+  async #methodFor(wanted: Wanted, customer: string, { copy }: BillingAccount): Promise<string | null> {
+    const { organizationId } = wanted.organisation;
+    if (wanted.paymentMethodId === null)
+      return copy?.defaultPaymentMethodId ?? copy?.paymentMethods[0]?.id ?? null;
+    const { customers } = this.#options;
+    const { id } = await customers.owned(organizationId, customer, wanted.paymentMethodId);
+    if (copy?.defaultPaymentMethodId !== id) await customers.makeUsual(organizationId, customer, id);
+    return id;
+  }
+
+  /** The same for a subscription that Stripe charges by itself: it remembers what it charges. */
+  async #useMethod(
+    wanted: Wanted,
+    { id }: SubscriptionCopy,
+    account: BillingAccount,
+  ): Promise<string | null> {
+    const { stripe, calls, customers } = this.#options;
+    const { organizationId } = wanted.organisation;
+    const customer = await customers.customerOf(wanted.organisation);
+    const method = await this.#methodFor(wanted, customer, account);
+    if (method !== null && wanted.paymentMethodId !== null) {
+      await calls.run({ organizationId, name: `method:${id}:${method}` }, (options) =>
+        stripe.subscriptions.update(id, { default_payment_method: method }, options),
+      );
+    }
+    return method;
+  }
+}
+
+function startName(tier: string, price: string): string {
+  return `start:${tier}:${price}`;
+}
+
+function ofNoTier(): AppError {
+  return new AppError(
+    'conflict',
+    'The price of this subscription is none of this server: its operator has to change it.',
+  );
+}
+
+function notStarted(): AppError {
+  return new AppError(
+    'bad_gateway',
+    'The payment provider shows no subscription; try again. Nothing was charged.',
+  );
+}
+
+function notHigher(from: Organisation['tier'], to: PaidTier): AppError {
+  return new AppError(
+    'bad_request',
+    from === to
+      ? `The organisation is subscribed to ${from} already.`
+      : `${to} is lower than ${from}: use downgrade, which takes effect on the 1st of next month.`,
+  );
+}
+
+function replyOf(
+  { account: before, isRepeated }: Change,
+  account: BillingAccount,
+  { tier }: Wanted,
+  happened: Happened,
+): SubscribeResponse {
+  const subscription = account.copy?.subscription ?? null;
+  const open = subscription?.openInvoice ?? null;
+  const isDone = happened === 'paid' || happened === 'resumed';
+  const newest = account.copy?.invoices[0] ?? null;
+  const known = before.copy?.invoices.find(({ id }) => id === newest?.id);
+  // Of a resumption that asks for nothing there is no invoice.
+  const invoice = open ?? (known?.status !== newest?.status || isRepeated ? newest : null);
+  return {
+    status: happened === 'paid' ? 'active' : happened,
+    subscription_tier: tierOf(subscription) ?? 'free',
+    pending_tier: isDone ? null : tier,
+    hosted_invoice_url: isDone ? null : (open?.hostedInvoiceUrl ?? null),
+    invoice: invoice === null ? null : invoiceToShow(invoice),
+  };
+}

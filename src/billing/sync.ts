@@ -1,0 +1,257 @@
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import type { BillingAccount, BillingIntent, BillingRecords, SubscriptionCopy } from '../store/billing.ts';
+import type { Organisation, Tier } from '../store/organisations.ts';
+import { ExpectationFailed, type Store } from '../store/store.ts';
+import { higherTier } from './plans.ts';
+import type { Reading, StripeReader } from './reading.ts';
+import { StripeSilence } from './stripe.ts';
+
+/** What billing wants of the organisations. */
+export interface BillingOrganisations {
+  find(organizationId: string): Organisation | undefined;
+  update(organizationId: string, changes: { readonly tier: Tier }, by: Actor): Promise<Organisation>;
+}
+
+/** The tier that an organisation has from a marketplace; null without one. */
+export type BoughtElsewhere = (organizationId: string) => Promise<Tier | null>;
+
+/** Puts right what was left half done. True when it changed something at Stripe, so that it is to be read again. */
+export type Repair = (organizationId: string, account: BillingAccount, reading: Reading) => Promise<boolean>;
+
+export interface BillingSyncOptions {
+  readonly store: Store;
+  readonly records: BillingRecords;
+  readonly reader: StripeReader;
+  readonly organisations: BillingOrganisations;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly logger: Logger;
+  readonly repair: Repair;
+  readonly boughtElsewhere: BoughtElsewhere;
+}
+
+/** What a change works with. */
+export interface Change {
+  /** As Stripe is now; it was read for this change. */
+  readonly account: BillingAccount;
+  /** The same was asked for before, and whoever asked got no answer. */
+  readonly isRepeated: boolean;
+  /** Reads Stripe again. */
+  readonly reread: () => Promise<BillingAccount>;
+}
+
+const system: Actor = { actor: 'system', address: null };
+/** A subscription that serves: what is overdue is tried again by Stripe for a while. */
+const serving: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
+
+/**
+ * Keeps the copy of what Stripe says, and the tier of the organisation that follows from it. Reading an organisation is
+ * one idempotent step, whoever asks for it and however often: it reads everything anew, puts right what a crash left, and
+ * writes copy and tier. Nothing else writes them. Per organisation one thing is done at a time.
+ */
+export class BillingSync {
+  readonly #options: BillingSyncOptions;
+  readonly #tails = new Map<string, Promise<unknown>>();
+  /** Readings that have not begun. */
+  readonly #waiting = new Map<string, Promise<BillingAccount>>();
+  readonly #changing = new Set<string>();
+
+  constructor(options: BillingSyncOptions) {
+    this.#options = options;
+  }
+
+  /** What is known, read anew when it is older than `ageMsMax` or something happened. */
+  read(organizationId: string, ageMsMax = 0): Promise<BillingAccount> {
+    const { records, clock } = this.#options;
+    const account = records.account(organizationId);
+    const age = clock.now() - (account.copy?.readAt ?? 0);
+    const isFresh = age >= 0 && age < ageMsMax && records.dueOf(organizationId) === undefined;
+    return isFresh ? Promise.resolve(account) : this.#readSoon(organizationId);
+  }
+
+  /**
+   * Runs a change of what an organisation pays for: after Stripe was read, with its intent noted, while nothing else is
+   * changed. Errors: 409 while another change runs; those of Stripe; those of `work`.
+   */
+  change<T>(
+    organizationId: string,
+    intent: Pick<BillingIntent, 'kind' | 'tier'> | null,
+    work: (change: Change) => Promise<T>,
+  ): Promise<T> {
+    if (this.#changing.has(organizationId)) {
+      throw new AppError('conflict', 'Another change of the billing of this organisation is under way.');
+    }
+    this.#changing.add(organizationId);
+    return this.#inTurn(organizationId, () => this.#change(organizationId, intent, work)).finally(() =>
+      this.#changing.delete(organizationId),
+    );
+  }
+
+  /** Waits for what runs. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#tails.values());
+  }
+
+  async #change<T>(
+    organizationId: string,
+    intent: Pick<BillingIntent, 'kind' | 'tier'> | null,
+    work: (change: Change) => Promise<T>,
+  ): Promise<T> {
+    const account = await this.#settle(organizationId);
+    const { intent: before } = account;
+    const isRepeated = intent !== null && before?.kind === intent.kind && before.tier === intent.tier;
+    const { clock, chance } = this.#options;
+    const reason = chance.uuid();
+    const begun = intent && { ...intent, at: clock.now(), settled: false };
+    await this.#putIntent(organizationId, begun, reason);
+    const reread = () => this.#readNow(organizationId);
+    try {
+      const result = await work({ account, isRepeated, reread });
+      await this.#endChange(organizationId, reason);
+      return result;
+    } catch (error) {
+      // Of what nobody knows the end of, the intent stays: the next reading puts it right, and a repetition is known.
+      if (!(error instanceof StripeSilence)) await this.#endChange(organizationId, reason);
+      throw error;
+    }
+  }
+
+  async #endChange(organizationId: string, reason: string): Promise<void> {
+    await this.#putIntent(organizationId, null);
+    await this.#endDue(organizationId, reason);
+  }
+
+  /** With a `reason` the organisation is read when this process ends before the change does. */
+  async #putIntent(organizationId: string, intent: BillingIntent | null, reason?: string): Promise<void> {
+    const { store, records } = this.#options;
+    const account = records.account(organizationId);
+    const isSame = account.intent === null && intent === null;
+    const operations = [
+      ...(isSame ? [] : records.putAccount(organizationId, { ...account, intent })),
+      ...(reason === undefined ? [] : [records.putDue(organizationId, reason)]),
+    ];
+    if (operations.length > 0) await store.write(operations, { mayUseReserve: true });
+  }
+
+  #readSoon(organizationId: string): Promise<BillingAccount> {
+    const waiting = this.#waiting.get(organizationId);
+    if (waiting !== undefined) return waiting;
+    const reading = this.#inTurn(organizationId, () => {
+      this.#waiting.delete(organizationId);
+      return this.#settle(organizationId);
+    });
+    this.#waiting.set(organizationId, reading);
+    return reading;
+  }
+
+  #inTurn<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(organizationId) ?? Promise.resolve();
+    const result = before.then(work, work);
+    const tail = result
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#tails.get(organizationId) === tail) this.#tails.delete(organizationId);
+      });
+    this.#tails.set(organizationId, tail);
+    return result;
+  }
+
+  /** Nothing else runs for the organisation: what is still intended was left by a crash or by silence. */
+  async #settle(organizationId: string): Promise<BillingAccount> {
+    const { records, reader, repair } = this.#options;
+    const reason = records.dueOf(organizationId);
+    const account = records.account(organizationId);
+    if (account.customerId === null) return this.#keep(organizationId, null, reason);
+    let reading = await reader.read(account.customerId);
+    if (reading !== null && (await repair(organizationId, account, reading)))
+      reading = await reader.read(account.customerId);
+    const kept = await this.#keep(organizationId, reading, reason);
+    if (kept.intent === null || kept.intent.settled) return kept;
+    await this.#putIntent(organizationId, { ...kept.intent, settled: true });
+    return records.account(organizationId);
+  }
+
+  async #readNow(organizationId: string): Promise<BillingAccount> {
+    const { records, reader } = this.#options;
+    const { customerId } = records.account(organizationId);
+    return this.#keep(organizationId, customerId === null ? null : await reader.read(customerId));
+  }
+
+  async #keep(organizationId: string, reading: Reading | null, reason?: string): Promise<BillingAccount> {
+    const { store, records } = this.#options;
+    const before = records.account(organizationId);
+    const subscription = reading?.copy.subscription ?? null;
+    const account: BillingAccount = {
+      ...before,
+      customerId: reading === null ? null : before.customerId,
+      ownsTier: before.ownsTier || (subscription !== null && serving.has(subscription.status)),
+      copy: reading === null ? null : { ...reading.copy, subscription: this.#timed(subscription, before) },
+    };
+    if (before.customerId !== null) {
+      await this.#applyTier(organizationId, account);
+      await store.write(records.putAccount(organizationId, account), { mayUseReserve: true });
+    }
+    if (reason !== undefined) await this.#endDue(organizationId, reason);
+    return account;
+  }
+
+  /** When a pause began, where Stripe does not say so: when it was first seen. */
+  #timed(subscription: SubscriptionCopy | null, before: BillingAccount): SubscriptionCopy | null {
+    if (subscription?.status !== 'paused' || subscription.pausedAt !== null) return subscription;
+    return { ...subscription, pausedAt: before.copy?.subscription?.pausedAt ?? this.#options.clock.now() };
+  }
+
+  /**
+   * The higher of what is paid for here and at a marketplace. What an administrator gave (`enterprise`) stays, and so does
+   * the tier of whoever never subscribed.
+   */
+  async #applyTier(organizationId: string, account: BillingAccount): Promise<void> {
+    const { organisations, audit, boughtElsewhere, logger } = this.#options;
+    const organisation = organisations.find(organizationId);
+    if (organisation === undefined || !account.ownsTier || organisation.tier === 'enterprise') return;
+    const subscription = account.copy?.subscription ?? null;
+    const paid = tierOf(subscription);
+    if (paid === null) {
+      logger.error(
+        { organizationId, subscription: subscription?.id },
+        'a subscription has a price of no tier',
+      );
+      return;
+    }
+    const from = organisation.tier;
+    const tier = higherTier(paid, (await boughtElsewhere(organizationId)) ?? 'free');
+    if (tier === from) return;
+    await organisations.update(organizationId, { tier }, system);
+    const details = { from, to: tier };
+    await audit.record({ ...system, organizationId, action: 'billing.reconciled', target: null, details });
+  }
+
+  async #endDue(organizationId: string, reason: string): Promise<void> {
+    const { store, records } = this.#options;
+    try {
+      await store.write(records.endDue(organizationId, reason), { mayUseReserve: true });
+    } catch (error) {
+      // Something happened meanwhile; whoever noted it reads again.
+      if (!(error instanceof ExpectationFailed)) throw error;
+    }
+  }
+}
+
+/** The tier that a subscription serves; null for a price that is none of ours. */
+export function tierOf(subscription: SubscriptionCopy | null): Tier | null {
+  return subscription !== null && serving.has(subscription.status) ? subscription.tier : 'free';
+}
+
+/** Whether a subscription serves and is paid for by and by. */
+export function isServing({ status }: SubscriptionCopy): boolean {
+  return serving.has(status);
+}
+
+/** How old a reading may be for somebody who only looks. */
+export const lookMsMax = limits.billingReadMs;

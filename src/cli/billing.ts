@@ -1,0 +1,112 @@
+import { AppError } from '../base/app-error.ts';
+import type { Fixture } from '../billing/account-setup.ts';
+import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
+import { jsonOption } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/** The account at Stripe: these commands need its key and no server. */
+
+export const billingCommands: readonly CommandSpec[] = [
+  {
+    usage: 'billing setup',
+    settings: 'server',
+    summary: 'make the prices, meters, portal and webhook of the plans in an account at Stripe',
+    options: [jsonOption],
+    examples: [
+      'QUARRY_STRIPE_SECRET_KEY=sk_test_... QUARRY_BASE_URL=https://quarry.example.com quarry billing setup',
+      'quarry billing setup --plans-file plans.json',
+    ],
+    interrupted: 'what was made stays; setup again goes on',
+    run: setup,
+  },
+  {
+    usage: 'billing check',
+    settings: 'server',
+    summary: 'compare an account at Stripe with the plans; fails where they differ',
+    options: [jsonOption],
+    examples: ['QUARRY_STRIPE_SECRET_KEY=sk_test_... quarry billing check'],
+    run: check,
+  },
+];
+
+interface Done {
+  readonly name: string;
+  readonly done: string;
+}
+
+/** What there has to be, and a word where something is left out. */
+async function wanted({ loaded, terminal }: CommandContext): Promise<Fixture[]> {
+  const {
+    stripeSecretKey: secretKey,
+    stripeApiBase: apiBase,
+    stripeSecondsMax,
+    baseUrl,
+    plansFile,
+  } = loaded.settings;
+  if (secretKey === null) {
+    throw new AppError(
+      'bad_request',
+      'QUARRY_STRIPE_SECRET_KEY is not set: name the secret key of the account at Stripe.',
+    );
+  }
+  const [{ fixturesOf }, { loadPlans }, { openStripe }] = await Promise.all([
+    import('../billing/account-setup.ts'),
+    import('../billing/plans.ts'),
+    import('../billing/stripe.ts'),
+  ]);
+  const plans = loadPlans(plansFile);
+  const stripe = await openStripe({ secretKey, apiBase, msMax: stripeSecondsMax * 1_000 });
+  if (baseUrl === null)
+    terminal.note(
+      'QUARRY_BASE_URL is not set: the webhook is left out, because Stripe needs an address to send to.\n',
+    );
+  return fixturesOf(stripe, plans, baseUrl === null ? null : `${baseUrl}/api/billing/webhook`);
+}
+
+async function setup(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { terminal, signal } = context;
+  const all: Done[] = [];
+  for (const { name, look, mend } of await wanted(context)) {
+    signal.throwIfAborted();
+    const trouble = await told(name, look);
+    const done = trouble === null ? 'is there already' : await told(name, mend);
+    all.push({ name, done });
+    if (options.json !== true) terminal.out(`${name}: ${done}`);
+  }
+  if (options.json === true) terminal.out(JSON.stringify({ done: all }));
+  return exitCodes.done;
+}
+
+async function check(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const { terminal, signal } = context;
+  const all: { readonly name: string; readonly trouble: string | null }[] = [];
+  for (const { name, look } of await wanted(context)) {
+    signal.throwIfAborted();
+    const trouble = await told(name, look);
+    all.push({ name, trouble });
+    if (options.json !== true) terminal.out(`${name}: ${trouble ?? 'as it should be'}`);
+  }
+  const differs = all.some(({ trouble }) => trouble !== null);
+  if (options.json === true) terminal.out(JSON.stringify({ matches: !differs, fixtures: all }));
+  else if (differs)
+    terminal.note('quarry: the account differs from the plans; `quarry billing setup` changes it\n');
+  return differs ? exitCodes.failed : exitCodes.done;
+}
+
+/** What Stripe refuses is said in its words: the operator can do something about it. */
+async function told<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError) || !(error.cause instanceof Error)) throw error;
+    throw new AppError(error.code, `${name}: Stripe says: ${error.cause.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,195 @@
+import type { Static, TSchema } from 'typebox';
+import { actorOf, managers, type Named, owners } from '../accounts/membership-gate.ts';
+import type { PersonCall } from '../accounts/user-operations.ts';
+import type { Billing, BillingCall } from '../billing/billing.ts';
+import { GenericMessageResponse } from '../schemas/accounts.ts';
+import * as wire from '../schemas/billing.ts';
+import type { Role } from '../schemas/principal.ts';
+import { type AccountRoute, type AccountServices, accountRoute, changes, serves } from './account-route.ts';
+
+/** What organisations pay, and what for. */
+
+const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
+const refusals = {
+  402: 'The payment was declined; the detail says why.',
+  403: 'For owners.',
+  404: 'You belong to no such organisation.',
+  409: 'Another change is under way, or something has to be settled first; the detail says what.',
+  502: 'The payment provider failed. Nothing is charged twice.',
+  503: 'The server takes no payments, or the payment provider does not answer.',
+} as const;
+
+/** An operation that its owners may call. */
+function ownersChange<Q extends TSchema, R extends TSchema>(
+  words: {
+    readonly operation: AccountRoute['operation'];
+    readonly path: string;
+    readonly summary: string;
+    readonly description: string;
+    readonly request: Q;
+    readonly reply: R;
+    readonly example: Static<Q> & Named;
+    readonly refusals?: AccountRoute['refusals'];
+  },
+  use: (billing: Billing, call: BillingCall, request: Static<Q>) => Promise<Static<R>>,
+): AccountRoute {
+  return changes({
+    ...words,
+    refusals: { ...refusals, ...words.refusals },
+    serve: async (services, call, request) =>
+      use(services.billing, billingCall(services, call, request as Named, owners), request),
+  });
+}
+
+function billingCall(
+  { gate }: AccountServices,
+  call: PersonCall,
+  request: Named,
+  allowed: readonly Role[],
+): BillingCall {
+  const { organisation } = gate.enter(call, request, allowed);
+  return { organisation, by: actorOf(call) };
+}
+
+export const billingRoutes: readonly AccountRoute[] = [
+  serves({
+    operation: 'billing-status',
+    path: '/api/billing/status',
+    summary: 'Show tier, payments and limits',
+    description:
+      'For owners and admins. Reads the payment provider and puts right what differs; where it does not answer, what was read last, with `stale: true`. Without payments tier and limits only, with `billing_enabled: false`.',
+    request: wire.BillingOrganizationRequest,
+    reply: wire.BillingStatusResponse,
+    example: organizationExample,
+    refusals: { 403: 'For owners and admins.', 404: refusals[404] },
+    serve: async (services, call, request) =>
+      services.billing.status(billingCall(services, call, request, managers)),
+  }),
+  ownersChange(
+    {
+      operation: 'subscribe',
+      path: '/api/billing/subscribe',
+      summary: 'Subscribe to a tier, or a higher one',
+      description:
+        'Charges the rest of the month at once; the tier applies when that is paid. Where the bank wants the customer to confirm, the reply leads to the invoice. Resumes a paused subscription.',
+      request: wire.SubscribeRequest,
+      reply: wire.SubscribeResponse,
+      example: { ...organizationExample, tier: 'starter' },
+      refusals: { 400: 'The tier is not higher, or not for sale, or return_url leads elsewhere.' },
+    },
+    (billing, call, request) => billing.subscribe(call, request),
+  ),
+  ownersChange(
+    {
+      operation: 'downgrade',
+      path: '/api/billing/downgrade',
+      summary: 'Plan a lower tier',
+      description: 'From the 1st of next month, 00:00 UTC. `free` ends the subscription then.',
+      request: wire.DowngradeRequest,
+      reply: wire.DowngradeResponse,
+      example: { ...organizationExample, tier: 'free' },
+      refusals: { 400: 'The tier is not lower.' },
+    },
+    (billing, call, request) => billing.downgrade(call, request),
+  ),
+  ownersChange(
+    {
+      operation: 'cancel-downgrade',
+      path: '/api/billing/cancel-downgrade',
+      summary: 'Keep the tier after all',
+      description: 'Takes a planned downgrade back.',
+      request: wire.BillingOrganizationRequest,
+      reply: wire.DowngradeResponse,
+      example: organizationExample,
+      refusals: { 400: 'No downgrade is pending.' },
+    },
+    (billing, call, request) => billing.cancelDowngrade(call, request),
+  ),
+  ownersChange(
+    {
+      operation: 'add-payment-method',
+      path: '/api/billing/add-payment-method',
+      summary: 'Add a payment method',
+      description: 'The reply leads to a form of the payment provider, or holds the method that was given.',
+      request: wire.AddPaymentRequest,
+      reply: wire.AddPaymentResponse,
+      example: organizationExample,
+      refusals: { 400: 'return_url leads elsewhere.', 404: 'No such organisation or payment method.' },
+    },
+    (billing, call, request) => billing.addPaymentMethod(call, request),
+  ),
+  ownersChange(
+    {
+      operation: 'remove-payment-method',
+      path: '/api/billing/remove-payment-method',
+      summary: 'Remove a payment method',
+      description: 'Not the last one while there is something to pay.',
+      request: wire.RemovePaymentRequest,
+      reply: GenericMessageResponse,
+      example: { ...organizationExample, payment_method_id: 'pm_1' },
+      refusals: {
+        400: 'It is the last one of a subscription.',
+        404: 'No such organisation or payment method.',
+      },
+    },
+    (billing, call, request) => billing.removePaymentMethod(call, request),
+  ),
+  ownersChange(
+    {
+      operation: 'manage-billing-details',
+      path: '/api/billing/manage-billing-details',
+      summary: 'Edit what invoices say',
+      description:
+        'Answers an address of the payment provider, for once, where name, address and tax ids of future invoices are edited.',
+      request: wire.ManageBillingDetailsRequest,
+      reply: wire.ManageBillingDetailsResponse,
+      example: organizationExample,
+      refusals: { 400: 'return_url leads elsewhere.' },
+    },
+    (billing, call, request) => billing.manageDetails(call, request),
+  ),
+  ownersChange(
+    {
+      operation: 'pause',
+      path: '/api/billing/pause',
+      summary: 'Pause the subscription',
+      description: 'Nothing is charged, and the limits are those of `free`, until `subscribe` resumes it.',
+      request: wire.BillingOrganizationRequest,
+      reply: wire.PauseResponse,
+      example: organizationExample,
+      refusals: { 400: 'Nothing is active.' },
+    },
+    (billing, call, request) => billing.pause(call, request),
+  ),
+  ownersChange(
+    {
+      operation: 'redeem-code',
+      path: '/api/billing/redeem-code',
+      summary: 'Redeem a promo code',
+      description: 'Adds its worth to the credit of the organisation, once.',
+      request: wire.RedeemCodeRequest,
+      reply: wire.RedeemCodeResponse,
+      example: { ...organizationExample, code: 'WELCOME' },
+      refusals: { 400: 'The code is worth nothing, or not any more.', 429: 'Ten tries an hour.' },
+    },
+    (billing, call, request) => billing.redeemCode(call, request),
+  ),
+  accountRoute(
+    {
+      operation: 'billing-webhook',
+      path: '/api/billing/webhook',
+      summary: 'Hear of an event of Stripe',
+      description:
+        'For Stripe alone: the signature of the raw body is checked. Events may come in any order and again.',
+      request: wire.BillingEvent,
+      reply: wire.BillingEventResponse,
+      example: { body: new Uint8Array() },
+      refusals: { 400: 'The signature is wrong or too old.', 413: 'It is too large.', 503: refusals[503] },
+    },
+    { method: 'POST', from: 'bytes', signedBy: 'stripe-signature' },
+    async ({ billing }, _call, { body, signature }) => {
+      await billing.takeEvent(body, signature);
+      return { kind: 'json', body: { received: true } };
+    },
+  ),
+];

@@ -1,0 +1,36 @@
+/** What came back, whatever its status. */
+export interface Fetched {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface FetchBounds {
+  /** Milliseconds for all of it. */
+  readonly msMax: number;
+  readonly bytesMax: number;
+}
+
+/** Asks another server; follows no redirection, which could lead anywhere. Rejects without an answer or a longer one. */
+export async function fetchText(
+  url: string,
+  init: Pick<RequestInit, 'method' | 'headers' | 'body'>,
+  { msMax, bytesMax }: FetchBounds,
+): Promise<Fetched> {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(new Error(`no answer within ${msMax} ms`)), msMax);
+  try {
+    const reply = await fetch(url, { ...init, redirect: 'manual', signal: controller.signal });
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const part of reply.body ?? []) {
+      bytes += part.length;
+      if (bytes > bytesMax) throw new Error(`an answer of more than ${bytesMax} bytes`);
+      parts.push(part);
+    }
+    return { status: reply.status, text: Buffer.concat(parts).toString('utf8') };
+  } finally {
+    clearTimeout(timer);
+    // Whatever of the reply was not read is not waited for.
+    controller.abort();
+  }
+}

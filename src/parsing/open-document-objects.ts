@@ -1,0 +1,57 @@
+import type { ParseLimits } from './limits.ts';
+import { openPart, resolvedPart } from './office-package.ts';
+import { ParseFailure } from './parse-failure.ts';
+import type { TextBudget } from './text-budget.ts';
+import type { XmlReader } from './xml-reader.ts';
+import type { ZipArchive } from './zip.ts';
+
+/**
+ * The charts that an OpenDocument file shows: each is a small document inside it. Source: OASIS OpenDocument 1.3, part
+ * 3.
+ */
+export class OpenDocumentObjects {
+  /** Whole sentences about what was left out. */
+  readonly warnings = new Set<string>();
+  readonly #archive: ZipArchive;
+  readonly #limits: ParseLimits;
+  readonly #budget: TextBudget;
+
+  constructor(archive: ZipArchive, limits: ParseLimits, budget: TextBudget) {
+    this.#archive = archive;
+    this.#limits = limits;
+    this.#budget = budget;
+  }
+
+  /** Titles, and rows of the table, of the object that a reader stands at; each line once. */
+  linesAt(reader: XmlReader): string[] {
+    const part = resolvedPart('', `${reader.attribute('href') ?? ''}/content.xml`);
+    if (part === 'content.xml' || !this.#archive.has(part)) return [];
+    try {
+      return this.#lines(openPart(this.#archive, part, this.#limits));
+    } catch (error) {
+      if (!(error instanceof ParseFailure) || error.code !== 'corrupt') throw error;
+      this.warnings.add('A chart of the document is damaged and was left out.');
+      return [];
+    }
+  }
+
+  #lines(reader: XmlReader): string[] {
+    const lines = new Set<string>();
+    let cells: string[] = [];
+    let inRow = false;
+    for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+      const ends = token === 'close' && reader.name === 'table-row';
+      if (token === 'open' && reader.name === 'table-row') inRow = true;
+      else if (token === 'open' && reader.name === 'p') {
+        const text = reader.characters().replace(/\s+/g, ' ').trim();
+        this.#budget.take(text.length + 1);
+        if (text !== '') cells.push(text);
+      }
+      if (ends) inRow = false;
+      if (inRow || cells.length === 0) continue;
+      lines.add(cells.join('\t'));
+      cells = [];
+    }
+    return [...lines];
+  }
+}

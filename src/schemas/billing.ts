@@ -1,0 +1,201 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { SubscriptionType } from './admin.ts';
+import { RateLimits } from './organisation-limits.ts';
+import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
+
+/** Billing: tiers, payment methods, invoices. Money is a whole number of the currency's smallest unit. */
+
+const organizationId = Uuid('The organisation.');
+const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
+const nullableText = (description: string) => Nullable(Type.String(), { description });
+const nullableTime = (description: string) => Nullable(Timestamp(description), { description });
+const cents = (description: string) =>
+  Type.Integer({ description: `${description}, in the smallest unit of the currency.` });
+const currency = Type.String({ description: 'Three letters of ISO 4217, lower case.', examples: ['usd'] });
+const returnUrl = optionalText('Where the browser comes back to: a path or an address of this server.');
+
+const BillingInvoice = Component('BillingInvoice', 'An invoice.', {
+  id: Type.String(),
+  number: nullableText('As it is printed on the invoice; null while it is a draft.'),
+  status: nullableText('`draft`, `open`, `paid`, `void` or `uncollectible`.'),
+  amount_due: cents('What is or was to pay'),
+  amount_paid: cents('What was paid'),
+  currency,
+  created_at: Timestamp('When it was made.'),
+  hosted_invoice_url: nullableText('Where the customer can pay and read it.'),
+  invoice_pdf: nullableText('The invoice as a file.'),
+});
+export type BillingInvoice = Static<typeof BillingInvoice>;
+
+const BillingPaymentMethod = Component('BillingPaymentMethod', 'How the organisation pays.', {
+  id: Type.String(),
+  type: Type.String({ examples: ['card'] }),
+  brand: nullableText('Of a card.'),
+  last4: nullableText('The last digits.'),
+  exp_month: Nullable(Type.Integer()),
+  exp_year: Nullable(Type.Integer()),
+  is_default: Type.Boolean({ description: 'Whether invoices are charged to it.' }),
+});
+export type BillingPaymentMethod = Static<typeof BillingPaymentMethod>;
+
+const PendingDowngrade = Component('PendingDowngrade', 'A lower tier that is to come.', {
+  tier: SubscriptionType,
+  effective_at: Timestamp('When it begins: the first of a month, 00:00 UTC.'),
+});
+export type PendingDowngrade = Static<typeof PendingDowngrade>;
+
+const PendingUpgrade = Component('PendingUpgrade', 'A higher tier that waits for its payment.', {
+  tier: SubscriptionType,
+  hosted_invoice_url: nullableText('Where the payment is completed.'),
+  expires_at: nullableTime('When it is given up.'),
+});
+export type PendingUpgrade = Static<typeof PendingUpgrade>;
+
+export const SubscribeRequest = Component('SubscribeRequest', 'The tier an organisation wants.', {
+  organization_id: organizationId,
+  tier: SubscriptionType,
+  payment_method_id: optionalText('What to charge; otherwise the usual payment method.'),
+  return_url: returnUrl,
+});
+export type SubscribeRequest = Static<typeof SubscribeRequest>;
+
+export const SubscribeResponse = Component('SubscribeResponse', 'What became of it.', {
+  status: OneOf(['active', 'requires_action', 'requires_payment_method', 'resumed'], {
+    description:
+      '`active`: paid, and the tier applies; `resumed`: the same after a pause; the other two: open `hosted_invoice_url` to confirm or to pay.',
+  }),
+  subscription_tier: SubscriptionType,
+  pending_tier: Nullable(SubscriptionType),
+  hosted_invoice_url: nullableText('Where the payment is completed.'),
+  invoice: Nullable(BillingInvoice),
+});
+export type SubscribeResponse = Static<typeof SubscribeResponse>;
+
+export const DowngradeRequest = Component('DowngradeRequest', 'The lower tier an organisation wants.', {
+  organization_id: organizationId,
+  tier: SubscriptionType,
+});
+export type DowngradeRequest = Static<typeof DowngradeRequest>;
+
+export const DowngradeResponse = Component('DowngradeResponse', 'What is planned.', {
+  subscription_tier: SubscriptionType,
+  pending_downgrade: Nullable(PendingDowngrade),
+});
+export type DowngradeResponse = Static<typeof DowngradeResponse>;
+
+export const BillingOrganizationRequest = Component('BillingOrganizationRequest', 'An organisation.', {
+  organization_id: organizationId,
+});
+export type BillingOrganizationRequest = Static<typeof BillingOrganizationRequest>;
+
+const TierPrice = Component('TierPrice', 'What a tier costs and allows.', {
+  tier: SubscriptionType,
+  monthly_price_cents: Nullable(Type.Integer(), { description: 'Null where the price is agreed on.' }),
+  currency,
+  rate_limits: RateLimits,
+});
+
+const UsagePricing = Component('UsagePricing', 'What use of the models costs beside the tier.', {
+  currency,
+  rerank_per_million_tokens_cents: Nullable(Type.Number()),
+  embed_per_million_tokens_cents: Nullable(Type.Number()),
+});
+
+const BillingUsage = Component('BillingUsage', 'Use of the current calendar month (UTC).', {
+  month: Type.String({ examples: ['2026-11'] }),
+  charges_cents: cents('What was used costs'),
+  subscription_payments_cents: cents('What was paid for the subscription this month, which is deducted'),
+  billable_cents: cents('What is left to pay'),
+});
+export type BillingUsage = Static<typeof BillingUsage>;
+
+export const BillingStatusResponse = Component('BillingStatusResponse', 'Tier, payments and limits.', {
+  billing_enabled: Type.Boolean({ description: 'False where the server takes no payments.' }),
+  stale: Type.Boolean({ description: 'True when the payment provider did not answer: as last read.' }),
+  read_at: nullableTime('When the payment provider was read.'),
+  subscription_tier: SubscriptionType,
+  status: OneOf(['none', 'active', 'past_due', 'paused', 'incomplete', 'requires_action']),
+  current_period_start: nullableTime('Of what is paid for.'),
+  current_period_end: nullableTime('Of what is paid for.'),
+  paused_at: nullableTime('Since when it is paused.'),
+  paused_tier: Nullable(SubscriptionType, { description: 'The tier that `subscribe` resumes.' }),
+  payment_method: Nullable(BillingPaymentMethod),
+  payment_methods: Type.Array(BillingPaymentMethod),
+  invoices: Type.Array(BillingInvoice),
+  pricing: Type.Array(TierPrice),
+  usage_pricing: UsagePricing,
+  rate_limits: RateLimits,
+  pending_downgrade: Nullable(PendingDowngrade),
+  pending_upgrade: Nullable(PendingUpgrade),
+  currency,
+  credit_balance_cents: cents('Credit that the next invoices use up'),
+  usage: BillingUsage,
+});
+export type BillingStatusResponse = Static<typeof BillingStatusResponse>;
+
+export const AddPaymentRequest = Component('AddPaymentRequest', 'A payment method to add.', {
+  organization_id: organizationId,
+  payment_method_id: optionalText('One that was made in the browser; without it the reply leads to a form.'),
+  return_url: returnUrl,
+});
+export type AddPaymentRequest = Static<typeof AddPaymentRequest>;
+
+export const AddPaymentResponse = Component('AddPaymentResponse', 'A form to open, or what was added.', {
+  url: Type.Optional(Type.String({ description: 'Where the customer enters it.' })),
+  session_id: Type.Optional(Type.String({ description: 'Of that form.' })),
+  payment_method: Type.Optional(BillingPaymentMethod),
+});
+export type AddPaymentResponse = Static<typeof AddPaymentResponse>;
+
+export const RemovePaymentRequest = Component('RemovePaymentRequest', 'A payment method to remove.', {
+  organization_id: organizationId,
+  payment_method_id: Type.String({ minLength: 1, maxLength: 255 }),
+});
+export type RemovePaymentRequest = Static<typeof RemovePaymentRequest>;
+
+export const ManageBillingDetailsRequest = Component('ManageBillingDetailsRequest', 'Whose details.', {
+  organization_id: organizationId,
+  return_url: returnUrl,
+});
+export type ManageBillingDetailsRequest = Static<typeof ManageBillingDetailsRequest>;
+
+export const ManageBillingDetailsResponse = Component('ManageBillingDetailsResponse', 'A page, once.', {
+  url: Type.String({ description: 'Where name, address and tax ids of future invoices are edited.' }),
+});
+export type ManageBillingDetailsResponse = Static<typeof ManageBillingDetailsResponse>;
+
+export const PauseResponse = Component('PauseResponse', 'The subscription rests.', {
+  status: OneOf(['paused']),
+  paused_at: nullableTime('Since when.'),
+  subscription_tier: SubscriptionType,
+  paused_tier: Nullable(SubscriptionType, { description: 'The tier that `subscribe` resumes.' }),
+});
+export type PauseResponse = Static<typeof PauseResponse>;
+
+export const RedeemCodeRequest = Component('RedeemCodeRequest', 'A promo code.', {
+  organization_id: organizationId,
+  code: Type.String({ minLength: 1, maxLength: 500 }),
+});
+export type RedeemCodeRequest = Static<typeof RedeemCodeRequest>;
+
+export const RedeemCodeResponse = Component('RedeemCodeResponse', 'The credit it gave.', {
+  credit_cents: cents('What the code was worth'),
+  currency,
+  credit_balance_cents: cents('All credit now'),
+  message: Type.String(),
+});
+export type RedeemCodeResponse = Static<typeof RedeemCodeResponse>;
+
+/** The bytes as they came, because their signature is checked. */
+export const BillingEvent = Type.Unsafe<{ readonly body: Uint8Array; readonly signature?: string }>({
+  title: 'BillingEvent',
+  description: 'An event of Stripe, signed in the header `stripe-signature`.',
+  type: 'object',
+  additionalProperties: true,
+});
+
+export const BillingEventResponse = Component('BillingEventResponse', 'It arrived.', {
+  received: Type.Boolean(),
+});
+export type BillingEventResponse = Static<typeof BillingEventResponse>;

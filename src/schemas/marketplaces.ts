@@ -1,0 +1,63 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { SubscriptionType } from './admin.ts';
+import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
+
+/** People who come from a marketplace, and what their organisations have there. */
+
+const Marketplace = OneOf(['aws', 'vercel'], { title: 'Marketplace', description: 'Where it was bought.' });
+const signUp = Type.String({ description: 'What `redirect_url` ended with.', maxLength: 256 });
+
+export const AwsMarketplaceRequest = Component('AwsMarketplaceRequest', 'What AWS Marketplace sends along.', {
+  'x-amzn-marketplace-token': Type.Optional(
+    Type.String({ description: 'Names the purchase for some hours.' }),
+  ),
+});
+export type AwsMarketplaceRequest = Static<typeof AwsMarketplaceRequest>;
+
+export const VercelMarketplaceRequest = Component('VercelMarketplaceRequest', 'What Vercel sends along.', {
+  code: Type.String({ description: 'For the server, once.' }),
+  next: Type.String({ description: 'Where the browser goes at last: an address of Vercel.' }),
+  teamId: Type.Optional(Type.String()),
+  configurationId: Type.Optional(Type.String()),
+});
+export type VercelMarketplaceRequest = Static<typeof VercelMarketplaceRequest>;
+
+export const MarketplaceSignUpResponse = Component('MarketplaceSignUpResponse', 'Where to go on.', {
+  redirect_url: Type.String({
+    description: 'A path of this server: sign in there; its query holds `sign_up`, for an hour.',
+  }),
+});
+export type MarketplaceSignUpResponse = Static<typeof MarketplaceSignUpResponse>;
+
+export const MarketplaceEventRequest = Component('MarketplaceEventRequest', 'A message, as it came.', {
+  body: Type.Unsafe<Uint8Array>({ description: 'The bytes as they came.' }),
+  signature: Type.Optional(Type.String({ description: 'Of the bytes.' })),
+});
+export type MarketplaceEventRequest = Static<typeof MarketplaceEventRequest>;
+
+export const GetMarketplaceSignUpRequest = Component('GetMarketplaceSignUpRequest', 'Which sign-up.', {
+  sign_up: signUp,
+});
+export type GetMarketplaceSignUpRequest = Static<typeof GetMarketplaceSignUpRequest>;
+
+export const GetMarketplaceSignUpResponse = Component(
+  'GetMarketplaceSignUpResponse',
+  'What waits to be taken for an organisation.',
+  { marketplace: Marketplace, expires_at: Timestamp('Until when it waits.') },
+);
+export type GetMarketplaceSignUpResponse = Static<typeof GetMarketplaceSignUpResponse>;
+
+export const BindMarketplaceRequest = Component('BindMarketplaceRequest', 'For which organisation it is.', {
+  sign_up: signUp,
+  organization_id: Uuid('The organisation.'),
+});
+export type BindMarketplaceRequest = Static<typeof BindMarketplaceRequest>;
+
+export const BindMarketplaceResponse = Component('BindMarketplaceResponse', 'The organisation has it.', {
+  organization_id: Uuid('The organisation.'),
+  marketplace: Marketplace,
+  subscription_tier: Nullable(SubscriptionType, { description: 'What it entitles to; null for nothing.' }),
+  next: Nullable(Type.String(), { description: 'Where the marketplace wants the browser back.' }),
+});
+export type BindMarketplaceResponse = Static<typeof BindMarketplaceResponse>;

@@ -1,0 +1,308 @@
+import { tables, text, uuid } from './keys.ts';
+import type { Tier } from './organisations.ts';
+import type { Operation, Store } from './store.ts';
+import { Table } from './table.ts';
+
+/*
+ * What this server remembers of payments. Stripe has the truth; everything about money here is a copy of it, which
+ * `billing/sync` alone writes. Times are milliseconds since the epoch, money whole numbers of the smallest unit.
+ */
+
+export interface PaymentMethodCopy {
+  readonly id: string;
+  readonly type: string;
+  readonly brand: string | null;
+  readonly last4: string | null;
+  readonly expMonth: number | null;
+  readonly expYear: number | null;
+}
+
+export interface InvoiceCopy {
+  readonly id: string;
+  readonly number: string | null;
+  readonly status: string | null;
+  readonly amountDue: number;
+  readonly amountPaid: number;
+  readonly currency: string;
+  readonly createdAt: number;
+  readonly hostedInvoiceUrl: string | null;
+  readonly invoicePdf: string | null;
+}
+
+/** An invoice of the subscription that is not paid. */
+export interface OpenInvoiceCopy extends InvoiceCopy {
+  /** Whether the customer has to confirm the payment. */
+  readonly needsAction: boolean;
+  /** Why the last attempt to charge it failed, in the words of the bank. */
+  readonly refusal: string | null;
+}
+
+export interface SubscriptionCopy {
+  readonly id: string;
+  /** As Stripe says it: `active`, `past_due`, `paused`, `incomplete`, ... */
+  readonly status: string;
+  /** Null for a price that is none of ours. */
+  readonly tier: Tier | null;
+  readonly itemId: string;
+  readonly startedAt: number;
+  readonly periodStart: number | null;
+  readonly periodEnd: number | null;
+  readonly pausedAt: number | null;
+  readonly scheduleId: string | null;
+  readonly pendingDowngrade: { readonly tier: Tier; readonly effectiveAt: number } | null;
+  readonly pendingUpgrade: { readonly tier: Tier; readonly expiresAt: number | null } | null;
+  readonly openInvoice: OpenInvoiceCopy | null;
+}
+
+/** What Stripe said of a customer when it was read. */
+export interface BillingCopy {
+  readonly readAt: number;
+  readonly currency: string | null;
+  readonly creditBalance: number;
+  readonly defaultPaymentMethodId: string | null;
+  readonly paymentMethods: readonly PaymentMethodCopy[];
+  /** Newest first. */
+  readonly invoices: readonly InvoiceCopy[];
+  readonly subscription: SubscriptionCopy | null;
+}
+
+/** What somebody asked for and has had no answer to. */
+export interface BillingIntent {
+  readonly kind: 'subscribe' | 'downgrade' | 'cancel-downgrade' | 'pause';
+  readonly tier: Tier | null;
+  readonly at: number;
+  /** Whether what was left half done of it has been put right. */
+  readonly settled: boolean;
+}
+
+export interface BillingAccount {
+  readonly customerId: string | null;
+  /** True as soon as a subscription has decided the tier: from then on the end of it means `free`. */
+  readonly ownsTier: boolean;
+  readonly intent: BillingIntent | null;
+  readonly copy: BillingCopy | null;
+}
+
+/** A call that changes something at Stripe, noted before it is made. */
+export interface BillingCall {
+  /** Part of its idempotency key. */
+  readonly nonce: string;
+  readonly startedAt: number;
+}
+
+export interface Redemption {
+  readonly redemptionId: string;
+  readonly promotionCodeId: string;
+  readonly amount: number;
+  readonly currency: string;
+  /** `applied`: the credit is there, but whoever asked for it has not been told, because the answer was cut off. */
+  readonly state: 'pending' | 'applied' | 'told';
+  readonly at: number;
+}
+
+/** What was paid for a subscription, given back as credit for usage of the same month. */
+export interface UsageGrant {
+  readonly invoiceId: string;
+  readonly amount: number;
+  readonly paidAt: number;
+}
+
+/** How far Stripe knows what was used, and how much of it in the current month. */
+export interface ReportedUsage {
+  /** The minute (since the epoch) before which everything is reported. */
+  readonly minute: number;
+  /** `2026-11`: of the sums. */
+  readonly month: string;
+  /** Tokens. */
+  readonly embed: number;
+  readonly rerank: number;
+}
+
+const accounts = new Table<readonly [organizationId: string], BillingAccount>(tables.billingAccounts, [uuid]);
+const customers = new Table<readonly [customerId: string], string>(tables.billingCustomers, [text]);
+const due = new Table<readonly [organizationId: string], string>(tables.billingDue, [uuid]);
+const calls = new Table<readonly [organizationId: string, name: string], BillingCall>(tables.billingCalls, [
+  uuid,
+  text,
+]);
+const events = new Table<readonly [eventId: string], number>(tables.billingEvents, [text]);
+const redemptions = new Table<readonly [organizationId: string, promotionCodeId: string], Redemption>(
+  tables.redemptions,
+  [uuid, text],
+);
+const redeemers = new Table<readonly [promotionCodeId: string, redemptionId: string], boolean>(
+  tables.redeemers,
+  [text, uuid],
+);
+const grants = new Table<readonly [organizationId: string, invoiceId: string], UsageGrant>(
+  tables.billingGrants,
+  [uuid, text],
+);
+const reported = new Table<readonly [organizationId: string], ReportedUsage>(tables.usageReported, [uuid]);
+const marks = new Table<readonly [name: string], number>(tables.billingMarks, [text]);
+
+const nobody: BillingAccount = { customerId: null, ownsTier: false, intent: null, copy: null };
+
+/** The records of billing. */
+export class BillingRecords {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  account(organizationId: string): BillingAccount {
+    return accounts.get(this.#store, [organizationId]) ?? nobody;
+  }
+
+  putAccount(organizationId: string, account: BillingAccount): Operation[] {
+    const { customerId } = account;
+    return [
+      accounts.put([organizationId], account),
+      ...(customerId === null ? [] : [customers.put([customerId], organizationId)]),
+    ];
+  }
+
+  /** Everybody who is a customer. */
+  async *accounts(): AsyncGenerator<{ organizationId: string; account: BillingAccount }, void, void> {
+    for await (const { key, value } of accounts.range(this.#store, []))
+      yield { organizationId: key[0], account: value };
+  }
+
+  organisationOf(customerId: string): string | undefined {
+    return customers.get(this.#store, [customerId]);
+  }
+
+  /** Why an organisation is to be read again, as an id that every reason has of its own. */
+  dueOf(organizationId: string): string | undefined {
+    return due.get(this.#store, [organizationId]);
+  }
+
+  putDue(organizationId: string, reason: string): Operation {
+    return due.put([organizationId], reason);
+  }
+
+  /** Refused with `ExpectationFailed` when there is another reason by then. */
+  endDue(organizationId: string, reason: string): Operation[] {
+    return [
+      due.expect([organizationId], (known) => known === reason, 'nothing happened since it was read'),
+      due.delete([organizationId]),
+    ];
+  }
+
+  async allDue(limit: number): Promise<string[]> {
+    const found: string[] = [];
+    for await (const { key } of due.range(this.#store, [], { limit })) found.push(key[0]);
+    return found;
+  }
+
+  call(organizationId: string, name: string): BillingCall | undefined {
+    return calls.get(this.#store, [organizationId, name]);
+  }
+
+  putCall(organizationId: string, name: string, call: BillingCall): Operation {
+    return calls.put([organizationId, name], call);
+  }
+
+  deleteCall(organizationId: string, name: string): Operation {
+    return calls.delete([organizationId, name]);
+  }
+
+  /** Calls that began before `before`, at most `limit` of them, to be deleted. */
+  async oldCalls(before: number, limit: number): Promise<Operation[]> {
+    const found: Operation[] = [];
+    for await (const { key, value } of calls.range(this.#store, [])) {
+      if (value.startedAt < before) found.push(calls.delete(key));
+      if (found.length === limit) break;
+    }
+    return found;
+  }
+
+  hasEvent(eventId: string): boolean {
+    return events.get(this.#store, [eventId]) !== undefined;
+  }
+
+  putEvent(eventId: string, at: number): Operation {
+    return events.put([eventId], at);
+  }
+
+  /** Events that came in before `before`, at most `limit` of them, to be deleted. */
+  async oldEvents(before: number, limit: number): Promise<Operation[]> {
+    const found: Operation[] = [];
+    for await (const { key, value } of events.range(this.#store, [])) {
+      if (value < before) found.push(events.delete(key));
+      if (found.length === limit) break;
+    }
+    return found;
+  }
+
+  redemption(organizationId: string, promotionCodeId: string): Redemption | undefined {
+    return redemptions.get(this.#store, [organizationId, promotionCodeId]);
+  }
+
+  async redemptionsOf(organizationId: string): Promise<Redemption[]> {
+    const found: Redemption[] = [];
+    for await (const { value } of redemptions.range(this.#store, [organizationId])) found.push(value);
+    return found;
+  }
+
+  putRedemption(organizationId: string, redemption: Redemption): Operation[] {
+    const { promotionCodeId, redemptionId } = redemption;
+    return [
+      redemptions.put([organizationId, promotionCodeId], redemption),
+      redeemers.put([promotionCodeId, redemptionId], true),
+    ];
+  }
+
+  /** How often a code was redeemed, counted up to `most`. */
+  async redeemersOf(promotionCodeId: string, most: number): Promise<number> {
+    let count = 0;
+    for await (const _ of redeemers.keys(this.#store, [promotionCodeId], { limit: most })) count += 1;
+    return count;
+  }
+
+  grant(organizationId: string, invoiceId: string): UsageGrant | undefined {
+    return grants.get(this.#store, [organizationId, invoiceId]);
+  }
+
+  putGrant(organizationId: string, grant: UsageGrant): Operation {
+    return grants.put([organizationId, grant.invoiceId], grant);
+  }
+
+  async grantsOf(organizationId: string): Promise<UsageGrant[]> {
+    const found: UsageGrant[] = [];
+    for await (const { value } of grants.range(this.#store, [organizationId])) found.push(value);
+    return found;
+  }
+
+  reportedUsage(organizationId: string): ReportedUsage | undefined {
+    return reported.get(this.#store, [organizationId]);
+  }
+
+  putReportedUsage(organizationId: string, usage: ReportedUsage): Operation {
+    return reported.put([organizationId], usage);
+  }
+
+  mark(name: string): number | undefined {
+    return marks.get(this.#store, [name]);
+  }
+
+  putMark(name: string, value: number): Operation {
+    return marks.put([name], value);
+  }
+
+  /** Everything of an organisation that is gone. That a code was redeemed stays, without a word of who did. */
+  async forget(organizationId: string): Promise<Operation[]> {
+    const { customerId } = this.account(organizationId);
+    const keys: Uint8Array[] = [];
+    for (const table of [calls, redemptions, grants])
+      for await (const key of table.keys(this.#store, [organizationId])) keys.push(key);
+    return [
+      ...keys.map((key): Operation => ({ type: 'delete', key })),
+      ...(customerId === null ? [] : [customers.delete([customerId])]),
+      accounts.delete([organizationId]),
+      due.delete([organizationId]),
+      reported.delete([organizationId]),
+    ];
+  }
+}

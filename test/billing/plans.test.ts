@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { chargeOf, loadPlans, perToken, plansOf } from '../../src/billing/plans.ts';
+import { returnAddress } from '../../src/billing/return-address.ts';
+
+/** A plans file as a reader would write it, with one part changed. */
+function file(change: (plans: ReturnType<typeof whole>) => void): unknown {
+  const plans = whole();
+  change(plans);
+  return plans;
+}
+
+function whole() {
+  const price = (lookupKey: string, amount: number) => ({ lookupKey, amount, product: 'A product' });
+  const metered = (name: string, perMillion: string) => ({
+    lookupKey: name,
+    meter: name,
+    product: 'Tokens',
+    perMillion,
+  });
+  return {
+    currency: 'eur',
+    tiers: {
+      free: { limits: { documentsMax: 10 as number | null } as Record<string, unknown> },
+      starter: { price: price('starter', 4_900) },
+      teams: { price: price('teams', 19_900) },
+      enterprise: {},
+    } as Record<string, Record<string, unknown>>,
+    metered: { embed: metered('embed', '5'), rerank: metered('rerank', '2.5') } as Record<string, object>,
+  };
+}
+
+t.test('a plans file says prices, metered prices and limits', async (t) => {
+  t.match(plansOf(whole(), 'plans.json'), {
+    currency: 'eur',
+    prices: { starter: { lookupKey: 'starter', amount: 4_900 }, teams: { amount: 19_900 } },
+    metered: { rerank: { perMillion: '2.5' } },
+    limits: { free: { documentsMax: 10 } },
+  });
+  t.match(
+    loadPlans(null),
+    { currency: 'usd', prices: { starter: { amount: 5_000 } } },
+    'there are plans without one',
+  );
+});
+
+const faults: readonly (readonly [what: string, content: unknown, said: RegExp])[] = [
+  ['no object', [], /plans\.json: the file is \[\]; allowed is an object\./],
+  [
+    'an unknown part',
+    file((p) => Object.assign(p, { taxes: 1 })),
+    /the file\.taxes is 1; allowed is only currency, tiers, metered/,
+  ],
+  [
+    'a currency in capitals',
+    file((p) => Object.assign(p, { currency: 'EUR' })),
+    /currency is "EUR"; allowed is three letters/,
+  ],
+  [
+    'an unknown tier',
+    file((p) => Object.assign(p.tiers, { gold: {} })),
+    /tiers\.gold is \{\}; allowed is only free, starter/,
+  ],
+  [
+    'a price for free',
+    file((p) => Object.assign(p.tiers.free!, { price: 1 })),
+    /tiers\.free\.price is 1; allowed is only limits/,
+  ],
+  [
+    'no price',
+    file((p) => Object.assign(p.tiers, { starter: {} })),
+    /tiers\.starter\.price is missing; allowed is an object/,
+  ],
+  [
+    'a fraction of a cent',
+    file((p) => Object.assign(p.tiers.teams!.price as object, { amount: 0.5 })),
+    /tiers\.teams\.price\.amount is 0\.5; allowed is a whole number from 1/,
+  ],
+  [
+    'a number for a decimal',
+    file((p) => Object.assign(p.metered.embed!, { perMillion: 5 })),
+    /metered\.embed\.perMillion is 5; allowed is a decimal number as a text/,
+  ],
+  [
+    'a limit of nothing',
+    file((p) => Object.assign(p.tiers.free!.limits as object, { documentsMax: 0 })),
+    /tiers\.free\.limits\.documentsMax is 0; allowed is a whole number from 1/,
+  ],
+  [
+    'slow below fast',
+    file((p) => Object.assign(p.tiers.free!, { limits: { bytesPerMinuteFast: 9, bytesPerMinuteSlow: 8 } })),
+    /bytesPerMinuteSlow is 8; allowed is at least bytesPerMinuteFast, which is 9/,
+  ],
+  [
+    'one key for two prices',
+    file((p) => Object.assign(p.metered.embed!, { lookupKey: 'starter' })),
+    /"starter" stands for two prices/,
+  ],
+];
+
+for (const [what, content, said] of faults) {
+  t.test(`a plans file with ${what} is refused in words`, async (t) => {
+    t.throws(() => plansOf(content, 'plans.json'), { code: 'invalid', message: said });
+  });
+}
+
+t.test('a plans file that is missing or no JSON is refused in words', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-plans-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'plans.json');
+  t.throws(() => loadPlans(path), { code: 'invalid', message: /cannot be read as JSON: ENOENT/ });
+  writeFileSync(path, '{');
+  t.throws(() => loadPlans(path), { code: 'invalid', message: /cannot be read as JSON/ });
+});
+
+t.test('tokens are charged to the cent, rounded half up, however many they are', async (t) => {
+  const cases: readonly (readonly [tokens: number, perMillion: string, cents: number])[] = [
+    [0, '5', 0],
+    [99_999, '5', 0],
+    [100_000, '5', 1],
+    [1_000_000, '5', 5],
+    [200_000, '2.5', 1],
+    [199_999, '2.5', 0],
+    [1, '999999999.999999', 1_000],
+    [9_007_199_254_740_991, '0.000001', 9_007],
+  ];
+  for (const [tokens, perMillion, cents] of cases)
+    t.equal(chargeOf(tokens, perMillion), cents, `${tokens} at ${perMillion}`);
+  t.same(
+    ['5', '2.5', '0.000001', '12345678', '1000000', '0'].map((price) => perToken(price)),
+    ['0.000005', '0.0000025', '0.000000000001', '12.345678', '1', '0'],
+  );
+});
+
+t.test('customers come back to this server and nowhere else', async (t) => {
+  const base = 'https://quarry.example.com';
+  const back = (given: string | null) => returnAddress(given, base, '/docs');
+  t.equal(back(null), `${base}/docs`);
+  t.equal(back('/app/billing?tab=1#x'), `${base}/app/billing?tab=1#x`);
+  t.equal(back(`${base}/app`), `${base}/app`);
+  const evil = [
+    ...[
+      '',
+      'app',
+      '//evil.example',
+      '/\\evil.example',
+      '\\\\evil.example',
+      'https:evil.example',
+      'https:/evil.example',
+    ],
+    ...['https://evil.example', 'https://quarry.example.com.evil.example', 'http://quarry.example.com/'],
+    ...[
+      'https://quarry.example.com:444/',
+      'https://quarry.example.com@evil.example/',
+      'https://a@quarry.example.com/',
+    ],
+    ...[
+      'javascript:alert(1)',
+      'data:text/html,x',
+      '/\t/evil.example',
+      '/a\n',
+      ' /a',
+      '/a b',
+      `/${'a'.repeat(4_000)}`,
+    ],
+    ...['https://quarry.example.com//evil.example', '/..//evil.example', 'blob:https://quarry.example.com/1'],
+  ];
+  for (const given of evil)
+    t.throws(() => back(given), { code: 'bad_request' }, JSON.stringify(given.slice(0, 60)));
+});

@@ -1,0 +1,130 @@
+import t, { type Test } from 'tap';
+import { BillingWorld, limitsOf, type Owner, type PlanTier } from './billing-world.ts';
+import { startOtherStripe } from './other-stripe.ts';
+
+/** A Stripe account that others use, too, and a Stripe that says less and more than the tests of every turn expect. */
+
+const other = await startOtherStripe(t);
+const world = await BillingWorld.start(t, '2027-03-10T12:00:00Z', { STRIPE_API_BASE: other.url });
+const { emulator } = world;
+other.target = emulator.url;
+
+async function paying(tier: Exclude<PlanTier, 'free'>): Promise<Owner> {
+  const owner = await world.owner();
+  const answer = await owner.call('subscribe', { tier, payment_method_id: await owner.card() });
+  if (answer.status !== 'active') throw new Error(`subscribe: ${answer.status}`);
+  return owner;
+}
+
+async function has(t: Test, owner: Owner, tier: PlanTier, more: object = {}): Promise<void> {
+  const status = await owner.status();
+  t.match(status, { subscription_tier: tier, rate_limits: limitsOf[tier], ...more }, `it is on ${tier}`);
+}
+
+async function code(name: string): Promise<string> {
+  const coupon = await world.stripe.coupons.create({ duration: 'once', amount_off: 700, currency: 'usd' });
+  await world.stripe.promotionCodes.create({ code: name, promotion: { type: 'coupon', coupon: coupon.id } });
+  return name;
+}
+
+/** Something else that the company behind the server sells to the same customer. */
+async function otherProduct(customer: string, more: object = {}): Promise<string> {
+  const { id: product } = await world.stripe.products.create({ name: 'Support' });
+  const recurring = { interval: 'month' } as const;
+  const price = await world.stripe.prices.create({ currency: 'usd', product, unit_amount: 900, recurring });
+  const { id } = await world.stripe.subscriptions.create({ customer, items: [{ price: price.id }], ...more });
+  return id;
+}
+
+t.test('every turn works where what is null is absent and much is unknown', async (t) => {
+  const owner = await world.owner();
+  t.match(await owner.call('redeem-code', { code: await code('LESS') }), { credit_balance_cents: 700 });
+  const percent = await world.stripe.coupons.create({ duration: 'once', percent_off: 10 });
+  const promotion = { type: 'coupon', coupon: percent.id } as const;
+  await world.stripe.promotionCodes.create({ code: 'PERCENT', promotion });
+  t.equal((await owner.ask('redeem-code', { code: 'PERCENT' })).status, 400);
+  const card = await owner.card('tok_authenticationRequired');
+  const asked = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
+  t.match(asked, { status: 'requires_action' });
+  await owner.payOnPage(asked.hosted_invoice_url);
+  await has(t, owner, 'starter', { status: 'active', pending_upgrade: null });
+  t.match(await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.card() }), {
+    status: 'active',
+  });
+  t.match(await owner.call('downgrade', { tier: 'starter' }), { pending_downgrade: { tier: 'starter' } });
+  t.match(await owner.call('cancel-downgrade'), { pending_downgrade: null });
+  t.match(await owner.call('pause'), { status: 'paused' });
+  t.match(await owner.call('subscribe', { tier: 'teams' }), { status: 'resumed' });
+  await has(t, owner, 'teams', { credit_balance_cents: 0 });
+});
+
+t.test('what else is sold to a customer is neither a tier nor touched', async (t) => {
+  const owner = await paying('starter');
+  const customer = owner.customer()!;
+  const sold = await otherProduct(customer);
+  const begun = await otherProduct(customer, { payment_behavior: 'default_incomplete' });
+  await world.moment();
+  await has(t, owner, 'starter', { status: 'active' });
+  t.match(await owner.call('subscribe', { tier: 'teams' }), { status: 'active', subscription_tier: 'teams' });
+  t.equal((await world.stripe.subscriptions.retrieve(sold)).status, 'active');
+  t.equal((await world.stripe.subscriptions.retrieve(begun)).status, 'incomplete');
+});
+
+t.test('a repair that Stripe refuses keeps nobody from what was paid', async (t) => {
+  const owner = await world.owner();
+  const name = await code('REFUSED');
+  emulator.faults.add({ kind: 'forbidden', operation: /createBalanceTransaction/, times: 1_000 });
+  t.equal((await owner.ask('redeem-code', { code: name })).status, 502);
+  const paid = await owner.ask('subscribe', { tier: 'starter', payment_method_id: await owner.card() });
+  t.match(paid, { status: 200, body: { status: 'active' } });
+  await has(t, owner, 'starter', { stale: false });
+  emulator.faults.clear();
+  t.match(await owner.call('redeem-code', { code: name }), { credit_cents: 700 });
+});
+
+t.test('a declined upgrade leaves the downgrade that was planned', async (t) => {
+  const owner = await paying('starter');
+  const planned = await owner.call('downgrade', { tier: 'free' });
+  const bad = await owner.card('tok_chargeCustomerFail');
+  const declined = await owner.ask('subscribe', { tier: 'teams', payment_method_id: bad });
+  t.equal(declined.status, 402);
+  await has(t, owner, 'starter', { pending_downgrade: planned.pending_downgrade, pending_upgrade: null });
+});
+
+t.test('a downgrade that Stripe refuses half of holds the subscription for nothing', async (t) => {
+  const owner = await paying('teams');
+  emulator.faults.add({ kind: 'forbidden', operation: /^SubscriptionSchedules\.update$/ });
+  t.equal((await owner.ask('downgrade', { tier: 'starter' })).status, 502);
+  t.equal(owner.subscription()!.schedule, null);
+  t.match(await owner.call('pause'), { status: 'paused' });
+});
+
+t.test('the invoice of a first tier that was given up is owed by nobody', async (t) => {
+  const owner = await world.owner();
+  const bad = await owner.card('tok_chargeCustomerFail');
+  t.equal((await owner.ask('subscribe', { tier: 'starter', payment_method_id: bad })).status, 402);
+  const [left] = owner.invoices();
+  // As where the end of a subscription leaves its invoice to be paid.
+  left!.status = 'open';
+  await world.moment();
+  await has(t, owner, 'free', { invoices: [{ status: 'void' }] });
+});
+
+t.test('of a deleted organisation nothing goes on being charged', async (t) => {
+  const owner = await paying('starter');
+  const customer = owner.customer()!;
+  const { data: prices } = await world.stripe.prices.list({ lookup_keys: ['quarry_teams_monthly'] });
+  await world.stripe.subscriptions.create({ customer, items: [{ price: prices[0]!.id }] });
+  const { organizationId: organization_id } = owner;
+  const gone = await owner.person.call('organizations/delete-organization', { organization_id });
+  t.equal(gone.status, 200, gone.text);
+  const mine = () => emulator.world.all('subscription').filter((one) => one.customer === customer);
+  for (let tries = 0; tries < 100 && mine().some(({ status }) => status !== 'canceled'); tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  t.strictSame(
+    mine().map(({ status }) => status),
+    ['canceled', 'canceled'],
+  );
+});
+
+t.test('Stripe understood every request', async (t) => world.checkUnderstood(t));

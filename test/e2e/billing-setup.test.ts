@@ -1,0 +1,108 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { StripeEmulator } from '../stripe/emulator.ts';
+
+/** `quarry billing setup` and `quarry billing check`, against an empty account. */
+
+t.setTimeout(120_000);
+
+const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+const emulator = await StripeEmulator.start();
+const folder = mkdtempSync(join(tmpdir(), 'quarry-billing-setup-'));
+t.teardown(async () => {
+  await emulator.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly note: string;
+}
+
+function billing(word: 'setup' | 'check', variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const environment = {
+    PATH: process.env.PATH,
+    QUARRY_STRIPE_API_BASE: emulator.url,
+    QUARRY_STRIPE_SECRET_KEY: emulator.secretKey,
+    QUARRY_BASE_URL: 'https://quarry.example.com',
+    ...variables,
+  };
+  return new Promise((resolve) => {
+    const ended = (error: ExecFileException | null, out: string, note: string) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, note });
+    execFile(process.execPath, [cli, 'billing', word], { env: environment }, ended);
+  });
+}
+
+const made = () => emulator.asked.filter(({ operation }) => operation.endsWith('.create')).length;
+
+await t.test('check says what an empty account lacks, setup makes it, and again makes nothing', async (t) => {
+  const before = await billing('check');
+  t.equal(before.code, 1, 'check fails where something differs');
+  t.match(before.out, /^product quarry_starter: is missing\n/);
+  t.match(before.out, /\nwebhook https:\/\/quarry\.example\.com\/api\/billing\/webhook: is missing\n/);
+  t.equal(made(), 0, 'and makes nothing');
+  const first = await billing('setup');
+  t.equal(first.code, 0, first.note);
+  t.match(first.out, /^product quarry_starter: made\nprice quarry_starter_monthly: made\n/);
+  t.match(
+    first.out,
+    /\n {2}QUARRY_STRIPE_WEBHOOK_SECRET=whsec_\S+\n/,
+    'the secret of the webhook, this once',
+  );
+  const count = made();
+  const second = await billing('setup');
+  t.equal(second.code, 0);
+  t.notMatch(second.out, /made|changed|whsec_/);
+  t.equal(made(), count, 'nothing is made twice');
+  t.equal((await billing('check')).code, 0);
+  t.same(emulator.misunderstood, []);
+});
+
+await t.test('a changed price is made anew, and the plans that are meant are named', async (t) => {
+  const price = (lookupKey: string, amount: number) => ({ price: { lookupKey, amount, product: 'Quarry' } });
+  const plans = {
+    currency: 'usd',
+    tiers: {
+      starter: price('quarry_starter_monthly', 6_000),
+      teams: price('quarry_teams_monthly', 20_000),
+    },
+  };
+  const path = join(folder, 'plans.json');
+  writeFileSync(path, JSON.stringify(plans));
+  const differs = await billing('check', { QUARRY_PLANS_FILE: path });
+  t.equal(differs.code, 1);
+  t.match(differs.out, /price quarry_starter_monthly: is 5000 usd, not 6000 usd\n/);
+  const changed = await billing('setup', { QUARRY_PLANS_FILE: path });
+  t.match(
+    changed.out,
+    /price quarry_starter_monthly: made anew; who subscribed at the earlier price keeps it\n/,
+  );
+  t.equal((await billing('check', { QUARRY_PLANS_FILE: path })).code, 0);
+});
+
+await t.test('what is wrong is said in words', async (t) => {
+  t.match(await billing('setup', { QUARRY_STRIPE_SECRET_KEY: '' }), {
+    code: 2,
+    note: /QUARRY_STRIPE_SECRET_KEY is not set/,
+  });
+  t.match(await billing('check', { QUARRY_STRIPE_SECRET_KEY: 'sk_test_of_somebody' }), {
+    code: 1,
+    note: /product quarry_starter: Stripe says: Invalid API Key/,
+  });
+  const path = join(folder, 'wrong.json');
+  writeFileSync(path, '{"currency": "usd"}');
+  t.match(await billing('check', { QUARRY_PLANS_FILE: path }), {
+    code: 2,
+    note: /tiers is missing; allowed is an object/,
+  });
+  t.match(await billing('check', { QUARRY_STRIPE_API_BASE: 'http://127.0.0.1:1' }), {
+    code: 3,
+    note: /Stripe says: /,
+  });
+});

@@ -1,0 +1,167 @@
+import t, { type Test } from 'tap';
+import {
+  asAdministrator,
+  BillingWorld,
+  limitsOf,
+  monthly,
+  type Owner,
+  type PlanTier,
+} from './billing-world.ts';
+
+/** Months that end, cards that stop paying, updates that nobody pays: one time for Stripe and the server, moved by hand. */
+
+const world = await BillingWorld.start(t, '2027-12-31T12:00:00Z');
+const { emulator } = world;
+
+/** An owner on a tier until the end of the test: then nothing renews any more. */
+async function subscribed(t: Test, tier: Exclude<PlanTier, 'free'>, token = 'tok_visa'): Promise<Owner> {
+  const owner = await world.owner();
+  t.teardown(async () => {
+    const left = owner.subscription();
+    if (left !== null) await world.stripe.subscriptions.cancel(left.id);
+  });
+  await owner.call('subscribe', { tier, payment_method_id: await owner.card(token) });
+  return owner;
+}
+
+async function has(t: Test, owner: Owner, tier: PlanTier, more: object = {}) {
+  const status = await owner.status();
+  t.match(status, { subscription_tier: tier, rate_limits: limitsOf[tier], ...more }, `it is on ${tier}`);
+  return status;
+}
+
+/** What was collected for each invoice, oldest first. */
+const paid = (owner: Owner) => owner.invoices().map((invoice) => invoice.amount_paid);
+
+/** The price of some days of a month. */
+const part = (tier: PlanTier, days: number, of: number) => Math.round((monthly[tier] * days) / of);
+
+t.test('months of every length, and the 29th of February, end on the first at 00:00 UTC', async (t) => {
+  const december = await subscribed(t, 'starter');
+  t.strictSame(paid(december), [part('starter', 0.5, 31)]);
+  await world.travel('2028-01-31T00:00:00Z');
+  t.strictSame(paid(december), [part('starter', 0.5, 31), 5_000]);
+  const january = await subscribed(t, 'starter');
+  t.strictSame(paid(january), [part('starter', 1, 31)]);
+  await has(t, january, 'starter', { current_period_end: '2028-02-01T00:00:00.000Z' });
+  await world.travel('2028-02-29T12:00:00Z');
+  const leap = await subscribed(t, 'teams');
+  t.strictSame(paid(leap), [part('teams', 0.5, 29)]);
+  await january.call('subscribe', { tier: 'teams' });
+  t.strictSame(paid(january), [
+    part('starter', 1, 31),
+    5_000,
+    part('teams', 0.5, 29) - part('starter', 0.5, 29),
+  ]);
+  await december.call('downgrade', { tier: 'free' });
+  await has(t, december, 'starter', {
+    pending_downgrade: { tier: 'free', effective_at: '2028-03-01T00:00:00.000Z' },
+  });
+  await world.travel('2028-03-01T02:00:00Z');
+  t.equal(paid(january).at(-1), 20_000);
+  t.equal(paid(leap).at(-1), 20_000);
+  await has(t, leap, 'teams', { current_period_end: '2028-04-01T00:00:00.000Z' });
+  await has(t, december, 'free', { status: 'none', pending_downgrade: null });
+  t.strictSame(paid(december), [part('starter', 0.5, 31), 5_000, 5_000]);
+});
+
+t.test('a lower tier begins on the first, with its price and its limits', async (t) => {
+  const owner = await subscribed(t, 'teams');
+  await owner.call('downgrade', { tier: 'starter' });
+  // In Germany it is the 1st of April already, in UTC it is not.
+  await world.travel('2028-03-31T23:30:00Z');
+  await has(t, owner, 'teams', {
+    pending_downgrade: { tier: 'starter', effective_at: '2028-04-01T00:00:00.000Z' },
+  });
+  await world.travel('2028-04-01T02:00:00Z');
+  await has(t, owner, 'starter', { pending_downgrade: null, status: 'active' });
+  t.equal(paid(owner).at(-1), 5_000);
+});
+
+t.test('an upgrade that nobody pays for is given up after 23 hours', async (t) => {
+  const owner = await subscribed(t, 'starter');
+  const card = await owner.card('tok_authenticationRequired');
+  const asked = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
+  t.match(
+    (await owner.status()).pending_upgrade.expires_at,
+    new Date((emulator.now + 23 * 3_600) * 1_000).toISOString(),
+  );
+  await world.travel(emulator.now + 24 * 3_600);
+  await has(t, owner, 'starter', { pending_upgrade: null, status: 'active' });
+  t.equal(await owner.payOnPage(asked.hosted_invoice_url), 409, 'its page takes no money any more');
+});
+
+t.test('a first tier that nobody pays for is given up, and may be begun again', async (t) => {
+  const owner = await world.owner();
+  const card = await owner.card('tok_authenticationRequired');
+  await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
+  await world.travel(emulator.now + 24 * 3_600);
+  await has(t, owner, 'free', { status: 'none', pending_upgrade: null });
+  t.match(await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.card() }), {
+    status: 'active',
+  });
+  await has(t, owner, 'teams');
+});
+
+t.test(
+  'a renewal that is declined keeps the tier while it is tried again, and ends it after that',
+  async (t) => {
+    const [pays, never] = [await subscribed(t, 'starter'), await subscribed(t, 'starter')];
+    for (const owner of [pays, never])
+      emulator.world.cards.set((await owner.status()).payment_method.id, 'declines');
+    await world.travel('2028-05-01T02:00:00Z');
+    for (const owner of [pays, never]) {
+      await has(t, owner, 'starter', { status: 'past_due' });
+      t.equal((await owner.ask('pause')).status, 409, 'with a debt there is no pause');
+    }
+    const paying = await pays.call('subscribe', {
+      tier: 'starter',
+      payment_method_id: await pays.card('tok_mastercard'),
+    });
+    t.match(paying, { status: 'active', subscription_tier: 'starter' });
+    await has(t, pays, 'starter', { status: 'active' });
+    await world.travel('2028-05-20T00:00:00Z');
+    await has(t, never, 'free');
+    await has(t, pays, 'starter', { status: 'active' });
+  },
+);
+
+t.test('an override of the administrator wins over the tier, whatever is paid', async (t) => {
+  const owner = await subscribed(t, 'starter');
+  const body = { organization_id: owner.organizationId, override_bpm_fast: 1_234_567 };
+  t.equal(await asAdministrator(world.server, 'update-organization', body), 200);
+  t.match((await owner.status()).rate_limits, {
+    bpm_fast: 1_234_567,
+    bpm_slow: 20_000_000,
+    overridden: true,
+  });
+  await owner.call('subscribe', { tier: 'teams' });
+  t.match((await owner.status()).rate_limits, {
+    bpm_fast: 1_234_567,
+    bpm_slow: 100_000_000,
+    overridden: true,
+  });
+});
+
+t.test(
+  'paused over the end of a month nothing is invoiced, and resumed the rest of the month is',
+  async (t) => {
+    const owner = await subscribed(t, 'starter');
+    const invoices = owner.invoices().length;
+    await world.travel('2028-05-25T00:00:00Z');
+    await owner.call('pause');
+    await world.travel('2028-07-11T00:00:00Z');
+    t.equal(owner.invoices().length, invoices);
+    await has(t, owner, 'free', { status: 'paused' });
+    t.match(await owner.call('subscribe', { tier: 'starter' }), { status: 'resumed' });
+    await has(t, owner, 'starter', { current_period_end: '2028-08-01T00:00:00.000Z' });
+    await world.travel('2028-08-01T02:00:00Z');
+    const unused = part('starter', 7, 31);
+    t.equal(
+      owner.invoices().reduce((all, one) => all + one.total, 0),
+      owner.invoices()[0]!.total - unused + part('starter', 21, 31) + 5_000,
+    );
+  },
+);
+
+t.test('Stripe understood every request', async (t) => world.checkUnderstood(t));

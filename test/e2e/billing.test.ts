@@ -1,0 +1,474 @@
+import t, { type Test } from 'tap';
+import { signature } from '../stripe/webhooks.ts';
+import { BillingWorld, limitsOf, monthly, type Owner, type PlanTier, seconds } from './billing-world.ts';
+import { Person } from './people.ts';
+
+/** What people pay and get, through the front door of a server whose Stripe is the emulator. */
+
+const world = await BillingWorld.start(t, '2027-03-10T12:00:00Z', { STRIPE_SECONDS_MAX: '1' });
+const { emulator } = world;
+
+/** An owner on a tier that is paid with a card. */
+async function paying(tier: Exclude<PlanTier, 'free'>, token = 'tok_visa'): Promise<Owner> {
+  const owner = await world.owner();
+  const answer = await owner.ask('subscribe', { tier, payment_method_id: await owner.card(token) });
+  if (answer.status !== 200 || answer.body.status !== 'active')
+    throw new Error(`subscribe: ${answer.status} ${answer.text}`);
+  return owner;
+}
+
+/** What the organisation is shown, and that its limits are those of its tier. */
+async function has(t: Test, owner: Owner, tier: PlanTier, more: object = {}) {
+  const status = await owner.status();
+  t.match(status, { subscription_tier: tier, rate_limits: limitsOf[tier], ...more }, `it is on ${tier}`);
+  return status;
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+/** Everything that was ever collected from a card. */
+function collected(owner: Owner): number {
+  return sum(owner.invoices().map((invoice) => invoice.amount_paid));
+}
+
+/** What may not be left behind: an invoice that somebody still has to pay. */
+function owed(owner: Owner): number {
+  return sum(
+    owner
+      .invoices()
+      .filter(({ status }) => status === 'open')
+      .map((invoice) => invoice.amount_remaining),
+  );
+}
+
+/** The price of the rest of March from a time on. */
+function rest(tier: PlanTier, from: number): number {
+  return Math.round((monthly[tier] * (seconds('2027-04-01') - from)) / (31 * 86_400));
+}
+
+t.test('before anybody pays there is a tier, prices and limits', async (t) => {
+  const owner = await world.owner();
+  const status = await has(t, owner, 'free', {
+    status: 'none',
+    payment_method: null,
+    invoices: [],
+    pending_downgrade: null,
+  });
+  t.match(
+    status.pricing.filter(({ tier }: { tier: string }) => tier === 'starter' || tier === 'teams'),
+    [
+      { tier: 'starter', monthly_price_cents: 5_000, currency: 'usd' },
+      { tier: 'teams', monthly_price_cents: 20_000, currency: 'usd' },
+    ],
+  );
+});
+
+t.test('the first tier is paid for the rest of the month at once', async (t) => {
+  const owner = await paying('starter');
+  const status = await has(t, owner, 'starter', {
+    status: 'active',
+    current_period_end: '2027-04-01T00:00:00.000Z',
+  });
+  const [invoice] = owner.invoices();
+  const from = invoice!.lines.data[0]!.period.start;
+  t.equal(invoice!.amount_paid, rest('starter', from));
+  t.match(status.invoices, [{ status: 'paid', amount_paid: rest('starter', from), currency: 'usd' }]);
+  t.match(status.payment_method, { brand: 'visa', last4: '4242' });
+  t.equal((await owner.ask('subscribe', { tier: 'starter' })).status, 400, 'the same tier again');
+  t.equal(collected(owner), rest('starter', from));
+});
+
+t.test('a card that wants authentication pays later, on the page', async (t) => {
+  const owner = await world.owner();
+  const card = await owner.card('tok_authenticationRequired');
+  const asked = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
+  t.match(asked, { status: 'requires_action', subscription_tier: 'free', pending_tier: 'starter' });
+  await has(t, owner, 'free', {
+    pending_upgrade: { tier: 'starter', hosted_invoice_url: asked.hosted_invoice_url },
+  });
+  const again = await owner.call('subscribe', { tier: 'starter' });
+  t.equal(again.hosted_invoice_url, asked.hosted_invoice_url, 'asked again, it is the same invoice');
+  t.equal(await owner.payOnPage(asked.hosted_invoice_url), 200);
+  await has(t, owner, 'starter', { status: 'active', pending_upgrade: null });
+  t.equal(owner.invoices().length, 1);
+});
+
+t.test('an upgrade whose bank wants to ask changes nothing until it was paid', async (t) => {
+  const owner = await paying('starter');
+  const card = await owner.card('tok_authenticationRequired');
+  const asked = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
+  t.match(asked, { status: 'requires_action', subscription_tier: 'starter', pending_tier: 'teams' });
+  await has(t, owner, 'starter', { pending_upgrade: { tier: 'teams' } });
+  t.equal((await owner.ask('downgrade', { tier: 'free' })).status, 409, 'no downgrade while it waits');
+  t.equal(await owner.payOnPage(asked.hosted_invoice_url), 200);
+  await has(t, owner, 'teams', { pending_upgrade: null });
+});
+
+t.test('a declined card leaves no subscription, no debt and a sentence', async (t) => {
+  const owner = await world.owner();
+  const bad = await owner.card('tok_chargeCustomerFail');
+  const declined = await owner.ask('subscribe', { tier: 'starter', payment_method_id: bad });
+  t.match(declined, { status: 402, body: { detail: /declined/ } });
+  await has(t, owner, 'free', { pending_upgrade: null });
+  t.equal(owed(owner), 0);
+  t.equal(owner.subscription(), null);
+  const good = await owner.card();
+  t.match(await owner.call('subscribe', { tier: 'starter', payment_method_id: good }), { status: 'active' });
+  const raised = await owner.ask('subscribe', {
+    tier: 'teams',
+    payment_method_id: await owner.card('tok_chargeCustomerFail'),
+  });
+  t.equal(raised.status, 402);
+  await has(t, owner, 'starter', { pending_upgrade: null });
+  t.equal(owed(owner), 0, 'nothing is left of the attempt');
+});
+
+t.test('a double click pays once', async (t) => {
+  for (const headers of [{ 'idempotency-key': 'one click' }, {}]) {
+    const owner = await world.owner();
+    const body = { tier: 'starter', payment_method_id: await owner.card() };
+    const clicks = await Promise.all([1, 2, 3].map(() => owner.ask('subscribe', body, headers)));
+    const statuses = clicks.map(({ status }) => status).sort();
+    t.ok(
+      statuses.includes(200) && statuses.every((status) => [200, 400, 409].includes(status)),
+      statuses.join(' '),
+    );
+    await has(t, owner, 'starter');
+    t.equal(owner.invoices().filter(({ status }) => status === 'paid').length, 1);
+  }
+});
+
+t.test('at the same time subscribing and lowering end in one of the two', async (t) => {
+  const owner = await paying('starter');
+  const both = await Promise.all([
+    owner.ask('subscribe', { tier: 'teams' }),
+    owner.ask('downgrade', { tier: 'free' }),
+  ]);
+  t.ok(
+    both.some(({ status }) => status === 200),
+    both.map(({ status }) => status).join(' '),
+  );
+  t.ok(both.every(({ status }) => [200, 400, 409].includes(status)));
+  const status = await owner.status();
+  t.equal(owner.subscription()!.schedule !== null, status.pending_downgrade !== null);
+});
+
+t.test('events that are lost, doubled or reversed change nothing', async (t) => {
+  const { webhooks } = emulator;
+  webhooks.way = () => 'lost';
+  const lost = await paying('starter', 'tok_visa');
+  const card = await lost.card('tok_authenticationRequired');
+  const asked = await lost.call('subscribe', { tier: 'teams', payment_method_id: card });
+  await lost.payOnPage(asked.hosted_invoice_url);
+  await world.moment();
+  await has(t, lost, 'teams');
+  webhooks.way = () => 'twice';
+  await has(t, await paying('teams'), 'teams');
+  webhooks.way = () => 'held';
+  const reversed = await paying('starter');
+  t.match(await reversed.call('subscribe', { tier: 'teams' }), { status: 'active' });
+  webhooks.way = () => 'sent';
+  webhooks.release((letters) => [...letters].reverse());
+  await webhooks.arrived();
+  t.ok(webhooks.sent.every(({ status }) => status === 200));
+  await has(t, reversed, 'teams');
+  t.equal(reversed.invoices().length, 2);
+});
+
+t.test('raised and lowered in one month: the rest is paid now, the lower price from the first', async (t) => {
+  const owner = await paying('starter');
+  t.match(await owner.call('subscribe', { tier: 'teams' }), { status: 'active', subscription_tier: 'teams' });
+  const [, raise] = owner.invoices();
+  const from = raise!.lines.data[0]!.period.start;
+  t.equal(raise!.amount_paid, rest('teams', from) - rest('starter', from));
+  const lowered = await owner.call('downgrade', { tier: 'starter' });
+  t.match(lowered.pending_downgrade, { tier: 'starter', effective_at: '2027-04-01T00:00:00.000Z' });
+  t.match(
+    (await owner.call('downgrade', { tier: 'starter' })).pending_downgrade,
+    lowered.pending_downgrade,
+    'the same again',
+  );
+  await has(t, owner, 'teams', { pending_downgrade: { tier: 'starter' } });
+  t.match(await owner.call('cancel-downgrade'), { pending_downgrade: null });
+  t.equal((await owner.ask('cancel-downgrade')).status, 400);
+  t.equal(owner.subscription()!.schedule, null);
+  t.equal((await owner.ask('downgrade', { tier: 'teams' })).status, 400, 'not lower');
+});
+
+t.test('an upgrade takes a planned downgrade back', async (t) => {
+  const owner = await paying('starter');
+  await owner.call('downgrade', { tier: 'free' });
+  t.match(await owner.call('subscribe', { tier: 'teams' }), { status: 'active' });
+  await has(t, owner, 'teams', { pending_downgrade: null });
+});
+
+t.test(
+  'an upgrade that is declined leaves the planned downgrade and the usual card as they were',
+  async (t) => {
+    const owner = await paying('starter');
+    const { payment_method: usual } = await owner.status();
+    await owner.call('downgrade', { tier: 'free' });
+    const bad = await owner.card('tok_chargeCustomerFail');
+    t.equal((await owner.ask('subscribe', { tier: 'teams', payment_method_id: bad })).status, 402);
+    await has(t, owner, 'starter', { pending_downgrade: { tier: 'free' }, payment_method: { id: usual.id } });
+    t.equal(owner.subscription()!.default_payment_method, usual.id, 'the next month is charged to it');
+    t.equal(owed(owner), 0);
+  },
+);
+
+t.test('a pause stops everything until it is resumed; not with a downgrade planned', async (t) => {
+  const owner = await paying('starter');
+  await owner.call('downgrade', { tier: 'free' });
+  t.equal((await owner.ask('pause')).status, 409);
+  await owner.call('cancel-downgrade');
+  t.match(await owner.call('pause'), { status: 'paused' });
+  await has(t, owner, 'free', { status: 'paused' });
+  t.equal((await owner.ask('downgrade', { tier: 'free' })).status, 409);
+  const resumed = await owner.call('subscribe', { tier: 'starter' });
+  t.match(resumed, { status: 'resumed', subscription_tier: 'starter' });
+  await has(t, owner, 'starter', { status: 'active' });
+  t.equal((await (await world.owner()).ask('pause')).status, 400, 'nothing to pause');
+});
+
+/** A promotion code that is worth some cents. */
+async function promotion(
+  code: string,
+  worth: object = { amount_off: 1_500, currency: 'usd' },
+  more: object = {},
+) {
+  const coupon = await world.stripe.coupons.create({ duration: 'once', ...worth });
+  return world.stripe.promotionCodes.create({
+    code,
+    promotion: { type: 'coupon', coupon: coupon.id },
+    ...more,
+  });
+}
+
+t.test('a code is redeemed once, however often and fast it is sent', async (t) => {
+  await promotion('ONCE');
+  const owner = await world.owner();
+  const tries = await Promise.all([1, 2, 3, 4].map(() => owner.ask('redeem-code', { code: 'ONCE' })));
+  t.equal(
+    tries.filter(({ status }) => status === 200).length,
+    1,
+    tries.map(({ status }) => status).join(' '),
+  );
+  t.equal((await owner.ask('redeem-code', { code: 'ONCE' })).status, 400);
+  t.equal((await owner.status()).credit_balance_cents, 1_500);
+  const other = await world.owner();
+  t.match(await other.call('redeem-code', { code: 'ONCE' }), { credit_cents: 1_500, currency: 'usd' });
+  await owner.call('subscribe', { tier: 'starter', payment_method_id: await owner.card() });
+  const [invoice] = owner.invoices();
+  t.equal(invoice!.amount_paid, invoice!.total - 1_500, 'the credit paid a part of the first invoice');
+});
+
+t.test('codes that are worth nothing get one sentence, and guessing ends', async (t) => {
+  await promotion('EURO', { amount_off: 1_500, currency: 'eur' });
+  await promotion('PERCENT', { percent_off: 10 });
+  await promotion('OVER', undefined, { expires_at: emulator.now - 60 });
+  await promotion('ONLYONE', undefined, { max_redemptions: 1 });
+  await promotion('OTHER', undefined, { customer: (await world.stripe.customers.create({})).id });
+  await (await world.owner()).call('redeem-code', { code: 'ONLYONE' });
+  const owner = await world.owner();
+  const answers = [];
+  for (const code of ['EURO', 'PERCENT', 'OVER', 'ONLYONE', 'OTHER', 'NEVER', 'a code\r\nwith lines'])
+    answers.push(await owner.ask('redeem-code', { code }));
+  t.strictSame(
+    answers.map(({ status }) => status),
+    answers.map(() => 400),
+  );
+  t.equal(new Set(answers.map(({ body }) => body.detail)).size, 1, 'nobody learns why');
+  const guesses = [];
+  for (let i = 0; i < 6; i += 1) guesses.push((await owner.ask('redeem-code', { code: `GUESS${i}` })).status);
+  t.equal(guesses.at(-1), 429);
+  t.equal((await owner.status()).credit_balance_cents, 0);
+});
+
+t.test('when Stripe did it and its answer was lost, nothing is done twice', async (t) => {
+  const work = [/^Subscriptions\.create$/, /^Invoices\.pay$/, /^Customers\.create$/];
+  for (const operation of work) {
+    for (const kind of ['error-after', 'lost-after', 'error-remembered'] as const) {
+      const owner = await world.owner();
+      const body = { tier: 'starter', payment_method_id: await owner.card() };
+      emulator.faults.add({ kind, operation, times: 4 });
+      const first = await owner.ask('subscribe', body);
+      t.ok([200, 502, 503].includes(first.status), `${kind} of ${operation.source}: ${first.status}`);
+      emulator.faults.clear();
+      for (let tries = 0; tries < 3 && owner.subscription()?.status !== 'active'; tries += 1)
+        await owner.ask('subscribe', body);
+      await has(t, owner, 'starter', { status: 'active' });
+      t.equal(owner.invoices().filter(({ amount_paid: paid }) => paid > 0).length, 1, 'one payment');
+      t.equal(owed(owner), 0);
+    }
+  }
+});
+
+t.test('a redeemed code whose answer was lost is worth its amount once', async (t) => {
+  await promotion('LOST');
+  for (const kind of ['error-after', 'lost-after'] as const) {
+    const owner = await world.owner();
+    emulator.faults.add({ kind, operation: /createBalanceTransaction/, times: 4 });
+    t.ok((await owner.ask('redeem-code', { code: 'LOST' })).status >= 500);
+    emulator.faults.clear();
+    await owner.ask('redeem-code', { code: 'LOST' });
+    t.equal((await owner.status()).credit_balance_cents, 1_500);
+  }
+});
+
+t.test('while Stripe is down, what is known is shown as old, and nothing is changed', async (t) => {
+  const owner = await paying('starter');
+  const [lowering, pausing, free] = [await paying('starter'), await paying('starter'), await world.owner()];
+  for (const who of [owner, lowering, pausing, free]) await who.status();
+  emulator.faults.add({ kind: 'lost-before', times: 10_000 });
+  await world.moment();
+  const status = await owner.call('status');
+  t.match(status, { stale: true, subscription_tier: 'starter', rate_limits: limitsOf.starter });
+  const writes: readonly [Owner, string, object][] = [
+    [owner, 'subscribe', { tier: 'teams' }],
+    [lowering, 'downgrade', { tier: 'free' }],
+    [pausing, 'pause', {}],
+    [free, 'redeem-code', { code: 'ONCE' }],
+  ];
+  const refuse = async ([who, operation, body]: (typeof writes)[number]) => {
+    const { status: code, body: reply } = await who.ask(operation, body);
+    t.ok(code === 502 || code === 503, `${operation} answers ${code}`);
+    t.equal(typeof reply.detail, 'string');
+  };
+  await Promise.all(writes.map(refuse));
+  emulator.faults.clear();
+  for (const who of [owner, lowering, pausing]) {
+    await has(t, who, 'starter', { stale: false, pending_downgrade: null, status: 'active' });
+    t.equal(who.invoices().length, 1);
+  }
+});
+
+t.test('cards: added by form or by id, shown, removed, and never those of others', async (t) => {
+  const owner = await world.owner();
+  const form = await owner.call('add-payment-method', { return_url: '/app/billing' });
+  const visited = await fetch(form.url, {
+    method: 'POST',
+    body: new URLSearchParams({ card: 'pm_card_mastercard' }),
+    redirect: 'manual',
+  });
+  t.equal(visited.headers.get('location'), `${world.server.url}/app/billing`);
+  await emulator.webhooks.arrived();
+  const shown = await owner.status();
+  t.match(shown.payment_method, { brand: 'mastercard', last4: '4444' });
+  const card = await owner.card();
+  t.match(await owner.call('add-payment-method', { payment_method_id: card }), {
+    payment_method: { id: card },
+  });
+  t.equal((await owner.status()).payment_methods.length, 2);
+  const other = await paying('starter');
+  const theirs = (await other.status()).payment_method.id;
+  for (const id of [theirs, 'pm_never', '../customers', ''])
+    for (const operation of ['remove-payment-method', 'add-payment-method']) {
+      const { status } = await owner.ask(operation, { payment_method_id: id });
+      t.ok([404, 422].includes(status), `${operation} of "${id}": ${status}`);
+    }
+  t.equal((await owner.ask('subscribe', { tier: 'starter', payment_method_id: theirs })).status, 404);
+  t.equal(
+    (await other.ask('remove-payment-method', { payment_method_id: theirs })).status,
+    400,
+    'the last one of who pays',
+  );
+  t.equal((await owner.ask('remove-payment-method', { payment_method_id: card })).status, 200);
+  t.equal((await owner.status()).payment_methods.length, 1);
+  t.match((await owner.call('manage-billing-details')).url, new RegExp(`^${emulator.url}/portal/`));
+});
+
+t.test('bad input changes nothing', async (t) => {
+  const owner = await paying('starter');
+  await world.settled();
+  const changes = () =>
+    emulator.asked
+      .map(({ operation }) => operation)
+      .filter((operation) => /create|update|cancel|pay/.test(operation));
+  const before = changes();
+  for (const tier of ['gold', '', 'Teams', 7, null])
+    t.equal((await owner.ask('subscribe', { tier })).status, 422, `tier ${tier}`);
+  for (const tier of ['enterprise', 'free'])
+    t.equal((await owner.ask('subscribe', { tier })).status >= 400, true, tier);
+  t.equal((await owner.ask('downgrade', { tier: 'enterprise' })).status >= 400, true);
+  const evil = [
+    ...[
+      '//evil.example',
+      '/\\evil.example',
+      'https:evil.example',
+      'https://evil.example/app',
+      'javascript:alert(1)',
+    ],
+    ...[
+      'http://127.0.0.1@evil.example/',
+      '/\tevil',
+      '/\r\nlocation: x',
+      `${world.server.url}.evil.example/`,
+      'data:text/html,x',
+    ],
+  ];
+  for (const return_url of evil)
+    for (const operation of ['add-payment-method', 'manage-billing-details'])
+      t.match(
+        (await owner.ask(operation, { return_url })).status,
+        400,
+        `${operation} back to ${JSON.stringify(return_url)}`,
+      );
+  t.strictSame(changes(), before, 'Stripe was not asked to change anything');
+  await has(t, owner, 'starter');
+});
+
+t.test('only the owner pays; members may not, others do not learn that it exists', async (t) => {
+  const owner = await paying('starter');
+  const stranger = await world.owner();
+  const operations = [
+    'subscribe',
+    'downgrade',
+    'cancel-downgrade',
+    'pause',
+    'redeem-code',
+    'status',
+    'add-payment-method',
+  ];
+  const body = { organization_id: owner.organizationId, tier: 'teams', code: 'ONCE' };
+  for (const operation of [...operations, 'manage-billing-details'])
+    t.equal((await stranger.person.call(`billing/${operation}`, body)).status, 404, operation);
+  const nobody = new Person('nobody@example.com', world.server, () => []);
+  t.equal((await nobody.call('billing/status', body)).status, 401);
+  await has(t, owner, 'starter', { pending_downgrade: null });
+});
+
+t.test('events that Stripe did not sign, or long ago, are refused', async (t) => {
+  const owner = await paying('starter');
+  const customer = owner.customer();
+  const event = {
+    id: 'evt_forged',
+    object: 'event',
+    type: 'customer.subscription.deleted',
+    created: emulator.now,
+    data: { object: { id: owner.subscription()!.id, object: 'subscription', customer, status: 'canceled' } },
+  };
+  const body = JSON.stringify(event);
+  const send = async (header: string | null, text = body) => {
+    const headers = {
+      'content-type': 'application/json',
+      ...(header === null ? {} : { 'stripe-signature': header }),
+    };
+    return (await fetch(`${world.server.url}/api/billing/webhook`, { method: 'POST', headers, body: text }))
+      .status;
+  };
+  const good = signature(body, 'whsec_of_the_tests', emulator.now);
+  t.equal(await send(null), 400, 'no signature');
+  t.equal(await send(signature(body, 'whsec_guessed', emulator.now)), 400, 'another secret');
+  t.equal(await send(signature(body, 'whsec_of_the_tests', emulator.now - 3_600)), 400, 'an hour old');
+  t.equal(await send(good, body.replace('deleted', 'updated')), 400, 'another body');
+  t.equal(await send(good.replace('v1=', 'v0=')), 400, 'another scheme');
+  t.equal(await send(good), 200, 'true to the letter');
+  t.equal(await send(good), 200, 'replayed');
+  await has(t, owner, 'starter', { status: 'active' });
+});
+
+t.test('Stripe understood every request, and no secret is in the log', async (t) => {
+  world.checkUnderstood(t);
+  const log = world.server.wholeLog;
+  for (const secret of [emulator.secretKey, 'whsec_of_the_tests']) t.notOk(log.includes(secret));
+});

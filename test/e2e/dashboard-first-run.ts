@@ -1,0 +1,48 @@
+import type { Browser } from 'playwright-core';
+import type { Test } from 'tap';
+import { pdfWithPages } from '../parsing/fixtures.ts';
+import { eventually } from './api.ts';
+import { graveFindings, openPage } from './browser.ts';
+import { signInAsOperator, upload } from './dashboard-people.ts';
+import { TestServer } from './server.ts';
+
+export const handbook = pdfWithPages([
+  'This handbook is for everybody who works here.',
+  'Refunds are paid within fourteen days after the goods came back.',
+  'Holidays have to be planned a month ahead.',
+]);
+
+/** From the link that the start of the server printed to a highlighted answer beside the picture of its page. */
+export async function firstRunStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const { page, troubles } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  t.same(await graveFindings(page), [], 'axe finds nothing grave on the first page');
+
+  await page.getByRole('link', { name: 'Upload documents' }).click();
+  await upload(page, 'handbook.pdf', handbook);
+  await page.getByText('1 file uploaded').waitFor();
+  await page.getByRole('link', { name: 'See documents' }).click();
+  const documents = page.getByRole('table', { name: 'Documents' });
+  await documents.getByRole('link', { name: 'handbook.pdf' }).waitFor();
+  await documents.getByText('Indexed', { exact: true }).waitFor();
+
+  await page.getByRole('link', { name: 'Playground' }).click();
+  await page.getByLabel('Question').fill('How long do refunds take?');
+  await page.keyboard.press('Enter');
+  const answers = page.getByRole('region', { name: 'Answers' });
+  const first = answers.getByRole('listitem').first();
+  await first.getByText('Refunds are paid within fourteen days').waitFor();
+  t.ok((await first.locator('mark').allTextContents()).includes('Refunds'), 'what was asked for is marked');
+  await first.getByText('pages 1–3').waitFor();
+
+  await page.getByText('Pages', { exact: true }).click();
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await first.getByText('page 2').waitFor();
+  await first.getByAltText('Page 2 of handbook.pdf').waitFor();
+  await eventually('the picture of the page is there', async () =>
+    (await page.evaluate<number>(`document.querySelector('.result img').naturalWidth`)) > 0 ? true : null,
+  );
+  t.same(troubles, []);
+}

@@ -1,0 +1,27 @@
+import t from 'tap';
+import { noBrowser, openBrowser } from './browser.ts';
+import { firstRunStory } from './dashboard-first-run.ts';
+import { hostileStory } from './dashboard-hostile.ts';
+import { keyboardStory } from './dashboard-keyboard.ts';
+import { expiredStory, offlineStory, uploadStory } from './dashboard-mishaps.ts';
+import { pagesStory } from './dashboard-pages.ts';
+import { teamStory } from './dashboard-team.ts';
+
+/** The dashboard in a real browser, whole stories against a real server. Screens are left in `dist/screens`. */
+
+t.setTimeout(900_000);
+
+const stories = {
+  'somebody new gets from the printed link to the first good answer': firstRunStory,
+  'a team comes together, and a key lives and ends': teamStory,
+  'an upload fails, is tried again, and replaces what was there': uploadStory,
+  'a session that ends in the middle of the work costs nothing': expiredStory,
+  'without the network nothing is lost, and the page goes on when it is back': offlineStory,
+  'the keyboard alone is enough': keyboardStory,
+  'nothing that is stored ever runs': hostileStory,
+  'every page can be used by everybody, in light and dark, wide and narrow': pagesStory,
+} as const;
+
+for (const [title, story] of Object.entries(stories)) {
+  t.test(title, { skip: noBrowser }, async (t) => story(t, await openBrowser(t)));
+}

@@ -1,0 +1,367 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t from 'tap';
+import { type AwsAnswer, awsKey, awsLookAlike } from './aws-look-alike.ts';
+import { freePort } from './free-port.ts';
+import { type Answer, send } from './people.ts';
+import { TestServer } from './server.ts';
+import { snsLookAlike, snsMessage } from './sns-look-alike.ts';
+
+/** People who come from AWS Marketplace and from Vercel, whose look-alikes say what the real ones would. */
+
+t.setTimeout(120_000);
+const license = (name: string) => `arn:aws:license-manager::123456789012:license:l-${name}`;
+const topic = 'arn:aws:sns:us-east-1:123456789012:quarry';
+const secret = 'a-secret-that-vercel-knows';
+
+/** What the accounts have bought, by license. */
+const bought: Record<string, string> = { [license('one')]: 'large', [license('two')]: 'small' };
+let throttled = 0;
+
+const refusals: Readonly<Record<string, AwsAnswer>> = {
+  expired: { error: 'ExpiredTokenException' },
+  invalid: { error: 'InvalidTokenException' },
+  internal: { error: 'InternalServiceErrorException', status: 500 },
+  disabled: { error: 'DisabledApiException' },
+  unlicensed: { body: { CustomerAWSAccountId: '1', ProductCode: 'quarry', CustomerIdentifier: 'x' } },
+  'another product': { body: { CustomerAWSAccountId: '1', ProductCode: 'other', LicenseArn: license('x') } },
+};
+const aws = await awsLookAlike(t, ({ operation, body }): AwsAnswer => {
+  if (operation === 'GetEntitlements') {
+    const entitlements = Object.entries(bought).map(([LicenseArn, Dimension]) => ({
+      ...{ LicenseArn, Dimension, ProductCode: body.ProductCode, CustomerAWSAccountId: '210987654321' },
+      Value: { BooleanValue: true },
+      ExpirationDate: Dimension === 'over' ? 1_600_000_000 : 4_000_000_000,
+    }));
+    return { body: { Entitlements: entitlements } };
+  }
+  const token: string = body.RegistrationToken;
+  if (token === 'busy' && throttled++ < 2) return { error: 'ThrottlingException' };
+  const name = token === 'busy' ? 'one' : token;
+  return (
+    refusals[token] ?? {
+      body: { CustomerAWSAccountId: '210987654321', ProductCode: 'quarry', LicenseArn: license(name) },
+    }
+  );
+});
+const sns = await snsLookAlike(t);
+
+const exchanges: { path: string; form: Record<string, string> }[] = [];
+const vercel = createServer((request, response) => {
+  let text = '';
+  request.on('data', (part) => (text += part));
+  request.on('end', () => {
+    const form = Object.fromEntries(new URLSearchParams(text));
+    exchanges.push({ path: `${request.method} ${request.url}`, form });
+    const reply = (status: number, body: object) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    if (form.code === 'used') return reply(400, { error: 'invalid_grant' });
+    if (form.code === 'down') return reply(500, {});
+    if (form.code === 'odd') return reply(200, { access_token: 'only' });
+    const whose = { installation_id: 'icfg_1', team_id: 'team_1', user_id: 'user_1' };
+    return reply(200, { access_token: 'the-token-of-vercel', token_type: 'Bearer', ...whose });
+  });
+}).listen(0, '127.0.0.1');
+await once(vercel, 'listening');
+t.teardown(() => vercel.close());
+
+const port = await freePort();
+const server = await TestServer.start(t, {
+  PORT: String(port),
+  BASE_URL: `http://127.0.0.1:${port}`,
+  AWS_MARKETPLACE: 'true',
+  AWS_ENDPOINT: aws.url,
+  AWS_ACCESS_KEY_ID: awsKey.id,
+  AWS_SECRET_ACCESS_KEY: awsKey.secret,
+  AWS_PRODUCT_CODES: 'quarry',
+  AWS_TIERS: 'small=starter,large=teams,over=enterprise',
+  AWS_TOPIC_ARNS: topic,
+  AWS_SNS_URL: sns.url,
+  VERCEL_CLIENT_ID: 'oac_1',
+  VERCEL_CLIENT_SECRET: secret,
+  VERCEL_API_URL: `http://127.0.0.1:${(vercel.address() as AddressInfo).port}`,
+  VERCEL_TIER: 'starter',
+});
+const json = { accept: 'application/json' };
+const printed = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
+const session = (await send(printed, { method: 'GET', headers: json })).body.access_token;
+const call = (path: string, body: object, headers: Record<string, string> = {}) =>
+  send(`${server.url}/api/${path}`, { headers: { authorization: `Bearer ${session}`, ...headers }, body });
+const found = async (name: string): Promise<string> =>
+  (await call('organizations/add-organization', { name })).body.organization_id;
+const [acme, other] = [await found('Acme'), await found('Other')];
+const tierOf = async (organization_id: string) =>
+  (await call('organizations/get-info', { organization_id })).body.organization.subscription_tier;
+
+function come(token: string | null, headers: Record<string, string> = {}): Promise<Answer> {
+  const form = token === null ? '' : new URLSearchParams({ 'x-amzn-marketplace-token': token }).toString();
+  const type = { 'content-type': 'application/x-www-form-urlencoded' };
+  // As the browser of a buyer sends it: from a page of AWS.
+  const from = { origin: 'https://aws.amazon.com', 'sec-fetch-site': 'cross-site' };
+  return send(`${server.url}/api/marketplaces/aws`, {
+    body: form,
+    headers: { ...type, ...from, ...headers },
+  });
+}
+const install = (query: Record<string, string>, headers: Record<string, string> = {}) =>
+  send(`${server.url}/api/marketplaces/vercel?${new URLSearchParams(query)}`, { method: 'GET', headers });
+
+/** What a browser brings along that came with this answer. */
+function brought(answer: Answer): { readonly sign_up: string; readonly cookie: string } {
+  const address = answer.headers.get('location') ?? answer.body.redirect_url;
+  return {
+    sign_up: /\?sign_up=([\w-]{43})$/.exec(address)?.[1] ?? '',
+    cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '',
+  };
+}
+function bind(answer: Answer, organization_id: string): Promise<Answer> {
+  const { sign_up, cookie } = brought(answer);
+  return call('marketplaces/bind', { sign_up, organization_id }, { cookie });
+}
+
+t.test('a buyer of AWS comes, signs in and gets what was bought, for one organisation', async (t) => {
+  const came = await come('one');
+  t.equal(came.status, 303);
+  t.match(came.headers.get('location'), /^\/app\/marketplace\?sign_up=[\w-]{43}$/);
+  t.match(
+    came.headers.get('set-cookie'),
+    /^marketplace=[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/,
+  );
+  t.equal(came.headers.get('referrer-policy'), 'no-referrer');
+  const program = await come('one', json);
+  t.match(program, { status: 200, body: { redirect_url: /\?sign_up=/ } });
+  const { sign_up, cookie } = brought(came);
+  t.match(await call('marketplaces/get-sign-up', { sign_up }, { cookie }), {
+    status: 200,
+    body: { marketplace: 'aws', expires_at: /^20/ },
+  });
+  for (const [title, answer] of Object.entries({
+    'another browser': await call('marketplaces/bind', { sign_up, organization_id: acme }),
+    'a guess': await call(
+      'marketplaces/bind',
+      { sign_up: 'x'.repeat(43), organization_id: acme },
+      { cookie },
+    ),
+    'an organisation of nobody': await call(
+      'marketplaces/bind',
+      { sign_up, organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' },
+      { cookie },
+    ),
+  }))
+    t.equal(answer.status, 404, title);
+  t.equal(await tierOf(acme), 'free');
+  const body = { organization_id: acme, marketplace: 'aws', subscription_tier: 'teams', next: null };
+  t.match(await bind(came, acme), { status: 200, body });
+  t.equal(await tierOf(acme), 'teams');
+  t.match(await bind(came, acme), { status: 200, body }, 'a double click');
+  t.match(await bind(program, acme), { status: 200, body }, 'the same purchase, come again');
+  t.match(await bind(program, other), { status: 409, body: { detail: /another organisation/ } });
+  t.equal(await tierOf(other), 'free');
+  await server.restart();
+  t.match(await bind(came, acme), { status: 200, body }, 'a sign-up outlives a restart');
+  const log = await call('organizations/get-audit-log', { organization_id: acme });
+  const entries: { action: string; target: string }[] = log.body.entries;
+  t.equal(entries.filter(({ action }) => action === 'marketplace.bound').length, 1);
+  t.same(aws.forged, [], 'every request to AWS is signed');
+  const asked = aws.calls.find(({ operation }) => operation === 'GetEntitlements');
+  t.match(asked?.body, { ProductCode: 'quarry', Filter: { LICENSE_ARN: [license('one')] } });
+});
+
+t.test('what AWS says of a token is passed on', async (t) => {
+  for (const [token, status] of [
+    [null, 400],
+    ['', 400],
+    ['expired', 400],
+    ['invalid', 400],
+    ['another product', 400],
+    ['x'.repeat(5_000), 400],
+    ['internal', 502],
+    ['disabled', 502],
+    ['unlicensed', 502],
+  ] as const) {
+    const answer = await come(token, json);
+    t.equal(answer.status, status, `${token?.slice(0, 20)}: ${answer.text}`);
+    t.notMatch(answer.text, /as the test wants|Exception/);
+  }
+  t.equal((await come('busy', json)).status, 200, 'who is told to wait tries again');
+  t.equal(throttled, 3);
+});
+
+t.test('messages of SNS are believed when SNS signed them for our topic', async (t) => {
+  const tell = (text: string) =>
+    send(`${server.url}/api/marketplaces/aws/events`, {
+      body: text,
+      headers: { 'content-type': 'text/plain' },
+    });
+  const SigningCertURL = `${sns.url}/sns.pem`;
+  const note = (message: object) => ({
+    ...{ Type: 'Notification', TopicArn: topic, SigningCertURL },
+    Message: JSON.stringify(message),
+  });
+  const ended = note({ action: 'unsubscribe-success', license: license('one') });
+  const late = new Date(Date.now() - 2 * 3_600_000).toISOString();
+  const forgeries: Record<string, string> = {
+    'no JSON': 'x',
+    'no object': '[]',
+    'no signature': JSON.stringify(ended),
+    'another text': snsMessage(ended, {
+      wrong: { Message: JSON.stringify({ action: 'subscribe-success' }) },
+    }),
+    'another topic': snsMessage({ ...ended, TopicArn: `${topic}x` }),
+    'a certificate of somebody': snsMessage({ ...ended, SigningCertURL: 'https://evil.example/sns.pem' }),
+    'a certificate of a look-alike': snsMessage({
+      ...ended,
+      SigningCertURL: `${sns.url}@evil.example/sns.pem`,
+    }),
+    'an answer of an API': snsMessage({ ...ended, SigningCertURL: `${sns.url}/?Action=x.pem` }),
+    'an old certificate': snsMessage({ ...ended, SigningCertURL: `${sns.url}/old.pem` }),
+    'an old message': snsMessage({ ...ended, Timestamp: late }),
+    'a message of no day': snsMessage({ ...ended, Timestamp: 'x' }),
+    'an odd version': snsMessage(ended, { wrong: { SignatureVersion: '3' } }),
+    'an odd type': snsMessage({ ...ended, Type: 'constructor' }),
+    'a confirmation elsewhere': snsMessage({
+      ...{ Type: 'SubscriptionConfirmation', TopicArn: topic, SigningCertURL, Token: 'x', Message: 'm' },
+      SubscribeURL: 'https://evil.example/',
+    }),
+  };
+  for (const [title, text] of Object.entries(forgeries)) t.equal((await tell(text)).status, 400, title);
+  t.equal((await tell(snsMessage({ ...ended, SigningCertURL: `${sns.url}/broken.pem` }))).status, 502);
+  t.equal(await tierOf(acme), 'teams', 'nothing of that did anything');
+  const confirmation = {
+    ...{ Type: 'SubscriptionConfirmation', TopicArn: topic, SigningCertURL, Token: 'x', Message: 'm' },
+    SubscribeURL: `${sns.url}/?Action=ConfirmSubscription`,
+  };
+  t.equal((await tell(snsMessage(confirmation))).status, 200);
+  t.same(sns.confirmed, ['/?Action=ConfirmSubscription']);
+
+  const updated = {
+    'detail-type': 'License Updated - Manufacturer',
+    source: 'aws.agreement-marketplace',
+    detail: { license: { arn: license('one') } },
+  };
+  bought[license('one')] = 'small';
+  t.equal(
+    (await tell(snsMessage(note({ ...updated, detail: { license: { arn: license('on') } } })))).status,
+    200,
+  );
+  t.equal(await tierOf(acme), 'teams', 'another license');
+  t.equal((await tell(snsMessage(note(updated), { version: '1' }))).status, 200);
+  t.equal(await tierOf(acme), 'starter', 'less was bought');
+  bought[license('one')] = 'over';
+  t.equal((await tell(snsMessage({ ...note(updated), Subject: 'A subject' }))).status, 200);
+  t.equal(await tierOf(acme), 'free', 'what is over entitles to nothing');
+  bought[license('one')] = 'large';
+  t.equal((await tell(snsMessage(note(updated)))).status, 200);
+  t.equal(await tierOf(acme), 'teams');
+
+  t.match(await bind(await come('two'), acme), { status: 200, body: { subscription_tier: 'starter' } });
+  t.equal(await tierOf(acme), 'teams', 'the highest of two counts');
+  t.equal((await tell(snsMessage(ended))).status, 200);
+  t.equal(await tierOf(acme), 'starter', 'the other goes on');
+  t.equal((await tell(snsMessage(ended))).status, 200, 'told twice');
+  const deprovisioned = {
+    'detail-type': 'License Deprovisioned - Manufacturer',
+    detail: { arn: license('two') },
+  };
+  t.equal((await tell(snsMessage(note(deprovisioned)))).status, 200);
+  t.equal(await tierOf(acme), 'free');
+  t.match(await bind(await come('one'), acme), { status: 200, body: { subscription_tier: 'teams' } });
+  t.equal(await tierOf(acme), 'teams', 'who ended may begin again');
+});
+
+t.test('somebody installs the integration of Vercel, and removes it', async (t) => {
+  const next = 'https://vercel.com/acme/~/integrations/quarry?x=1';
+  for (const evil of [
+    'https://evil.example/',
+    'http://vercel.com/',
+    '//vercel.com/',
+    'https://vercel.com.evil.example/',
+    'https://evil.example/vercel.com',
+    'https://vercel.com@evil.example/',
+    'https://user@vercel.com/',
+    'https://vercel.com:8443/',
+    'https:\\\\vercel.com/',
+    'https://vercel.com\\@evil.example/',
+    'https://vercel.com/\n',
+    'https://api.vercel.com/',
+    'javascript:alert(1)',
+    '/docs',
+    '',
+  ])
+    t.equal((await install({ code: 'good', next: evil })).status, 400, evil);
+  t.same(exchanges, [], 'and its code is still good');
+  t.equal((await install({ next })).status, 422);
+  t.equal((await install({ code: 'good' })).status, 422);
+  t.equal((await install({ code: 'used', next })).status, 400);
+  t.equal((await install({ code: 'down', next })).status, 502);
+  t.equal((await install({ code: 'odd', next })).status, 502);
+  const came = await install({
+    code: 'good',
+    next,
+    teamId: 'team_1',
+    configurationId: 'icfg_1',
+    source: 'marketplace',
+  });
+  t.equal(came.status, 302);
+  t.same(exchanges.at(-1), {
+    path: 'POST /v2/oauth/access_token',
+    form: {
+      client_id: 'oac_1',
+      client_secret: secret,
+      code: 'good',
+      redirect_uri: `${server.url}/api/marketplaces/vercel`,
+    },
+  });
+  t.match(await bind(came, other), {
+    status: 200,
+    body: { marketplace: 'vercel', subscription_tier: 'starter', next },
+  });
+  t.equal(await tierOf(other), 'starter');
+  t.match(await bind(await install({ code: 'good', next }), other), { status: 200 }, 'installed once more');
+  t.match(await bind(await install({ code: 'good', next }), acme), { status: 409 });
+
+  const hook = (body: string, signature?: string) =>
+    send(`${server.url}/api/marketplaces/vercel/events`, {
+      body,
+      headers: {
+        'content-type': 'application/json',
+        ...(signature === undefined ? {} : { 'x-vercel-signature': signature }),
+      },
+    });
+  const signed = (body: string, key = secret) => createHmac('sha1', key).update(body).digest('hex');
+  const removed = JSON.stringify({
+    type: 'integration-configuration.removed',
+    payload: { configuration: { id: 'icfg_1' }, team: { id: 'team_1' } },
+  });
+  for (const forged of [
+    undefined,
+    '',
+    'x',
+    signed(removed, 'guessed'),
+    signed(`${removed} `),
+    'é'.repeat(40),
+  ])
+    t.equal((await hook(removed, forged === 'é'.repeat(40) ? 'zz'.repeat(20) : forged)).status, 400);
+  const unknown = removed.replace('icfg_1', 'icfg_2');
+  t.equal((await hook(unknown, signed(unknown))).status, 200, 'of another installation');
+  const another = JSON.stringify({ type: 'deployment.created', payload: {} });
+  t.equal((await hook(another, signed(another))).status, 200);
+  t.equal(await tierOf(other), 'starter');
+  t.equal((await hook(removed, signed(removed))).status, 200);
+  t.equal((await hook(removed, signed(removed))).status, 200, 'told twice');
+  t.equal(await tierOf(other), 'free');
+  const actions = (await call('organizations/get-audit-log', { organization_id: other })).body.entries;
+  t.match(
+    actions
+      .map(({ action }: { action: string }) => action)
+      .filter((action: string) => /^market/.test(action)),
+    ['marketplace.ended', 'marketplace.bound'],
+  );
+});
+
+t.test('no log holds what opens a door', async (t) => {
+  const log = server.wholeLog;
+  for (const hidden of [secret, awsKey.secret, 'the-token-of-vercel', session]) t.notOk(log.includes(hidden));
+});

@@ -1,0 +1,231 @@
+import { monthly, type PlanTier } from './billing-world.ts';
+
+/**
+ * What an organisation pays, is credited and owes, counted from the rules alone: the first part of a month and every
+ * raise are paid at once by the second, the first of a month (UTC) is paid in advance, use is paid in arrears, what was
+ * paid for tiers in a month pays for the use of that month, and credit pays before the card does. Amounts are cents.
+ */
+
+/** Cents for a million tokens. */
+const perMillion = { embed: 5, rerank: 2.5 } as const;
+export type Metric = keyof typeof perMillion;
+
+const graceSeconds = 3 * 86_400;
+/** How long the page of an invoice that waits takes money. */
+const waitSeconds = 23 * 3_600;
+
+interface Grant {
+  left: number;
+  readonly expires: number;
+}
+
+/** What somebody was asked to pay and has not. */
+interface Waiting {
+  readonly kind: 'start' | 'raise';
+  readonly tier: PlanTier;
+  readonly due: number;
+  readonly creditUsed: number;
+  readonly forTiers: number;
+  readonly until: number;
+}
+
+/** One line of what was paid, for the table of a story. */
+export interface Bill {
+  readonly at: number;
+  readonly what: string;
+  readonly total: number;
+  readonly due: number;
+}
+
+export class MoneyModel {
+  tier: PlanTier = 'free';
+  pausedTier: PlanTier | null = null;
+  plannedTier: PlanTier | null = null;
+  waiting: Waiting | null = null;
+  /** What the customer has for the next invoices. */
+  credit = 0;
+  /** What cards paid. */
+  collected = 0;
+  readonly bills: Bill[] = [];
+  /** Of tiers, for the next invoice; negative gives back. */
+  #pending = 0;
+  #pendingUse: number[] = [];
+  #used: Record<Metric, number> = { embed: 0, rerank: 0 };
+  #grants: Grant[] = [];
+
+  /** What is still asked for. */
+  get owed(): number {
+    return this.waiting?.due ?? 0;
+  }
+
+  get isSubscribed(): boolean {
+    return this.tier !== 'free' || this.pausedTier !== null;
+  }
+
+  redeem(cents: number): void {
+    this.credit += cents;
+  }
+
+  use(metric: Metric, tokens: number): void {
+    if (this.tier !== 'free') this.#used[metric] += tokens;
+  }
+
+  /** The first tier. `waits`: the bank wants to ask first. */
+  start(tier: PlanTier, now: number, waits: boolean): void {
+    const amount = restOf(tier, now);
+    this.#ask({ kind: 'start', tier, forTiers: amount, use: [], what: `first part of ${tier}` }, now, waits);
+  }
+
+  raise(tier: PlanTier, now: number, waits: boolean): void {
+    this.plannedTier = null;
+    const amount = restOf(tier, now) - restOf(this.tier, now) + this.#pending;
+    const use = this.#pendingUse;
+    this.#pending = 0;
+    this.#pendingUse = [];
+    this.#ask({ kind: 'raise', tier, forTiers: amount, use, what: `${this.tier} to ${tier}` }, now, waits);
+  }
+
+  /** The customer paid what waited. */
+  pay(now: number): void {
+    const { waiting } = this;
+    if (waiting === null) throw new Error('nothing waits');
+    this.waiting = null;
+    this.tier = waiting.tier;
+    this.#collect(waiting.due, waiting.forTiers, now);
+  }
+
+  plan(tier: PlanTier): void {
+    this.plannedTier = tier;
+  }
+
+  cancelPlan(): void {
+    this.plannedTier = null;
+  }
+
+  /** What was paid for the rest comes back with the next invoice, and what was used is on it. */
+  pause(now: number): void {
+    this.#pending -= restOf(this.tier, now);
+    this.#pendingUse.push(...this.#takeUse());
+    this.pausedTier = this.tier;
+    this.tier = 'free';
+  }
+
+  resume(now: number): void {
+    if (this.pausedTier === null) throw new Error('it is not paused');
+    this.tier = this.pausedTier;
+    this.pausedTier = null;
+    this.#pending += restOf(this.tier, now);
+  }
+
+  /** Time passes: firsts of months, and what waited too long. */
+  pass(from: number, to: number): void {
+    let at = from;
+    for (;;) {
+      const next = firstAfter(at);
+      const stop = Math.min(next, to);
+      if (this.waiting !== null && this.#waitsUntil(next) <= stop) this.#giveUp();
+      at = stop;
+      if (at === next) this.#first(at);
+      if (at === to) return;
+    }
+  }
+
+  /** A raise does not outlive its month. */
+  #waitsUntil(next: number): number {
+    const { kind, until } = this.waiting!;
+    return kind === 'raise' ? Math.min(until, next) : until;
+  }
+
+  #giveUp(): void {
+    this.credit += this.waiting!.creditUsed;
+    this.waiting = null;
+  }
+
+  #first(now: number): void {
+    if (this.tier === 'free') return;
+    const use = [...this.#pendingUse, ...this.#takeUse()];
+    this.#pendingUse = [];
+    const tier = this.plannedTier ?? this.tier;
+    this.plannedTier = null;
+    this.tier = tier;
+    const isEnd = tier === 'free';
+    const hasUse = use.some((cents) => cents > 0);
+    const forTiers = monthly[tier] + this.#pending;
+    this.#pending = 0;
+    if (isEnd && !hasUse) return;
+    this.#ask(
+      { kind: 'raise', tier, forTiers, use, what: isEnd ? 'last use' : `month of ${tier}` },
+      now + 3_600,
+      false,
+    );
+  }
+
+  #ask(
+    bill: {
+      readonly kind: Waiting['kind'];
+      readonly tier: PlanTier;
+      readonly forTiers: number;
+      readonly use: readonly number[];
+      readonly what: string;
+    },
+    now: number,
+    waits: boolean,
+  ): void {
+    const total = bill.forTiers + this.#afterGrants(bill.use, now);
+    const creditUsed = total < 0 ? total : Math.min(total, this.credit);
+    this.credit -= creditUsed;
+    const due = total - creditUsed;
+    this.bills.push({ at: now, what: bill.what, total, due });
+    if (waits && due > 0) {
+      const { kind, tier, forTiers } = bill;
+      this.waiting = { kind, tier, due, creditUsed, forTiers, until: now + waitSeconds };
+      return;
+    }
+    this.tier = bill.tier;
+    this.#collect(due, bill.forTiers, now);
+  }
+
+  #collect(due: number, forTiers: number, now: number): void {
+    this.collected += due;
+    const left = Math.max(0, Math.min(forTiers, due));
+    if (left > 0) this.#grants.push({ left, expires: firstAfter(now) + graceSeconds });
+  }
+
+  #afterGrants(use: readonly number[], now: number): number {
+    let rest = 0;
+    for (const cents of use) {
+      let due = cents;
+      for (const grant of this.#grants.filter(({ expires }) => expires > now)) {
+        const spent = Math.min(due, grant.left);
+        grant.left -= spent;
+        due -= spent;
+      }
+      rest += due;
+    }
+    return rest;
+  }
+
+  #takeUse(): number[] {
+    const use = (['embed', 'rerank'] as const).map((metric) =>
+      Math.round((this.#used[metric] * perMillion[metric]) / 1e6),
+    );
+    this.#used = { embed: 0, rerank: 0 };
+    return use;
+  }
+}
+
+/** The price of the rest of the month. */
+function restOf(tier: PlanTier, now: number): number {
+  const end = firstAfter(now);
+  return Math.round((monthly[tier] * (end - now)) / (end - firstOf(now)));
+}
+
+function firstOf(now: number): number {
+  const date = new Date(now * 1_000);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / 1_000;
+}
+
+export function firstAfter(now: number): number {
+  const date = new Date(now * 1_000);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) / 1_000;
+}

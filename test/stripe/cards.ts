@@ -1,0 +1,87 @@
+import { missing, Refusal } from './refusal.ts';
+import type { CardBehaviour, Thing, World } from './world.ts';
+
+/** The cards that everybody may try with, by Stripe's names for them. */
+const testCards: Readonly<Record<string, CardBehaviour | 'refused'>> = {
+  visa: 'pays',
+  mastercard: 'pays',
+  amex: 'pays',
+  chargeCustomerFail: 'declines',
+  authenticationRequired: 'authenticates-always',
+  authenticationRequiredOnSetup: 'authenticates-once',
+  threeDSecure2Required: 'authenticates-once',
+  chargeDeclined: 'refused',
+};
+
+/** A new card of a named kind; `pm_card_visa` and `tok_visa` name the same. */
+export function newCard(world: World, name: string): Thing {
+  const kind = name.replace(/^(pm_card_|tok_)/, '');
+  const behaviour = testCards[kind];
+  if (behaviour === undefined) throw missing('payment_method', name);
+  if (behaviour === 'refused') {
+    const code = 'card_declined';
+    throw new Refusal('Your card was declined.', {
+      status: 402,
+      type: 'card_error',
+      code,
+      decline_code: 'generic_decline',
+    });
+  }
+  const card = world.add({
+    id: world.id('pm'),
+    object: 'payment_method',
+    billing_details: { address: null, email: null, name: null, phone: null, tax_id: null },
+    card: {
+      brand: kind === 'mastercard' || kind === 'amex' ? kind : 'visa',
+      checks: null,
+      country: 'DE',
+      display_brand: 'visa',
+      exp_month: 12,
+      exp_year: 2040,
+      fingerprint: world.id('fp'),
+      funding: 'credit',
+      generated_from: null,
+      last4: kind === 'mastercard' ? '4444' : '4242',
+      networks: null,
+      regulated_status: 'unregulated',
+      three_d_secure_usage: { supported: true },
+      wallet: null,
+    },
+    customer: null,
+    metadata: {},
+    type: 'card',
+  });
+  world.cards.set(card.id, behaviour);
+  return card;
+}
+
+/** The card that an id or a test card's name means. */
+export function cardNamed(world: World, id: string): Thing {
+  return id.startsWith('pm_card_') ? newCard(world, id) : world.get('payment_method', id);
+}
+
+export function attach(world: World, card: Thing, customer: Thing): Thing {
+  if (card.customer !== null && card.customer !== customer.id)
+    throw new Refusal('The payment method you provided has already been attached to a customer.');
+  if (!world.cards.has(card.id))
+    throw new Refusal(
+      'This PaymentMethod was previously used without being attached to a Customer or was detached from a Customer, and may not be used again.',
+    );
+  if (card.customer === null) {
+    card.customer = customer.id;
+    world.happens('payment_method.attached', card);
+  }
+  return card;
+}
+
+/** The card of this customer. A test card's name makes one and attaches it. */
+export function cardOfCustomer(world: World, id: string, customer: Thing): Thing {
+  const card = cardNamed(world, id);
+  if (id.startsWith('pm_card_')) return attach(world, card, customer);
+  if (card.customer !== customer.id)
+    throw new Refusal(
+      `The customer does not have a payment method with the ID ${id}. The payment method must be attached to the customer.`,
+      { code: 'resource_missing', param: 'payment_method' },
+    );
+  return card;
+}

@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { projectRoot } from '../../src/base/root.ts';
+
+/** What the build made of the dashboard, as a browser loads it. */
+
+const built = join(projectRoot, 'dist', 'web');
+const firstLoadBytesMax = 60 * 1024;
+
+/** What the page names, so what everybody loads before anything is shown. */
+function firstLoad(page: string): string[] {
+  return [...page.matchAll(/\b(?:src|href)="(\/[^"]*)"/g)].map((match) => match[1] ?? '');
+}
+
+function sourcesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(tsx?|html)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+t.test('the first load stays under 60 KB, compressed', async (t) => {
+  const page = readFileSync(join(built, 'index.html'), 'utf8');
+  const files = firstLoad(page);
+  t.ok(files.some((file) => file.endsWith('.js')) && files.some((file) => file.endsWith('.css')));
+  const sizes = [Buffer.from(page), ...files.map((file) => readFileSync(join(built, file)))].map(
+    (bytes) => gzipSync(bytes, { level: 9 }).byteLength,
+  );
+  const sum = sizes.reduce((all, size) => all + size, 0);
+  t.comment(`${files.length} files, ${sum} bytes`);
+  t.ok(sum <= firstLoadBytesMax, `${sum} bytes`);
+});
+
+t.test(
+  'every file has a name that changes with what is in it, and the page holds no script or style itself',
+  async (t) => {
+    for (const file of readdirSync(join(built, 'assets'))) t.match(file, /-[\w-]{8}\.\w+$/, file);
+    const page = readFileSync(join(built, 'index.html'), 'utf8');
+    t.notMatch(page, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/i);
+    t.notMatch(page, /https?:\/\//, 'nothing comes from elsewhere');
+  },
+);
+
+t.test('nothing that is stored is ever taken for HTML', async (t) => {
+  const sources = sourcesBelow(join(projectRoot, 'web'));
+  t.ok(sources.length > 30, `${sources.length} sources`);
+  const ways =
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|\beval\(|new Function\(/;
+  t.same(
+    sources.filter((path) => ways.test(readFileSync(path, 'utf8'))),
+    [],
+  );
+});

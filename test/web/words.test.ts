@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import t from 'tap';
+import { pureModule } from './pure-module.ts';
+
+/** Parts of the dashboard that only think. */
+
+interface Marked {
+  readonly marked: (text: string, terms: readonly string[]) => { text: string; isMarked: boolean }[];
+}
+interface ByBytes {
+  readonly byBytes: (one: string, other: string) => number;
+}
+interface CodeSamples {
+  readonly codeOf: (language: string, call: { kind: string; request: object; baseUrl: string }) => string;
+}
+
+t.test('words of the question are marked in every form they stand in, and nothing else is', async (t) => {
+  const { marked } = await pureModule<Marked>('pages/marked.ts');
+  const cases = [
+    ['Refunds are paid. No refund later.', ['refund'], ['Refunds', 'refund']],
+    ['The company and other companies; accompany', ['compani'], ['company', 'companies']],
+    ['Ein Gerät, GERÄTE', ['gerat'], ['Gerät', 'GERÄTE']],
+    ['day daylight days', ['day'], ['day']],
+    ['<b>refund</b>', ['refund'], ['refund']],
+    ['nothing here', ['refund'], []],
+    ['nothing here', [''], []],
+  ] as const;
+  for (const [text, terms, found] of cases) {
+    const parts = marked(text, terms);
+    t.same(
+      parts.filter(({ isMarked }) => isMarked).map((part) => part.text),
+      found,
+      text,
+    );
+    t.equal(parts.map((part) => part.text).join(''), text, 'nothing of the text is lost');
+  }
+});
+
+t.test('paths are in the order of the server, which is that of their bytes', async (t) => {
+  const { byBytes } = await pureModule<ByBytes>('words/by-bytes.ts');
+  const paths = ['b', 'a', 'ab', '', 'a\u{1F600}', 'a\uFFFD', 'ä', 'Z', 'a/b', 'a-b'];
+  const asBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
+  t.same([...paths].sort(byBytes), [...paths].sort(asBytes));
+  t.equal(byBytes('same', 'same'), 0);
+});
+
+t.test('what is copied as code is code, whatever the question holds', async (t) => {
+  const { codeOf } = await pureModule<CodeSamples>('pages/code-samples.ts');
+  const request = {
+    collection_name: "Ada's",
+    query: 'What\'s "new"?\n$(rm -rf .) `x` \\',
+    k: 3,
+    filter: { $and: [{ a: 'b' }, { 'list:c': { $in: ['d'] } }] },
+    latency_mode: 'high',
+    precise_responses: true,
+  };
+  const call = { kind: 'snippets', request, baseUrl: 'http://127.0.0.1:8720/v1' };
+  const curl = codeOf('curl', call).replace('curl -s', "printf '%s\\n'");
+  const printed = execFileSync('sh', ['-c', curl], { env: { QUARRY_API_KEY: 'k' } }).toString();
+  t.match(printed, 'Authorization: Bearer k');
+  t.same(JSON.parse(printed.slice(printed.indexOf('{'))), request);
+
+  const node = codeOf('Node', call).split('\n');
+  t.match(node.join('\n'), 'client.queries.topSnippets(');
+  const body = node.slice(3, -1).join('\n');
+  t.same(JSON.parse(body.slice(body.indexOf('(') + 1, body.lastIndexOf(')'))), request);
+
+  const python = codeOf('Python', call);
+  t.match(python, '    precise_responses=True,');
+  t.match(python, '    extra_body={"latency_mode": "high"},');
+  execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: python });
+});

@@ -1,0 +1,197 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { StatusResponse } from '../../../src/schemas/status.ts';
+import { documentsOf, uploadTo } from '../addresses.ts';
+import { Blank } from '../parts/blank.tsx';
+import { LinkButton } from '../parts/button.tsx';
+import { Choice, Field } from '../parts/field.tsx';
+import { Page } from '../parts/page.tsx';
+import { SkeletonRows } from '../parts/skeleton.tsx';
+import { NotLoaded } from '../parts/trouble.tsx';
+import type { Seen } from '../parts/virtual-rows.tsx';
+import { returns } from '../server/call.ts';
+import { useLoad, usePoll } from '../server/load.ts';
+import { getStatus } from '../server/retrieval.ts';
+import { count, counted } from '../words/numbers.ts';
+import { CollectionField, useCollection } from './collection-choice.tsx';
+import { DocumentList } from './document-list.ts';
+import { DocumentRows, type Filter } from './document-rows.tsx';
+import { isSettled } from './stages.ts';
+
+const typingMs = 250;
+
+/** The documents of a collection, as many as there are. */
+export function Documents() {
+  const { route } = useLocation();
+  const { names, chosen } = useCollection();
+  if (names.error !== null && names.data === undefined)
+    return (
+      <Page title="Documents">
+        <NotLoaded error={names.error} onRetry={names.reload} />
+      </Page>
+    );
+  if (chosen === null)
+    return (
+      <Page title="Documents">
+        {names.data === undefined ? (
+          <SkeletonRows />
+        ) : (
+          <Blank
+            title="No documents yet"
+            actions={
+              <LinkButton href="/app/upload" tone="primary">
+                Upload documents
+              </LinkButton>
+            }
+          >
+            Drop files or a whole folder, and they can be searched seconds later.
+          </Blank>
+        )}
+      </Page>
+    );
+  return (
+    <Page
+      title="Documents"
+      actions={
+        <LinkButton href={uploadTo(chosen)} tone="primary">
+          Upload
+        </LinkButton>
+      }
+    >
+      <InCollection
+        key={chosen}
+        collection={chosen}
+        names={names.data ?? []}
+        onChoose={(name) => route(documentsOf(name))}
+      />
+    </Page>
+  );
+}
+
+interface InCollectionProps {
+  readonly collection: string;
+  readonly names: readonly string[];
+  readonly onChoose: (name: string) => void;
+}
+
+function InCollection({ collection, names, onChoose }: InCollectionProps) {
+  const [typed, setTyped] = useState('');
+  const prefix = useSettled(typed);
+  const [filter, setFilter] = useState<Filter>('all');
+  const list = useMemo(() => new DocumentList({ collection, prefix }), [collection, prefix]);
+  const seen = useRef<Seen>({ first: 0, end: 0 });
+  const status = useLoad((abort) => getStatus(collection, abort), [collection]);
+  useEffect(() => {
+    void list.loadMore();
+    return () => list.close();
+  }, [list]);
+  useEffect(() => {
+    if (filter === 'failed') void list.loadAll();
+  }, [list, filter]);
+  useEffect(() => {
+    if (list.error.peek() !== null) void list.loadMore();
+  }, [list, returns.value]);
+  usePoll(
+    async (abort) => {
+      const found = await getStatus(collection, abort);
+      const changed = JSON.stringify(found) !== JSON.stringify(status.data);
+      status.replace(found);
+      const isBusy = found.num_parsing_documents + found.num_indexing_documents > 0;
+      const rows = list.rows.peek().slice(seen.current.first, seen.current.end);
+      const failedChanged = found.num_failed_documents !== status.data?.num_failed_documents;
+      if (filter === 'failed' && failedChanged) await list.refreshAll();
+      else if (changed || rows.some((row) => !isSettled(row.index_status))) await list.refresh(seen.current);
+      return isBusy ? 'busy' : 'idle';
+    },
+    [list],
+  );
+
+  return (
+    <div class="stack">
+      <div class="filters">
+        <CollectionField names={names} chosen={collection} onChoose={onChoose} />
+        <PrefixField typed={typed} onType={setTyped} />
+        <FilterChoice filter={filter} status={status.data} onChoose={setFilter} />
+      </div>
+      <UnderWay status={status.data} />
+      <DocumentRows
+        list={list}
+        filter={filter}
+        prefix={prefix}
+        collection={collection}
+        onSeen={(now) => {
+          seen.current = now;
+        }}
+      />
+    </div>
+  );
+}
+
+function PrefixField({
+  typed,
+  onType,
+}: {
+  readonly typed: string;
+  readonly onType: (typed: string) => void;
+}) {
+  return (
+    <Field label="Path begins with">
+      {(control) => (
+        <input
+          {...control}
+          type="search"
+          autoComplete="off"
+          spellcheck={false}
+          placeholder="reports/2026/"
+          value={typed}
+          onInput={(event) => onType(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface FilterChoiceProps {
+  readonly filter: Filter;
+  readonly status: StatusResponse | undefined;
+  readonly onChoose: (filter: Filter) => void;
+}
+
+function FilterChoice({ filter, status, onChoose }: FilterChoiceProps) {
+  const [all, failed] =
+    status === undefined
+      ? ['', '']
+      : [` ${count(status.num_documents)}`, ` ${count(status.num_failed_documents)}`];
+  return (
+    <Choice
+      legend="Which documents"
+      name="filter"
+      value={filter}
+      words={[
+        ['all', `All${all}`],
+        ['failed', `Failed${failed}`],
+      ]}
+      onChange={onChoose}
+    />
+  );
+}
+
+function UnderWay({ status }: { readonly status: StatusResponse | undefined }) {
+  const left = status === undefined ? 0 : status.num_parsing_documents + status.num_indexing_documents;
+  return (
+    <p class="under-way soft" role="status">
+      {left > 0 && `${counted(left, 'document')} under way`}
+      {status?.waiting_for?.map((reason) => ` · ${reason}`)}
+    </p>
+  );
+}
+
+/** The text once nobody has typed for a moment. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), typingMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}

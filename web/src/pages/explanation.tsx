@@ -1,0 +1,54 @@
+import type { ResultExplanation } from '../../../src/schemas/queries.ts';
+import { score } from '../words/numbers.ts';
+
+/** The largest score by words of all results: words have no scale of their own. */
+export function mostLexical(results: readonly { readonly explain?: ResultExplanation }[]): number {
+  return Math.max(0.001, ...results.map(({ explain }) => explain?.lexical.score ?? 0));
+}
+
+interface ExplanationProps {
+  readonly explain: ResultExplanation;
+  readonly highest: number;
+}
+
+/** How a result was found: what its words, its meaning and the reranker said, as bars. */
+export function Explanation({ explain, highest }: ExplanationProps) {
+  const { lexical, vector, fused, rerank, look } = explain;
+  const rows = [
+    ['Words (BM25)', lexical.score, lexical.score / highest],
+    ['Meaning (cosine)', vector.similarity, vector.similarity],
+    ['Both together', fused, fused],
+    ['Reranker', rerank, rerank],
+    ['Early in the text', look?.lead ?? null, look?.lead ?? null],
+    ['In your order', look?.order ?? null, look?.order ?? null],
+    ['Near each other', look?.nearness ?? null, look?.nearness ?? null],
+  ] as const;
+  return (
+    <div class="explanation">
+      <table>
+        <caption class="unseen">How it was found</caption>
+        <tbody>
+          {rows.map(([name, value, share]) =>
+            value === null || share === null ? null : (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td class="track">
+                  <span style={{ width: `${Math.round(Math.max(0, Math.min(1, share)) * 100)}%` }} />
+                </td>
+                <td class="number">{score(value)}</td>
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+      {lexical.terms.length > 0 && (
+        <p class="hint">
+          Words that both have, as they are indexed:{' '}
+          {lexical.terms.map((term) => (
+            <code key={term}>{term} </code>
+          ))}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+import { useState } from 'preact/hooks';
+import type { DocumentResponse } from '../../../src/schemas/documents.ts';
+import { Button } from '../parts/button.tsx';
+import { Dialog, DialogActions } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
+import { Card } from '../parts/page.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
+import { toast } from '../parts/toasts.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { useDoing } from '../server/doing.ts';
+import { type Place, updateDocument } from '../server/retrieval.ts';
+import { parsedJson } from '../words/json.ts';
+
+interface MetadataCardProps {
+  readonly place: Place;
+  readonly found: DocumentResponse | undefined;
+  readonly onSaved: () => void;
+}
+
+/** What is known of a document beside its text, by which queries can filter. */
+export function MetadataCard({ place, found, onSaved }: MetadataCardProps) {
+  const [isEditing, setEditing] = useState(false);
+  const entries = Object.entries(found?.metadata ?? {});
+  const mayEdit = found?.index_status === 'indexed';
+  return (
+    <Card
+      title="Metadata"
+      actions={
+        <Button
+          tone="ghost"
+          disabled={!mayEdit}
+          title={mayEdit ? undefined : 'Metadata can be changed once the document is indexed.'}
+          onClick={() => setEditing(true)}
+        >
+          Edit
+        </Button>
+      }
+    >
+      {found === undefined ? (
+        <Skeleton lines={2} width="60%" />
+      ) : entries.length === 0 ? (
+        <p class="soft">None. Queries can filter by what you write here, such as an author or a year.</p>
+      ) : (
+        <dl class="facts">
+          {entries.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{typeof value === 'string' ? value : value.join(', ')}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {isEditing && found !== undefined && (
+        <MetadataDialog place={place} found={found} onClose={() => setEditing(false)} onSaved={onSaved} />
+      )}
+    </Card>
+  );
+}
+
+interface MetadataDialogProps {
+  readonly place: Place;
+  readonly found: DocumentResponse;
+  readonly onClose: () => void;
+  readonly onSaved: () => void;
+}
+
+function MetadataDialog({ place, found, onClose, onSaved }: MetadataDialogProps) {
+  const [text, setText] = useState(JSON.stringify(found.metadata, null, 2));
+  const parsed = parsedJson(text);
+  const doing = useDoing(async () => {
+    if (parsed.fault !== null) return;
+    await updateDocument(place, { metadata: parsed.value as DocumentResponse['metadata'] });
+    toast('Metadata saved. Queries see them in a moment.');
+    onSaved();
+    onClose();
+  });
+  return (
+    <Dialog title="Edit metadata" onClose={onClose} mayClose={!doing.isBusy}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          doing.start();
+        }}
+      >
+        <Field
+          label="JSON"
+          hint='Names and texts, such as {"author": "Ada"}; lists under names that begin with "list:".'
+          error={parsed.fault}
+        >
+          {(names) => (
+            <textarea
+              {...names}
+              class="mono"
+              rows={10}
+              spellcheck={false}
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Trouble error={doing.error} />
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={doing.isBusy} disabled={parsed.fault !== null}>
+            Save
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

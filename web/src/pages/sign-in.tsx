@@ -1,0 +1,186 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { Button } from '../parts/button.tsx';
+import { Copy } from '../parts/copy.tsx';
+import { Field } from '../parts/field.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
+import { NotLoaded, Trouble } from '../parts/trouble.tsx';
+import { useDoing } from '../server/doing.ts';
+import { useLoad } from '../server/load.ts';
+import { providerAddress, type SignInOptions, sendMagicLink, signInOptions } from '../server/sign-in.ts';
+import { AdministratorForm } from './administrator-form.tsx';
+
+/** Shown at every address to who is not signed in; who signs in gets what the address says. */
+export function SignIn() {
+  useEffect(() => {
+    document.title = 'Sign in · Quarry';
+  }, []);
+  return (
+    <main class="alone">
+      <div class="sign-in">
+        <span class="mark" aria-hidden="true" />
+        <h1>Sign in to Quarry</h1>
+        <SignInWays />
+      </div>
+    </main>
+  );
+}
+
+interface WaysProps {
+  /** Over a page that must stay: whatever leads away opens in another tab. */
+  readonly isOver?: boolean;
+  readonly email?: string;
+}
+
+/** What this server is set up for, and the link that is always there: the one of who runs the server. */
+export function SignInWays({ isOver = false, email = '' }: WaysProps) {
+  const { url } = useLocation();
+  const options = useLoad(signInOptions, []);
+  if (options.error !== null) return <NotLoaded error={options.error} onRetry={options.reload} />;
+  if (options.data === undefined) return <Skeleton lines={4} width="60%" />;
+  const { mail, google, github, administrator } = options.data;
+  const redirect = url.startsWith('/app/sign-in') ? '/app/' : url + window.location.hash;
+  return (
+    <div class="ways">
+      <Providers options={options.data} redirect={redirect} isOver={isOver} />
+      {mail && (google || github) && <p class="or">or</p>}
+      {mail && <MailLink redirect={redirect} pauseSeconds={options.data.resend_seconds} email={email} />}
+      <OperatorLink isOnlyWay={!mail && !google && !github} />
+      {administrator && !isOver && <Administrator />}
+    </div>
+  );
+}
+
+interface ProvidersProps {
+  readonly options: SignInOptions;
+  readonly redirect: string;
+  readonly isOver: boolean;
+}
+
+function Providers({ options, redirect, isOver }: ProvidersProps) {
+  const offered = (
+    [
+      ['google', 'Google'],
+      ['github', 'GitHub'],
+    ] as const
+  ).filter(([provider]) => options[provider]);
+  return (
+    <>
+      {offered.map(([provider, name]) => (
+        // The router must leave it alone: the server answers with the way to the provider.
+        <a
+          key={provider}
+          class="button wide"
+          href={providerAddress(provider, isOver ? '/app/' : redirect)}
+          target={isOver ? '_blank' : '_self'}
+          rel="noreferrer"
+        >
+          <span class="button-words">Continue with {name}</span>
+        </a>
+      ))}
+    </>
+  );
+}
+
+interface MailLinkProps {
+  readonly redirect: string;
+  readonly pauseSeconds: number;
+  readonly email: string;
+}
+
+function MailLink({ redirect, pauseSeconds, email: known }: MailLinkProps) {
+  const [email, setEmail] = useState(known);
+  const [sentTo, setSentTo] = useState<string | null>(null);
+  const [left, setLeft] = useState(0);
+  useEffect(() => {
+    if (left <= 0) return;
+    const timer = setTimeout(() => setLeft(left - 1), 1_000);
+    return () => clearTimeout(timer);
+  }, [left]);
+  const send = useDoing(async () => {
+    await sendMagicLink(email, redirect);
+    setSentTo(email);
+    setLeft(pauseSeconds);
+  });
+  if (sentTo !== null) {
+    return (
+      <div class="sent" role="status">
+        <h2>Look into your mail</h2>
+        <p>
+          A link went to <strong>{sentTo}</strong>. Open it in this browser within 10 minutes and you are in.
+        </p>
+        <Trouble error={send.error} />
+        <div class="row">
+          <Button onClick={send.start} busy={send.isBusy} disabled={left > 0}>
+            {left > 0 ? `Send again in ${left} s` : 'Send again'}
+          </Button>
+          <Button tone="ghost" onClick={() => setSentTo(null)}>
+            Another address
+          </Button>
+        </div>
+      </div>
+    );
+  }
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send.start();
+      }}
+    >
+      <Field label="E-mail">
+        {(names) => (
+          <input
+            {...names}
+            type="email"
+            name="email"
+            autoComplete="email"
+            required
+            placeholder="you@example.com"
+            value={email}
+            onInput={(event) => setEmail(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Trouble error={send.error} />
+      <Button type="submit" tone="primary" class="wide" busy={send.isBusy}>
+        Mail me a sign-in link
+      </Button>
+    </form>
+  );
+}
+
+const loginLinkCommand = 'node bin/quarry.js login-link';
+
+function OperatorLink({ isOnlyWay }: { readonly isOnlyWay: boolean }) {
+  const words = (
+    <>
+      <p>
+        When the server starts it prints a link that signs you in. To get a new one, run this in the folder of
+        Quarry on that machine and open what it prints:
+      </p>
+      <div class="command">
+        <code>{loginLinkCommand}</code>
+        <Copy text={loginLinkCommand} />
+      </div>
+    </>
+  );
+  if (isOnlyWay) return <div class="stack">{words}</div>;
+  return (
+    <details class="more">
+      <summary>You run this server yourself?</summary>
+      {words}
+    </details>
+  );
+}
+
+function Administrator() {
+  const { route } = useLocation();
+  return (
+    <details class="more">
+      <summary>Administrator</summary>
+      <AdministratorForm onDone={() => route('/app/admin')} />
+    </details>
+  );
+}

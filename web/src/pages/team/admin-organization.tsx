@@ -1,0 +1,203 @@
+import { useState } from 'preact/hooks';
+import type { SubscriptionType } from '../../../../src/schemas/admin.ts';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { Check, Field } from '../../parts/field.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { toast } from '../../parts/toasts.tsx';
+import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
+import {
+  type Changes,
+  type Details,
+  deleteAnyOrganization,
+  getAnyOrganization,
+  updateAnyOrganization,
+} from '../../server/administration.ts';
+import { useDoing } from '../../server/doing.ts';
+import { useLoad } from '../../server/load.ts';
+import { bytes, count, counted } from '../../words/numbers.ts';
+import { tierName, tiers } from './tiers.ts';
+
+type OverrideName = Extract<keyof Details, `override_${string}`>;
+
+/** Overrides by their names on the wire, and what is in force without them. */
+const overrides: readonly (readonly [
+  OverrideName,
+  words: string,
+  tierSays: (limits: Details['rate_limits']) => number | null,
+])[] = [
+  ['override_requests_per_minute', 'Requests a minute', (limits) => limits.requests_per_minute],
+  ['override_queries_per_minute', 'Queries a minute', (limits) => limits.queries_per_minute],
+  ['override_rpm', 'Fast rerank calls a minute', (limits) => limits.rpm],
+  ['override_bpm_fast', 'Bytes a minute, fast model calls', (limits) => limits.bpm_fast],
+  ['override_bpm_slow', 'Bytes a minute, slow model calls', (limits) => limits.bpm_slow],
+  ['override_max_bytes_per_request', 'Bytes of one model call', (limits) => limits.max_bytes_per_request],
+  [
+    'override_document_bytes_per_minute',
+    'Bytes of documents a minute',
+    (limits) => limits.document_bytes_per_minute,
+  ],
+  ['override_max_documents', 'Documents stored', (limits) => limits.max_documents],
+  ['override_max_storage_bytes', 'Bytes stored', (limits) => limits.max_storage_bytes],
+  ['override_max_ingest_documents', 'Documents waiting at one time', (limits) => limits.max_ingest_documents],
+  ['override_max_metadata_bytes', 'Bytes of metadata of a document', () => null],
+];
+
+interface AdminOrganizationProps {
+  readonly id: string;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+}
+
+/** One organisation as its administrator may change it. */
+export function AdminOrganization({ id, onClose, onChanged }: AdminOrganizationProps) {
+  const details = useLoad((abort) => getAnyOrganization(id, abort), [id]);
+  const [isAsked, setAsked] = useState(false);
+  const found = details.data;
+  if (found !== undefined && isAsked) {
+    return (
+      <Confirm
+        title={`Delete ${found.name}?`}
+        action="Delete organisation"
+        typed={found.name}
+        onClose={() => setAsked(false)}
+        onConfirm={async () => {
+          await deleteAnyOrganization(id);
+          toast(`${found.name} was deleted.`);
+          onChanged();
+          onClose();
+        }}
+      >
+        <p>
+          Its keys, members and invitations end at once; what it stored is deleted in the background, for
+          good.
+        </p>
+      </Confirm>
+    );
+  }
+  return (
+    <Dialog title={found?.name ?? 'Organisation'} onClose={onClose}>
+      {found !== undefined ? (
+        <Edit found={found} onClose={onClose} onDelete={() => setAsked(true)} onChanged={onChanged} />
+      ) : details.error === null ? (
+        <SkeletonRows rows={6} />
+      ) : (
+        <NotLoaded error={details.error} onRetry={details.reload} />
+      )}
+    </Dialog>
+  );
+}
+
+interface EditProps {
+  readonly found: Details;
+  readonly onClose: () => void;
+  readonly onDelete: () => void;
+  readonly onChanged: () => void;
+}
+
+function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
+  const [tier, setTier] = useState<SubscriptionType>(found.subscription_tier);
+  const [zdr, setZdr] = useState(found.zdr);
+  const [given, setGiven] = useState<Readonly<Partial<Record<OverrideName, string>>>>({});
+  const textOf = (name: OverrideName) => given[name] ?? found[name]?.toString() ?? '';
+  const changes: Changes = {
+    ...(tier === found.subscription_tier ? {} : { subscription_tier: tier }),
+    ...(zdr === found.zdr ? {} : { zdr }),
+    ...Object.fromEntries(
+      overrides.flatMap(([name]) => {
+        const wanted = textOf(name).trim() === '' ? 0 : Number(textOf(name));
+        return wanted === (found[name] ?? 0) ? [] : [[name, wanted]];
+      }),
+    ),
+  };
+  const save = useDoing(async () => {
+    await updateAnyOrganization(found.organization_id, changes);
+    toast(`${found.name} was changed.`);
+    onChanged();
+    onClose();
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.start();
+      }}
+    >
+      <p class="soft">
+        {counted(found.storage.documents, 'document')}, {bytes(found.storage.bytes)}
+      </p>
+      <Field label="Plan">
+        {(control) => (
+          <select
+            {...control}
+            value={tier}
+            onChange={(event) => setTier(event.currentTarget.value as SubscriptionType)}
+          >
+            {tiers.map((each) => (
+              <option key={each} value={each}>
+                {tierName(each)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Check
+        label="Zero data retention"
+        hint="No text of it reaches a log."
+        checked={zdr}
+        onChange={setZdr}
+      />
+      <Overrides
+        found={found}
+        textOf={textOf}
+        onChange={(name, text) => setGiven({ ...given, [name]: text })}
+      />
+      <Trouble error={save.error} />
+      <DialogActions>
+        <Button tone="ghost" class="first" onClick={onDelete}>
+          Delete organisation
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" tone="primary" busy={save.isBusy} disabled={Object.keys(changes).length === 0}>
+          Save
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+interface OverridesProps {
+  readonly found: Details;
+  readonly textOf: (name: OverrideName) => string;
+  readonly onChange: (name: OverrideName, text: string) => void;
+}
+
+function Overrides({ found, textOf, onChange }: OverridesProps) {
+  return (
+    <details class="more" open={overrides.some(([name]) => found[name] !== null)}>
+      <summary>Overrides of its limits</summary>
+      <div class="pairs">
+        {overrides.map(([name, words, tierSays]) => {
+          const inForce = found[name] === null ? tierSays(found.rate_limits) : null;
+          return (
+            <Field key={name} label={words}>
+              {(control) => (
+                <input
+                  {...control}
+                  type="number"
+                  min={0}
+                  step={1}
+                  inputMode="numeric"
+                  placeholder={inForce === null ? 'As the plan says' : count(inForce)}
+                  value={textOf(name)}
+                  onInput={(event) => onChange(name, event.currentTarget.value)}
+                />
+              )}
+            </Field>
+          );
+        })}
+      </div>
+    </details>
+  );
+}

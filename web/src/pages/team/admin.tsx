@@ -1,0 +1,158 @@
+import { useState } from 'preact/hooks';
+import { Blank } from '../../parts/blank.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Chip } from '../../parts/chip.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { NotLoaded } from '../../parts/trouble.tsx';
+import { When } from '../../parts/when.tsx';
+import {
+  type AllOrganizations,
+  type Listed,
+  listAllOrganizations,
+  signOutAdministrator,
+} from '../../server/administration.ts';
+import { CallError } from '../../server/call.ts';
+import { useLoad } from '../../server/load.ts';
+import { count, counted } from '../../words/numbers.ts';
+import { AdministratorForm } from '../administrator-form.tsx';
+import { AdminOrganization } from './admin-organization.tsx';
+import { tierName } from './tiers.ts';
+
+const shownMax = 200;
+
+/** All organisations of the installation, for its administrator. */
+export function AdminPage() {
+  const list = useLoad(listAllOrganizations, []);
+  const status = list.error instanceof CallError ? list.error.status : null;
+  if (status === 401) return <SignInFirst onDone={list.reload} />;
+  if (status === 503) return <AdministrationOff />;
+  return (
+    <Page
+      title="Administration"
+      lead={list.data && counted(list.data.organizations.length, 'organisation')}
+      actions={
+        <Button onClick={() => void signOutAdministrator().then(list.reload)}>
+          Sign out as administrator
+        </Button>
+      }
+    >
+      {list.data !== undefined ? (
+        <Organizations all={list.data} onChanged={list.reload} />
+      ) : list.error === null ? (
+        <Card>
+          <SkeletonRows rows={8} />
+        </Card>
+      ) : (
+        <NotLoaded error={list.error} onRetry={list.reload} />
+      )}
+    </Page>
+  );
+}
+
+function AdministrationOff() {
+  return (
+    <Page title="Administration">
+      <Blank title="Administration is off">
+        Start the server with QUARRY_ADMIN_PASSWORD_HASH, which “quarry hash-password” makes, or with
+        QUARRY_ADMIN_KEY for the command line.
+      </Blank>
+    </Page>
+  );
+}
+
+function SignInFirst({ onDone }: { readonly onDone: () => void }) {
+  return (
+    <Page title="Administration" lead="For the administrator of this installation">
+      <Card>
+        <AdministratorForm onDone={onDone} />
+      </Card>
+    </Page>
+  );
+}
+
+interface OrganizationsProps {
+  readonly all: AllOrganizations;
+  readonly onChanged: () => void;
+}
+
+function Organizations({ all: { organizations, areAll }, onChanged }: OrganizationsProps) {
+  const [words, setWords] = useState('');
+  const [open, setOpen] = useState<Listed | null>(null);
+  const wanted = words.trim().toLowerCase();
+  const found = organizations.filter(
+    ({ name, organization_id }) => name.toLowerCase().includes(wanted) || organization_id.startsWith(wanted),
+  );
+  return (
+    <>
+      <Field label="Find" hint="By name, or the beginning of the id">
+        {(control) => (
+          <input
+            {...control}
+            type="search"
+            class="narrow"
+            value={words}
+            onInput={(event) => setWords(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Card>
+        {found.length === 0 ? (
+          <p class="quiet">No organisation is named so.</p>
+        ) : (
+          <Table
+            caption="Organisations"
+            columns={columnsFor(setOpen)}
+            rows={found.slice(0, shownMax)}
+            keyOf={({ organization_id }) => organization_id}
+          />
+        )}
+        {found.length > shownMax && (
+          <p class="quiet">{`${count(found.length - shownMax)} more: type a longer part of the name.`}</p>
+        )}
+        {!areAll && (
+          <p class="quiet">There are more than this page holds; find others with their id and the API.</p>
+        )}
+      </Card>
+      {open !== null && (
+        <AdminOrganization id={open.organization_id} onClose={() => setOpen(null)} onChanged={onChanged} />
+      )}
+    </>
+  );
+}
+
+function columnsFor(onOpen: (row: Listed) => void): Column<Listed>[] {
+  return [
+    {
+      title: 'Organisation',
+      cell: ({ name, organization_id }) => (
+        <span class="person">
+          <strong>{name}</strong>
+          <code class="hint">{organization_id}</code>
+        </span>
+      ),
+    },
+    {
+      title: 'Plan',
+      cell: ({ subscription_tier, overridden, zdr }) => (
+        <span class="chips">
+          <Chip>{tierName(subscription_tier)}</Chip>
+          {overridden && <Chip tone="info">Overrides</Chip>}
+          {zdr && <Chip tone="good">Zero retention</Chip>}
+        </span>
+      ),
+    },
+    { title: 'Created', isExtra: true, cell: ({ created_at }) => <When at={created_at} /> },
+    {
+      title: 'Actions',
+      isNumber: true,
+      cell: (row) => (
+        <Button tone="ghost" aria-label={`Open ${row.name}`} onClick={() => onOpen(row)}>
+          Open
+        </Button>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,190 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { AuditLogEntry, AuditLogRange } from '../../../../src/schemas/audit.ts';
+import { Blank } from '../../parts/blank.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Menu } from '../../parts/menu.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { toast } from '../../parts/toasts.tsx';
+import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
+import { When } from '../../parts/when.tsx';
+import { sentenceOf } from '../../server/call.ts';
+import { useDoing } from '../../server/doing.ts';
+import { useLoad } from '../../server/load.ts';
+import { organization } from '../../server/session.ts';
+import { getAuditLog, getOrganization } from '../../server/team.ts';
+import { count, counted } from '../../words/numbers.ts';
+import { type ExportFormat, exportAuditLog } from './audit-export.ts';
+import { mayAs } from './roles.tsx';
+
+const pageSize = 50;
+
+/** Who did or tried what in the organisation. */
+export function AuditPage() {
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  if (!mayAs('OWNER')) {
+    return (
+      <Page title="Audit log">
+        <Blank title="For owners">The owners of this organisation can read who did what.</Blank>
+      </Page>
+    );
+  }
+  const range = rangeOf(from, to);
+  return (
+    <Page
+      title="Audit log"
+      lead="Sign-ins, changes of people, keys and the organisation, and what was refused"
+      actions={<Export range={range} />}
+    >
+      <div class="row day-range">
+        <DayField label="From" value={from} onChange={setFrom} />
+        <DayField label="To" value={to} onChange={setTo} />
+      </div>
+      <Card>
+        <Entries key={`${from} ${to}`} range={range} />
+      </Card>
+    </Page>
+  );
+}
+
+interface DayFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function DayField({ label, value, onChange }: DayFieldProps) {
+  return (
+    <Field label={label}>
+      {(control) => (
+        <input
+          {...control}
+          type="date"
+          value={value}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Days of the browser's time zone; both of them are inside. */
+function rangeOf(from: string, to: string): AuditLogRange {
+  const midnight = (day: string, later = 0) => {
+    const found = new Date(`${day}T00:00:00`);
+    found.setDate(found.getDate() + later);
+    return found.toISOString();
+  };
+  return {
+    ...(from === '' ? {} : { since: midnight(from) }),
+    ...(to === '' ? {} : { before: midnight(to, 1) }),
+  };
+}
+
+function Entries({ range }: { readonly range: AuditLogRange }) {
+  const place = organization.value?.organization_id;
+  const first = useLoad((abort) => getAuditLog({ ...range, limit: pageSize }, abort), [place]);
+  const info = useLoad(getOrganization, [place]);
+  const [older, setOlder] = useState<readonly AuditLogEntry[]>([]);
+  const [cursor, setCursor] = useState<string | null>(null);
+  useEffect(() => {
+    setOlder([]);
+    setCursor(first.data?.next_cursor ?? null);
+  }, [first.data]);
+  const more = useDoing(async () => {
+    const page = await getAuditLog({ ...range, limit: pageSize, cursor });
+    setOlder((before) => [...before, ...page.entries]);
+    setCursor(page.next_cursor);
+  });
+  if (first.data === undefined) {
+    return first.error === null ? (
+      <SkeletonRows rows={8} />
+    ) : (
+      <NotLoaded error={first.error} onRetry={first.reload} />
+    );
+  }
+  const entries = [...first.data.entries, ...older];
+  if (entries.length === 0) return <p class="quiet">Nothing happened in these days.</p>;
+  const people = new Map(info.data?.users.map(({ user_id, name, email }) => [user_id, name ?? email]));
+  const keys = new Map(info.data?.api_keys.map(({ id, name }) => [id, name]));
+  return (
+    <>
+      <Table caption="Audit log" columns={columnsFor(people, keys)} rows={entries} keyOf={({ id }) => id} />
+      <Trouble error={more.error} />
+      {cursor !== null && (
+        <div class="row center">
+          <Button busy={more.isBusy} onClick={more.start}>
+            Show older entries
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+type Names = ReadonlyMap<string, string>;
+
+function columnsFor(people: Names, keys: Names): Column<AuditLogEntry>[] {
+  const known = (id: string) => people.get(id) ?? keys.get(id) ?? id;
+  const actorName = (actor: string | null) => {
+    if (actor === null) return 'Nobody known';
+    if (actor === 'system') return 'The server';
+    if (actor === 'administrator') return 'Administrator';
+    return actor.startsWith('key:') ? `Key ${known(actor.slice(4))}` : known(actor);
+  };
+  return [
+    { title: 'When', cell: ({ at }) => <When at={at} /> },
+    { title: 'Who', cell: ({ actor }) => actorName(actor) },
+    {
+      title: 'What',
+      cell: ({ action, details }) => (
+        <span class="person">
+          <code>{action}</code>
+          {Object.keys(details).length > 0 && <span class="hint">{detailWords(details)}</span>}
+        </span>
+      ),
+    },
+    { title: 'On', isExtra: true, cell: ({ target }) => (target === null ? '' : known(target)) },
+    { title: 'From', isExtra: true, cell: ({ address }) => <code>{address ?? ''}</code> },
+  ];
+}
+
+function detailWords(details: AuditLogEntry['details']): string {
+  return Object.entries(details)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(', ');
+}
+
+function Export({ range }: { readonly range: AuditLogRange }) {
+  const [done, setDone] = useState<number | null>(null);
+  const start = async (format: ExportFormat) => {
+    setDone(0);
+    try {
+      const all = await exportAuditLog(range, format, setDone);
+      toast(`${counted(all, 'entry', 'entries')} saved.`);
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+    setDone(null);
+  };
+  if (done !== null) return <Button busy>{`Exporting, ${count(done)} so far`}</Button>;
+  return (
+    <Menu class="button-menu" label="Export">
+      <ul>
+        <li>
+          <button type="button" onClick={() => void start('csv')}>
+            As CSV, for spreadsheets
+          </button>
+        </li>
+        <li>
+          <button type="button" onClick={() => void start('jsonl')}>
+            As JSON lines, for programs
+          </button>
+        </li>
+      </ul>
+    </Menu>
+  );
+}

@@ -1,0 +1,63 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { Button, LinkButton } from '../../parts/button.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { toast } from '../../parts/toasts.tsx';
+import { Trouble } from '../../parts/trouble.tsx';
+import { useDoing } from '../../server/doing.ts';
+import { chooseOrganization, loadSession, session, signOut } from '../../server/session.ts';
+import { acceptInvitation } from '../../server/team.ts';
+import { WaitingInvitations } from './invitations.tsx';
+
+/**
+ * Where the link of an invitation leads. Its code stands behind the `#`; where that was lost on the way, what waits for
+ * the address is offered, because whoever is signed in has shown that it is theirs.
+ */
+export function JoinPage() {
+  const [code] = useState(() => window.location.hash.slice(1));
+  const { route } = useLocation();
+  const welcome = (name: string) => {
+    toast(`You belong to ${name} now.`);
+    route('/app/', true);
+  };
+  const accept = useDoing(async () => {
+    const joined = await acceptInvitation(code);
+    await loadSession();
+    chooseOrganization(joined.organization_id);
+    welcome(joined.name);
+  });
+  useEffect(() => {
+    if (code !== '') accept.start();
+  }, [code]);
+  if (session.value.state !== 'in') return null;
+  const { user, invitations } = session.value.who;
+  if (code !== '' && accept.error === null) {
+    return (
+      <Page title="Joining">
+        <SkeletonRows rows={3} />
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={invitations.length > 0 ? 'You are invited' : 'This invitation does not open'}
+      lead={`Signed in as ${user.email}`}
+    >
+      <Card>
+        <Trouble error={accept.error} />
+        <WaitingInvitations onJoined={welcome} />
+        {invitations.length === 0 && (
+          <p>
+            {accept.error === null ? 'No invitation waits for this address. ' : ''}
+            If it came to another address, sign out and open its link again.
+          </p>
+        )}
+        <div class="row">
+          <LinkButton href="/app/">To the overview</LinkButton>
+          <Button onClick={() => void signOut()}>Sign out</Button>
+        </div>
+      </Card>
+    </Page>
+  );
+}

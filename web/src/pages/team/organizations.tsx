@@ -1,0 +1,137 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { OrganizationOfUser } from '../../../../src/schemas/accounts.ts';
+import { Button } from '../../parts/button.tsx';
+import { Chip } from '../../parts/chip.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { toast } from '../../parts/toasts.tsx';
+import { Trouble } from '../../parts/trouble.tsx';
+import { When } from '../../parts/when.tsx';
+import { useDoing } from '../../server/doing.ts';
+import {
+  chooseOrganization,
+  loadSession,
+  organization,
+  organizations,
+  session,
+} from '../../server/session.ts';
+import { addOrganization } from '../../server/team.ts';
+import { WaitingInvitations } from './invitations.tsx';
+import { roleName } from './roles.tsx';
+import { tierName } from './tiers.ts';
+
+/** Where somebody belongs, what they are invited to, and a new one. */
+export function OrganizationsPage() {
+  const { route } = useLocation();
+  const isInvited = session.value.state === 'in' && session.value.who.invitations.length > 0;
+  const enter = (name: string) => {
+    toast(`You work in ${name} now.`);
+    route('/app/');
+  };
+  return (
+    <Page
+      title="Organisations"
+      lead="Each has its own collections, people and keys, and sees nothing of the others."
+    >
+      {isInvited && (
+        <Card title="You are invited">
+          <WaitingInvitations onJoined={enter} />
+        </Card>
+      )}
+      {organizations.value.length > 0 && (
+        <Card>
+          <Organizations onEnter={enter} />
+        </Card>
+      )}
+      <Card title="Create an organisation">
+        <Create onEnter={enter} />
+      </Card>
+    </Page>
+  );
+}
+
+interface EnterProps {
+  readonly onEnter: (name: string) => void;
+}
+
+function Organizations({ onEnter }: EnterProps) {
+  const here = organization.value?.organization_id;
+  const columns: Column<OrganizationOfUser>[] = [
+    {
+      title: 'Name',
+      cell: ({ name, organization_id }) => (
+        <>
+          <strong>{name}</strong> {organization_id === here && <Chip tone="info">Current</Chip>}
+        </>
+      ),
+    },
+    { title: 'Your role', cell: ({ permission }) => roleName(permission) },
+    { title: 'Plan', isExtra: true, cell: ({ subscription_tier }) => tierName(subscription_tier) },
+    { title: 'Created', isExtra: true, cell: ({ created_at }) => <When at={created_at} /> },
+    {
+      title: 'Actions',
+      isNumber: true,
+      cell: ({ name, organization_id }) =>
+        organization_id !== here && (
+          <Button
+            tone="ghost"
+            aria-label={`Switch to ${name}`}
+            onClick={() => {
+              chooseOrganization(organization_id);
+              onEnter(name);
+            }}
+          >
+            Switch
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <Table
+      caption="Organisations"
+      columns={columns}
+      rows={organizations.value}
+      keyOf={({ organization_id }) => organization_id}
+    />
+  );
+}
+
+function Create({ onEnter }: EnterProps) {
+  const [name, setName] = useState('');
+  const create = useDoing(async () => {
+    const made = await addOrganization(name.trim());
+    await loadSession();
+    chooseOrganization(made.organization_id);
+    onEnter(made.name);
+  });
+  return (
+    <form
+      class="inline-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.start();
+      }}
+    >
+      <Field label="Name" hint="You become its owner. You can rename it later.">
+        {(control) => (
+          <input
+            {...control}
+            type="text"
+            required
+            maxLength={255}
+            autoComplete="organization"
+            placeholder="Acme"
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Trouble error={create.error} />
+      <Button type="submit" tone="primary" busy={create.isBusy}>
+        Create
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,41 @@
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
+
+type Tone = 'plain' | 'primary' | 'danger' | 'ghost';
+
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  readonly tone?: Tone;
+  /** Something is under way: the button keeps its size and takes no further click. */
+  readonly busy?: boolean;
+  readonly children: ComponentChildren;
+}
+
+export function Button({ tone = 'plain', busy = false, children, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      class={`button ${tone} ${rest.class ?? ''}`}
+      aria-busy={busy}
+      aria-disabled={busy}
+      onClick={busy ? undefined : rest.onClick}
+    >
+      <span class="button-words">{children}</span>
+      {busy && <span class="spinner" aria-hidden="true" />}
+    </button>
+  );
+}
+
+interface LinkButtonProps {
+  readonly href: string;
+  readonly tone?: Tone;
+  readonly children: ComponentChildren;
+}
+
+/** A link that looks like a button, for a way that leads to another page. */
+export function LinkButton({ href, tone = 'plain', children }: LinkButtonProps) {
+  return (
+    <a class={`button ${tone}`} href={href}>
+      <span class="button-words">{children}</span>
+    </a>
+  );
+}

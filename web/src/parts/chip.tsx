@@ -1,0 +1,14 @@
+import type { ComponentChildren } from 'preact';
+
+export type Tone = 'neutral' | 'info' | 'good' | 'warning' | 'bad';
+
+/** A word about a state. It never says anything by its colour alone. */
+export function Chip({
+  tone = 'neutral',
+  children,
+}: {
+  readonly tone?: Tone;
+  readonly children: ComponentChildren;
+}) {
+  return <span class={`chip ${tone}`}>{children}</span>;
+}

@@ -1,0 +1,62 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  /** False for a dialog that must be answered. */
+  readonly mayClose?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A dialog that is open as long as it is there; the browser keeps the focus inside it and gives it back. */
+export function Dialog({ title, onClose, mayClose = true, children }: DialogProps) {
+  const id = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const [shown, before] = [dialog.current, document.activeElement];
+    shown?.showModal();
+    return () => {
+      shown?.close();
+      // The browser gives the focus back only to a dialog that outlives its closing.
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  const cancel = (event: Event) => {
+    event.preventDefault();
+    if (mayClose) onClose();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={id}
+      onCancel={cancel}
+      // A click on the dialog itself is one outside of what it holds.
+      onMouseDown={(event) => event.target === dialog.current && mayClose && onClose()}
+      // The browser closes it at a second Escape, whatever the first one was told.
+      onClose={() => {
+        if (dialog.current === null) return;
+        if (mayClose) onClose();
+        else dialog.current.showModal();
+      }}
+    >
+      <div class="dialog-inside">
+        <header>
+          <h2 id={id}>{title}</h2>
+          {mayClose && (
+            <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+              <span aria-hidden="true">×</span>
+            </button>
+          )}
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+/** The buttons at the end of a dialog. */
+export function DialogActions({ children }: { readonly children: ComponentChildren }) {
+  return <footer class="dialog-actions">{children}</footer>;
+}

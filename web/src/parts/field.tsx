@@ -1,0 +1,83 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+/** What the control of a field must carry, so that label, hint and error belong to it. */
+export interface ControlNames {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': boolean;
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly error?: string | null;
+  readonly children: (names: ControlNames) => ComponentChildren;
+}
+
+/** A control with its label above it, and a hint or what is wrong with it below. */
+export function Field({ label, hint, error = null, children }: FieldProps) {
+  const id = useId();
+  const hasNote = error !== null || hint !== undefined;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        'aria-describedby': hasNote ? `${id}-note` : undefined,
+        'aria-invalid': error !== null,
+      })}
+      {hasNote && (
+        <p
+          id={`${id}-note`}
+          class={error === null ? 'hint' : 'hint wrong'}
+          role={error === null ? undefined : 'alert'}
+        >
+          {error ?? hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface CheckProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+export function Check({ label, hint, checked, onChange }: CheckProps) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
+      <span>
+        {label}
+        {hint !== undefined && <span class="hint">{hint}</span>}
+      </span>
+    </label>
+  );
+}
+
+interface ChoiceProps<Word extends string> {
+  readonly legend: string;
+  readonly name: string;
+  readonly value: Word;
+  readonly words: readonly (readonly [Word, string])[];
+  readonly onChange: (value: Word) => void;
+}
+
+/** One of a few words, side by side. */
+export function Choice<Word extends string>({ legend, name, value, words, onChange }: ChoiceProps<Word>) {
+  return (
+    <fieldset class="choice">
+      <legend class="unseen">{legend}</legend>
+      {words.map(([word, label]) => (
+        <label key={word}>
+          <input type="radio" name={name} checked={word === value} onChange={() => onChange(word)} />
+          <span>{label}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+interface MenuProps {
+  readonly label: ComponentChildren;
+  /** What the button is called when its label does not say it. */
+  readonly name?: string;
+  readonly class?: string;
+  readonly children: ComponentChildren;
+}
+
+const distance = 4;
+
+/**
+ * A button that opens a list of actions over everything else. The browser closes it by Escape and by a click elsewhere;
+ * it closes, too, when something in it was chosen and when the page is scrolled from under it.
+ */
+export function Menu({ label, name, class: kind = '', children }: MenuProps) {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  const close = () => {
+    if (panel.current?.matches(':popover-open')) panel.current.hidePopover();
+  };
+  useEffect(() => {
+    window.addEventListener('scroll', close, { passive: true });
+    return () => window.removeEventListener('scroll', close);
+  }, []);
+  useEffect(() => {
+    const shown = panel.current;
+    const place = (event: Event) => {
+      const opens = event instanceof ToggleEvent && event.newState === 'open';
+      if (opens && shown !== null && button.current !== null)
+        stand(shown, button.current.getBoundingClientRect());
+    };
+    const chosen = (event: Event) => {
+      if (event.target instanceof Element && event.target.closest('a, button') !== null) close();
+    };
+    shown?.addEventListener('beforetoggle', place);
+    shown?.addEventListener('click', chosen);
+    return () => {
+      shown?.removeEventListener('beforetoggle', place);
+      shown?.removeEventListener('click', chosen);
+    };
+  }, []);
+  return (
+    <div class={`menu ${kind}`}>
+      <button ref={button} type="button" class="menu-button" aria-label={name} {...{ popovertarget: id }}>
+        {label}
+      </button>
+      <div ref={panel} id={id} popover="auto" class="menu-panel">
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** Below or above the button, whichever has more room, and in line with its nearer side. */
+function stand(panel: HTMLElement, at: DOMRect): void {
+  const { innerWidth, innerHeight } = window;
+  const isLow = at.top > innerHeight / 2;
+  const isRight = at.left > innerWidth / 2;
+  panel.style.top = isLow ? 'auto' : `${at.bottom + distance}px`;
+  panel.style.bottom = isLow ? `${innerHeight - at.top + distance}px` : 'auto';
+  panel.style.left = isRight ? 'auto' : `${at.left}px`;
+  panel.style.right = isRight ? `${document.documentElement.clientWidth - at.right}px` : 'auto';
+}

@@ -1,0 +1,38 @@
+/** Lines that stand where text will be, as long as it loads; they take the room of that text. */
+export function Skeleton({
+  lines = 1,
+  width = '100%',
+}: {
+  readonly lines?: number;
+  readonly width?: string;
+}) {
+  return (
+    <span class="skeleton" aria-hidden="true">
+      {Array.from({ length: lines }, (_, i) => (
+        <span key={i} style={{ width: i === lines - 1 ? width : '100%' }} />
+      ))}
+    </span>
+  );
+}
+
+/** A number or word that may still be loading. */
+export function Pending({
+  value,
+  width = '3ch',
+}: {
+  readonly value: string | undefined;
+  readonly width?: string;
+}) {
+  return value === undefined ? <Skeleton width={width} /> : <>{value}</>;
+}
+
+/** Rows of a table that loads, for as many as are usual. */
+export function SkeletonRows({ rows = 5 }: { readonly rows?: number }) {
+  return (
+    <div class="skeleton-rows" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, i) => (
+        <Skeleton key={i} width={`${70 - ((i * 13) % 40)}%`} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+import { Component, type ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+/** Rows that are there beyond those that are seen, above and below. */
+const spareRows = 10;
+
+export interface Seen {
+  /** Position of the first row that is seen. */
+  readonly first: number;
+  /** The position after the last. */
+  readonly end: number;
+}
+
+interface VirtualRowsProps<Row> {
+  readonly rows: readonly Row[];
+  /** All rows have this height, in pixels. */
+  readonly rowHeight: number;
+  readonly keyOf: (row: Row) => string;
+  readonly render: (row: Row, position: number) => ComponentChildren;
+  /** Told which rows are seen, whenever that changes. */
+  readonly onSeen?: (seen: Seen) => void;
+}
+
+/**
+ * Thousands of rows of one height, of which only those exist that are near the window. The page scrolls, not the list.
+ * The rows are `role="row"` inside a `role="rowgroup"`; whoever uses it puts `role="table"` around it.
+ */
+export function VirtualRows<Row>({ rows, rowHeight, keyOf, render, onSeen }: VirtualRowsProps<Row>) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState<Seen>({ first: 0, end: 0 });
+  const total = rows.length;
+
+  useLayoutEffect(() => {
+    let asked = 0;
+    const measure = () => {
+      asked = 0;
+      const top = frame.current?.getBoundingClientRect().top ?? 0;
+      const first = Math.max(0, Math.min(total, Math.floor(-top / rowHeight)));
+      const end = Math.max(first, Math.min(total, Math.ceil((window.innerHeight - top) / rowHeight)));
+      setSeen((before) => (before.first === first && before.end === end ? before : { first, end }));
+    };
+    const soon = () => {
+      if (asked === 0) asked = requestAnimationFrame(measure);
+    };
+    measure();
+    window.addEventListener('scroll', soon, { passive: true });
+    window.addEventListener('resize', soon);
+    return () => {
+      cancelAnimationFrame(asked);
+      window.removeEventListener('scroll', soon);
+      window.removeEventListener('resize', soon);
+    };
+  }, [total, rowHeight]);
+
+  useEffect(() => onSeen?.(seen), [seen, total]);
+
+  const start = Math.max(0, seen.first - spareRows);
+  const stop = Math.min(total, seen.end + spareRows);
+  return (
+    <div ref={frame} role="rowgroup" class="virtual" style={{ height: `${total * rowHeight}px` }}>
+      {rows.slice(start, stop).map((row, i) => (
+        <VirtualRow key={keyOf(row)} row={row} position={start + i} rowHeight={rowHeight} render={render} />
+      ))}
+    </div>
+  );
+}
+
+type VirtualRowProps = Pick<VirtualRowsProps<unknown>, 'rowHeight'> & {
+  readonly row: unknown;
+  readonly position: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a class has no type of its own for each list, and only hands the row back
+  readonly render: (row: any, position: number) => ComponentChildren;
+};
+
+/** While the page is scrolled only rows that come into sight are made; those that stay are left as they are. */
+class VirtualRow extends Component<VirtualRowProps> {
+  override shouldComponentUpdate(next: VirtualRowProps): boolean {
+    const { row, position, rowHeight, render } = this.props;
+    return (
+      next.row !== row || next.position !== position || next.rowHeight !== rowHeight || next.render !== render
+    );
+  }
+
+  override render({ row, position, rowHeight, render }: VirtualRowProps) {
+    return (
+      <div
+        role="row"
+        aria-rowindex={position + 2}
+        class="virtual-row"
+        style={{ height: `${rowHeight}px`, transform: `translateY(${position * rowHeight}px)` }}
+        tabIndex={-1}
+      >
+        {render(row, position)}
+      </div>
+    );
+  }
+}

@@ -1,0 +1,52 @@
+import type * as billing from '../../../src/schemas/billing.ts';
+import { call } from './call.ts';
+import { organizationId } from './session.ts';
+
+/** The operations of `/api/billing`, in the organisation that was chosen. */
+
+function ask<Reply>(path: string, request: object = {}, signal?: AbortSignal): Promise<Reply> {
+  return call<Reply>(`/api/billing/${path}`, { organization_id: organizationId(), ...request }, { signal });
+}
+
+/** Where the payment provider sends the browser back to. */
+const returnUrl = '/app/billing';
+
+export type Status = billing.BillingStatusResponse;
+export type PaidTier = Extract<Status['subscription_tier'], 'starter' | 'teams'>;
+
+export function getBilling(signal?: AbortSignal): Promise<Status> {
+  return ask('status', {}, signal);
+}
+
+/** To a higher tier, or back to the one that was paused. */
+export function subscribe(tier: PaidTier): Promise<billing.SubscribeResponse> {
+  return ask('subscribe', { tier, return_url: returnUrl });
+}
+
+export function downgrade(tier: 'free' | 'starter'): Promise<billing.DowngradeResponse> {
+  return ask('downgrade', { tier });
+}
+
+export function cancelDowngrade(): Promise<billing.DowngradeResponse> {
+  return ask('cancel-downgrade');
+}
+
+export function pauseSubscription(): Promise<billing.PauseResponse> {
+  return ask('pause');
+}
+
+export function addPaymentMethod(): Promise<billing.AddPaymentResponse> {
+  return ask('add-payment-method', { return_url: returnUrl });
+}
+
+export function removePaymentMethod(id: string): Promise<unknown> {
+  return ask('remove-payment-method', { payment_method_id: id });
+}
+
+export function billingDetails(): Promise<billing.ManageBillingDetailsResponse> {
+  return ask('manage-billing-details', { return_url: returnUrl });
+}
+
+export function redeemCode(code: string): Promise<billing.RedeemCodeResponse> {
+  return ask('redeem-code', { code });
+}

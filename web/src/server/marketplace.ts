@@ -1,0 +1,14 @@
+import type {
+  BindMarketplaceResponse,
+  GetMarketplaceSignUpResponse,
+} from '../../../src/schemas/marketplaces.ts';
+import { call } from './call.ts';
+
+/** What somebody brings along from a marketplace. Errors: 404 when it was in another browser, or too long ago. */
+export function marketplaceSignUp(signUp: string, abort: AbortSignal): Promise<GetMarketplaceSignUpResponse> {
+  return call('/api/marketplaces/get-sign-up', { sign_up: signUp }, { signal: abort });
+}
+
+export function bindMarketplace(signUp: string, organizationId: string): Promise<BindMarketplaceResponse> {
+  return call('/api/marketplaces/bind', { sign_up: signUp, organization_id: organizationId });
+}

@@ -1,0 +1,35 @@
+import type { AdminStatusResponse, SendMagicLinkResponse } from '../../../src/schemas/accounts.ts';
+import { CallError, call, noAnswer, refusal } from './call.ts';
+
+/** Ways to sign in that this server is set up for. */
+export interface SignInOptions {
+  readonly mail: boolean;
+  readonly google: boolean;
+  readonly github: boolean;
+  readonly administrator: boolean;
+  /** How long to wait before another mail to one address. */
+  readonly resend_seconds: number;
+}
+
+export async function signInOptions(abort: AbortSignal): Promise<SignInOptions> {
+  const response = await fetch('/api/auth/options', { signal: abort }).catch((error: unknown) => {
+    if (abort.aborted) throw error;
+    throw new CallError(noAnswer, { status: 0 });
+  });
+  const text = await response.text();
+  if (!response.ok) throw refusal(response.status, text, (name) => response.headers.get(name));
+  return JSON.parse(text) as SignInOptions;
+}
+
+export function sendMagicLink(email: string, redirect: string): Promise<SendMagicLinkResponse> {
+  return call('/api/auth/magic-link/send', { email, redirect_url: redirect }, { as: 'anybody' });
+}
+
+export function signInAsAdministrator(password: string): Promise<AdminStatusResponse> {
+  return call('/api/admin/login', { password }, { as: 'anybody' });
+}
+
+/** Where the browser goes to sign in at a provider and come back to `redirect`. */
+export function providerAddress(provider: 'google' | 'github', redirect: string): string {
+  return `/api/auth/${provider}/login?${new URLSearchParams({ redirect_url: redirect })}`;
+}

@@ -1,0 +1,12 @@
+import { isReachable } from '../server/call.ts';
+
+/** Said as long as the server does not answer. */
+export function ConnectionBanner() {
+  return (
+    <div class="banner-place" role="status">
+      {!isReachable.value && (
+        <p class="banner">No connection to the server. Trying again; nothing that you entered is lost.</p>
+      )}
+    </div>
+  );
+}

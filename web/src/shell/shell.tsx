@@ -1,0 +1,91 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { isNarrow } from '../browser/media.ts';
+import { mayAs } from '../pages/team/roles.tsx';
+import { routes } from '../routes.tsx';
+import { OrganisationSwitcher } from './organisation-switcher.tsx';
+import { PersonMenu } from './person-menu.tsx';
+import { Picture } from './pictures.tsx';
+
+const groups = ['Search', 'Organisation'] as const;
+
+/** Navigation beside the page; on a narrow screen above it, folded away. */
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <div class="shell">
+      <a class="skip" href="#page">
+        Skip to the page
+      </a>
+      {isNarrow.value ? <TopBar /> : <SideBar />}
+      <main id="page" class="page" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function SideBar() {
+  return (
+    <aside class="side">
+      <OrganisationSwitcher />
+      <Navigation />
+      <PersonMenu />
+    </aside>
+  );
+}
+
+function TopBar() {
+  const { url } = useLocation();
+  const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (details.current !== null) details.current.open = false;
+  }, [url]);
+  return (
+    <header class="top">
+      <details ref={details} class="drawer">
+        <summary aria-label="Menu">
+          <Picture of="menu" />
+        </summary>
+        <div class="drawer-panel">
+          <Navigation />
+          <PersonMenu />
+        </div>
+      </details>
+      <OrganisationSwitcher />
+    </header>
+  );
+}
+
+function Navigation() {
+  const { path } = useLocation();
+  const here = path === '/app/document' ? '/app/documents' : path;
+  const isHere = (to: string) => to.replace(/\/$/, '') === here.replace(/\/$/, '');
+  return (
+    <nav class="navigation" aria-label="Pages">
+      {groups.map((group) => {
+        const entries = routes.flatMap(({ path: to, entry }) =>
+          entry?.group === group && mayAs(entry.least ?? 'MEMBER') && entry.isShown?.() !== false
+            ? [{ to, ...entry }]
+            : [],
+        );
+        if (entries.length === 0) return null;
+        return (
+          <section key={group} aria-label={group}>
+            <h2>{group}</h2>
+            <ul>
+              {entries.map(({ to, name, picture }) => (
+                <li key={to}>
+                  <a href={to} aria-current={isHere(to) ? 'page' : undefined}>
+                    <Picture of={picture} />
+                    {name}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+    </nav>
+  );
+}
