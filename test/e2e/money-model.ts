@@ -149,10 +149,9 @@ export class MoneyModel {
     this.plannedTier = null;
     this.tier = tier;
     const isEnd = tier === 'free';
-    const hasUse = use.some((cents) => cents > 0);
     const forTiers = monthly[tier] + this.#pending;
     this.#pending = 0;
-    if (isEnd && !hasUse) return;
+    if (isEnd && forTiers === 0 && use.every((cents) => cents === 0)) return;
     this.#ask(
       { kind: 'raise', tier, forTiers, use, what: isEnd ? 'last use' : `month of ${tier}` },
       now + 3_600,

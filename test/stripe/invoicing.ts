@@ -133,7 +133,8 @@ function blankInvoice(world: World, id: string, request: InvoiceRequest) {
   };
 }
 
-function pendingItems(world: World, { customer, subscription }: InvoiceRequest): Thing[] {
+/** What waits for the next invoice of a customer, or of one subscription. */
+export function pendingItems(world: World, { customer, subscription }: InvoiceRequest): Thing[] {
   return world
     .all('invoiceitem')
     .filter((item) => item.customer === customer.id && item.invoice === null)

@@ -6,7 +6,9 @@ import {
   type Draft,
   draftInvoice,
   finalise,
+  type InvoiceRequest,
   type Period,
+  pendingItems,
   voidInvoice,
 } from './invoicing.ts';
 import { usageOf } from './metering.ts';
@@ -139,7 +141,10 @@ export function renew(world: World, subscription: Thing): void {
   world.happens('customer.subscription.updated', subscription);
 }
 
-/** Ends it now. Usage that was not billed is billed; what was paid in advance is not given back. */
+/**
+ * Ends it now. Usage that was not billed and what waited for the next invoice are billed; what was paid in advance is not
+ * given back.
+ */
 export function end(world: World, subscription: Thing, reason: string): void {
   if (subscription.status === 'canceled') return;
   discardPendingUpdate(world, subscription);
@@ -150,17 +155,16 @@ export function end(world: World, subscription: Thing, reason: string): void {
   subscription.canceled_at ??= world.now;
   subscription.ended_at = world.now;
   subscription.cancellation_details = { ...subscription.cancellation_details, reason };
-  if (usage.length > 0) {
-    draftInvoice(world, {
-      customer: world.get('customer', subscription.customer),
-      subscription,
-      reason: 'subscription_cycle',
-      currency: subscription.currency,
-      period: { start: periodOf(subscription).start, end: until },
-      lines: usage,
-      autoAdvance: true,
-    });
-  }
+  const invoice: InvoiceRequest = {
+    customer: world.get('customer', subscription.customer),
+    subscription,
+    reason: 'subscription_cycle',
+    currency: subscription.currency,
+    period: { start: periodOf(subscription).start, end: until },
+    lines: usage,
+    autoAdvance: true,
+  };
+  if (usage.length > 0 || pendingItems(world, invoice).length > 0) draftInvoice(world, invoice);
   world.happens('customer.subscription.deleted', subscription);
 }
 
