@@ -166,7 +166,10 @@ export class Lowering {
     );
   }
 
-  /** What was used until now and what was paid for the rest are settled by the invoice of the resumption. */
+  /**
+   * What was used until now is charged and what was paid for the rest becomes credit of the customer, at once: items
+   * that wait for another invoice are lost when nobody pays that one.
+   */
   async #pause(organizationId: string, { id, periodEnd }: SubscriptionCopy): Promise<void> {
     const { stripe, calls } = this.#options;
     await calls.run({ organizationId, name: `pause:${id}:${periodEnd}` }, (options) =>
@@ -174,7 +177,7 @@ export class Lowering {
         id,
         {
           bill_for: { unused_time_from: { type: 'now' }, outstanding_usage_through: { type: 'now' } },
-          invoicing_behavior: 'pending_invoice_item',
+          invoicing_behavior: 'invoice',
         },
         options,
       ),

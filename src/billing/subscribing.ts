@@ -156,7 +156,7 @@ export class Subscribing {
     return isAsked ? 'requires_action' : this.#payFirst(wanted, subscription, method);
   }
 
-  /** Invoices go on with the first of the month that they had; what was paid and not used counts. */
+  /** The rest of the month is charged now, to credit first; invoices go on with the first of the month that they had. */
   async #resume(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
     const { stripe, calls } = this.#options;
     const { organizationId } = wanted.organisation;
@@ -166,7 +166,13 @@ export class Subscribing {
         `The subscription to ${subscription.tier} is paused: subscribe to that tier to resume it, then change it.`,
       );
     }
-    if (subscription.openInvoice !== null) return this.#payResumption(wanted, subscription, change);
+    if (subscription.openInvoice !== null) {
+      const paid = await this.#payWhilePaused(wanted, subscription, change);
+      const left = (await change.reread()).copy?.subscription ?? null;
+      // It was that of the pause, which comes before that of the resumption.
+      const isStillPaused = left?.status === 'paused' && left.openInvoice === null;
+      if (paid !== 'resumed' || !isStillPaused) return paid;
+    }
     await this.#useMethod(wanted, subscription, change.account);
     try {
       await calls.run(
@@ -176,7 +182,7 @@ export class Subscribing {
             subscription.id,
             {
               billing_cycle_anchor: { type: 'unchanged' },
-              proration_behavior: 'create_prorations',
+              proration_behavior: 'always_invoice',
               payment_behavior: 'resume_on_payment_success',
             },
             options,
@@ -192,7 +198,7 @@ export class Subscribing {
     return this.#afterCharge(wanted, change, 'resumed');
   }
 
-  async #payResumption(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
+  async #payWhilePaused(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
     const { organizationId } = wanted.organisation;
     const method = await this.#useMethod(wanted, subscription, change.account);
     const { openInvoice } = subscription;

@@ -47,9 +47,6 @@ export class MoneyModel {
   /** What cards paid. */
   collected = 0;
   readonly bills: Bill[] = [];
-  /** Of tiers, for the next invoice; negative gives back. */
-  #pending = 0;
-  #pendingUse: number[] = [];
   #used: Record<Metric, number> = { embed: 0, rerank: 0 };
   #grants: Grant[] = [];
 
@@ -78,11 +75,12 @@ export class MoneyModel {
 
   raise(tier: PlanTier, now: number, waits: boolean): void {
     this.plannedTier = null;
-    const amount = restOf(tier, now) - restOf(this.tier, now) + this.#pending;
-    const use = this.#pendingUse;
-    this.#pending = 0;
-    this.#pendingUse = [];
-    this.#ask({ kind: 'raise', tier, forTiers: amount, use, what: `${this.tier} to ${tier}` }, now, waits);
+    const amount = restOf(tier, now) - restOf(this.tier, now);
+    this.#ask(
+      { kind: 'raise', tier, forTiers: amount, use: [], what: `${this.tier} to ${tier}` },
+      now,
+      waits,
+    );
   }
 
   /** The customer paid what waited. */
@@ -102,19 +100,22 @@ export class MoneyModel {
     this.plannedTier = null;
   }
 
-  /** What was paid for the rest comes back with the next invoice, and what was used is on it. */
+  /** What was paid for the rest becomes credit, and what was used is paid. */
   pause(now: number): void {
-    this.#pending -= restOf(this.tier, now);
-    this.#pendingUse.push(...this.#takeUse());
     this.pausedTier = this.tier;
-    this.tier = 'free';
+    const bill = { kind: 'raise', tier: 'free', use: this.#takeUse(), what: 'pause' } as const;
+    this.#ask({ ...bill, forTiers: -restOf(this.tier, now) }, now, false);
   }
 
   resume(now: number): void {
     if (this.pausedTier === null) throw new Error('it is not paused');
-    this.tier = this.pausedTier;
+    const tier = this.pausedTier;
     this.pausedTier = null;
-    this.#pending += restOf(this.tier, now);
+    this.#ask(
+      { kind: 'raise', tier, forTiers: restOf(tier, now), use: [], what: `${tier} again` },
+      now,
+      false,
+    );
   }
 
   /** Time passes: firsts of months, and what waited too long. */
@@ -143,17 +144,14 @@ export class MoneyModel {
 
   #first(now: number): void {
     if (this.tier === 'free') return;
-    const use = [...this.#pendingUse, ...this.#takeUse()];
-    this.#pendingUse = [];
+    const use = this.#takeUse();
     const tier = this.plannedTier ?? this.tier;
     this.plannedTier = null;
     this.tier = tier;
     const isEnd = tier === 'free';
-    const forTiers = monthly[tier] + this.#pending;
-    this.#pending = 0;
-    if (isEnd && forTiers === 0 && use.every((cents) => cents === 0)) return;
+    if (isEnd && use.every((cents) => cents === 0)) return;
     this.#ask(
-      { kind: 'raise', tier, forTiers, use, what: isEnd ? 'last use' : `month of ${tier}` },
+      { kind: 'raise', tier, forTiers: monthly[tier], use, what: isEnd ? 'last use' : `month of ${tier}` },
       now + 3_600,
       false,
     );

@@ -70,7 +70,7 @@ function periodDue(world: World, subscription: Thing): Due[] {
 /** What nobody pays to resume is void after a day, and the pause goes on. */
 function resumptionDue(world: World, subscription: Thing): Due[] {
   const invoice = world.find(subscription.latest_invoice ?? '');
-  if (invoice?.status !== 'open' || invoice.billing_reason !== 'subscription_update') return [];
+  if (invoice?.status !== 'open' || !world.resumptions.has(invoice.id)) return [];
   return [{ at: invoice.created + paymentSecondsMax, happen: () => voidInvoice(world, invoice) }];
 }
 

@@ -212,7 +212,7 @@ function paidFor(world: World, subscription: Thing, invoice: Thing): void {
   }
   if (before === 'incomplete') subscription.status = 'active';
   if (before === 'past_due' && openInvoices(world, subscription).length === 0) subscription.status = 'active';
-  if (before === 'paused' && subscription.latest_invoice === invoice.id) resumed(world, subscription);
+  if (before === 'paused' && world.resumptions.has(invoice.id)) resumed(world, subscription);
   if (subscription.status !== before)
     world.happens('customer.subscription.updated', subscription, { status: before });
 }

@@ -418,6 +418,7 @@ function resume({ world, ids, parameters }: Call): Thing {
     return subscription;
   }
   const invoice = manualInvoice(world, subscription);
+  world.resumptions.add(invoice.id);
   finalise(world, invoice);
   const tries = parameters.payment_behavior === 'resume_on_payment_success' || invoice.amount_remaining === 0;
   if (tries) collectAndReact(world, invoice);

@@ -34,6 +34,8 @@ export class World {
   #sequence = 0;
   readonly happenings: Happening[] = [];
   readonly cards = new Map<string, CardBehaviour>();
+  /** Invoices whose payment resumes a subscription. */
+  readonly resumptions = new Set<string>();
   /** Called for everything that happens. */
   onHappening: (happening: Happening) => void = () => {};
   /** Where its pages are: `http://127.0.0.1:1234`. */
