@@ -46,7 +46,7 @@ export class PaymentMethods {
     });
   }
 
-  /** Errors: 404 for one that is not theirs, 400 for the last of who has to pay. */
+  /** Errors: 404 for one that is not theirs, 400 for the last of who will be charged. */
   remove({ organizationId }: Organisation, paymentMethodId: string): Promise<void> {
     const { stripe, calls, customers, sync } = this.#options;
     return sync.change(organizationId, null, async ({ account, reread }) => {
@@ -61,7 +61,7 @@ export class PaymentMethods {
       if (next === undefined && mustPay(copy))
         throw new AppError(
           'bad_request',
-          'The last payment method of a subscription cannot be removed: add another one first.',
+          'The last payment method of a subscription cannot be removed, because what is used until its end is charged to it: add another one first.',
         );
       if (next !== undefined && copy.defaultPaymentMethodId === paymentMethodId)
         await customers.makeUsual(organizationId, customerId, next.id);
@@ -116,9 +116,11 @@ export class PaymentMethods {
   }
 }
 
-/** A subscription that goes on, or a debt. */
+/**
+ * Whether something will still be charged. Also where the end of a subscription is planned: what is used until then is
+ * invoiced with it, and a downgrade that is taken back goes on with the card that there is. A first tier that was never
+ * paid is owed by nobody.
+ */
 function mustPay({ subscription }: BillingCopy): boolean {
-  if (subscription === null) return false;
-  if (subscription.openInvoice !== null && subscription.status !== 'incomplete') return true;
-  return subscription.pendingDowngrade?.tier !== 'free';
+  return subscription !== null && subscription.status !== 'incomplete';
 }

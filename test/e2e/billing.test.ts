@@ -372,8 +372,20 @@ t.test('cards: added by form or by id, shown, removed, and never those of others
     400,
     'the last one of who pays',
   );
+  await other.call('downgrade', { tier: 'free' });
+  t.match(
+    await other.ask('remove-payment-method', { payment_method_id: theirs }),
+    { status: 400, body: { detail: /used until its end/ } },
+    'until the end that is planned there may be use to charge',
+  );
   t.equal((await owner.ask('remove-payment-method', { payment_method_id: card })).status, 200);
   t.equal((await owner.status()).payment_methods.length, 1);
+  const begins = await world.owner();
+  const asks = await begins.card('tok_authenticationRequired');
+  const begun = await begins.call('subscribe', { tier: 'starter', payment_method_id: asks });
+  t.equal(begun.status, 'requires_action');
+  await begins.call('remove-payment-method', { payment_method_id: asks });
+  t.strictSame((await begins.status()).payment_methods, [], 'a first tier that nobody paid is no debt');
   t.match((await owner.call('manage-billing-details')).url, new RegExp(`^${emulator.url}/portal/`));
 });
 
