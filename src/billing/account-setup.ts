@@ -12,7 +12,7 @@ import {
   type TierPrice,
 } from './plans.ts';
 import { PortalPage } from './portal-page.ts';
-import { asking, StripeRefusal } from './stripe.ts';
+import { asking, isMissing } from './stripe.ts';
 
 /** What the plans need at Stripe, to be made (`quarry billing setup`) or looked at (`quarry billing check`). */
 
@@ -260,7 +260,7 @@ async function orNull<T>(call: () => Promise<T>): Promise<T | null> {
   try {
     return await asking(call);
   } catch (error) {
-    if (error instanceof StripeRefusal && error.stripeCode === 'resource_missing') return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import type { Organisation } from '../store/organisations.ts';
 import type { Store } from '../store/store.ts';
 import type { StripeCalls } from './calls.ts';
 import { idOf } from './catalogue.ts';
-import { asking, StripeRefusal, StripeSilence } from './stripe.ts';
+import { asking, isMissing, StripeSilence } from './stripe.ts';
 
 export interface CustomersOptions {
   readonly stripe: Stripe;
@@ -81,8 +81,7 @@ export class Customers {
     try {
       return await asking(() => this.#options.stripe.paymentMethods.retrieve(paymentMethodId));
     } catch (error) {
-      const isUnknown = error instanceof StripeRefusal && error.stripeCode === 'resource_missing';
-      throw isUnknown ? noPaymentMethod(paymentMethodId) : error;
+      throw isMissing(error) ? noPaymentMethod(paymentMethodId) : error;
     }
   }
 

@@ -11,7 +11,7 @@ import type {
 import { type Tier, tiers } from '../store/organisations.ts';
 import { type CatalogueReader, idOf, tierMark } from './catalogue.ts';
 import { rankOf } from './plans.ts';
-import { asking } from './stripe.ts';
+import { asking, isMissing } from './stripe.ts';
 
 /** Reads everything that matters of a customer at Stripe. */
 
@@ -41,22 +41,13 @@ export class StripeReader {
     this.#options = options;
   }
 
-  /** Null when the customer was deleted at Stripe. */
-  async read(customerId: string): Promise<Reading | null> {
-    const { stripe, clock } = this.#options;
-    const [customer, found, methods, listed] = await asking(() =>
-      Promise.all([
-        stripe.customers.retrieve(customerId),
-        stripe.subscriptions.list({
-          customer: customerId,
-          limit: limits.billingListMax,
-          expand: ['data.latest_invoice', 'data.schedule'],
-        }),
-        stripe.paymentMethods.list({ customer: customerId, limit: limits.billingListMax }),
-        stripe.invoices.list({ customer: customerId, limit: limits.billingListMax }),
-      ]),
-    );
-    if (customer.deleted === true) return null;
+  /** `deleted`: at Stripe. `unknown`: the account of the secret key never had this customer. */
+  async read(customerId: string): Promise<Reading | 'deleted' | 'unknown'> {
+    const answers = await this.#ask(customerId);
+    if (typeof answers === 'string') return answers;
+    const [customer, found, methods, listed] = answers;
+    if (customer.deleted === true) return 'deleted';
+    const { clock } = this.#options;
     const subscriptions = found.data
       .filter(({ status }) => !ended.has(status))
       .sort((a, b) => this.#weightOf(b) - this.#weightOf(a) || b.created - a.created);
@@ -78,6 +69,41 @@ export class StripeReader {
         subscription: first === undefined ? null : await this.#subscriptionCopy(first, schedule),
       },
     };
+  }
+
+  async #ask(customerId: string) {
+    const { stripe } = this.#options;
+    try {
+      return await asking(() =>
+        Promise.all([
+          stripe.customers.retrieve(customerId),
+          stripe.subscriptions.list({
+            customer: customerId,
+            limit: limits.billingListMax,
+            expand: ['data.latest_invoice', 'data.schedule'],
+          }),
+          stripe.paymentMethods.list({ customer: customerId, limit: limits.billingListMax }),
+          stripe.invoices.list({ customer: customerId, limit: limits.billingListMax }),
+        ]),
+      );
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      // Of a deleted customer the lists are refused as those of an unknown one are.
+      const isDeleted = await this.#isDeleted(customerId);
+      if (isDeleted === false) throw error;
+      return isDeleted === null ? 'unknown' : 'deleted';
+    }
+  }
+
+  /** Null for one that is unknown. */
+  async #isDeleted(customerId: string): Promise<boolean | null> {
+    try {
+      const { deleted } = await asking(() => this.#options.stripe.customers.retrieve(customerId));
+      return deleted === true;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
   }
 
   /** What is ours counts before what else is sold to the customer, then what serves, then what was paid once. */

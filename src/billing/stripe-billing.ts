@@ -22,7 +22,7 @@ import { StripeReader } from './reading.ts';
 import { Repairs } from './repairs.ts';
 import { returnAddress } from './return-address.ts';
 import { type ShownLimits, statusReply } from './status-reply.ts';
-import { asking, StripeRefusal } from './stripe.ts';
+import { asking, isMissing } from './stripe.ts';
 import { Subscribing } from './subscribing.ts';
 import { type BillingOrganisations, BillingSync, type BoughtElsewhere, lookMsMax } from './sync.ts';
 import { UsageCredits } from './usage-credits.ts';
@@ -166,17 +166,17 @@ export class StripeBilling implements Billing {
 
   readonly takeEvent: Billing['takeEvent'] = (body, signature) => this.#parts.events.take(body, signature);
 
-  readonly mayEnd: Billing['mayEnd'] = async ({ organizationId }) => {
-    const { copy } = await this.#parts.sync.read(organizationId);
-    const subscription = copy?.subscription ?? null;
-    // What was never begun is owed by nobody.
-    const first = subscription?.status === 'incomplete' ? subscription.openInvoice?.id : undefined;
-    if (copy?.invoices.some(({ id, status }) => status === 'open' && id !== first))
-      throw new AppError(
-        'conflict',
-        'An invoice of this organisation is not paid: pay it first, then delete it.',
-      );
-  };
+  readonly mayEnd: Billing['mayEnd'] = ({ organizationId }) =>
+    this.#parts.sync.change(organizationId, null, async ({ account: { copy } }) => {
+      const subscription = copy?.subscription ?? null;
+      // What was never begun is owed by nobody.
+      const first = subscription?.status === 'incomplete' ? subscription.openInvoice?.id : undefined;
+      if (copy?.invoices.some(({ id, status }) => status === 'open' && id !== first))
+        throw new AppError(
+          'conflict',
+          'An invoice of this organisation is not paid: pay it first, then delete it.',
+        );
+    });
 
   readonly end: Billing['end'] = (organizationId) => {
     const { records, sync } = this.#parts;
@@ -214,8 +214,7 @@ export class StripeBilling implements Billing {
         stripe.subscriptions.cancel(subscriptionId, { invoice_now: true, prorate: false }, options),
       );
     } catch (error) {
-      const isGone = error instanceof StripeRefusal && error.stripeCode === 'resource_missing';
-      if (!isGone) throw error;
+      if (!isMissing(error)) throw error;
       logger.info({ organizationId, subscription: subscriptionId }, 'the subscription had ended already');
     }
   }

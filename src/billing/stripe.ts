@@ -64,6 +64,11 @@ export class StripeSilence extends AppError {
   }
 }
 
+/** Whether Stripe has nothing of the id that it was asked about. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof StripeRefusal && error.stripeCode === 'resource_missing';
+}
+
 /** What the errors of the SDK have in common. */
 interface StripeTrouble extends Error {
   readonly type?: string;

@@ -7,6 +7,7 @@ import type { Logger } from '../base/logger.ts';
 import type { BillingAccount, BillingIntent, BillingRecords, SubscriptionCopy } from '../store/billing.ts';
 import type { Organisation, Tier } from '../store/organisations.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
+import { timeToShow } from './billing-replies.ts';
 import { higherTier } from './plans.ts';
 import type { Reading, StripeReader } from './reading.ts';
 import { StripeSilence } from './stripe.ts';
@@ -103,7 +104,7 @@ export class BillingSync {
     intent: Pick<BillingIntent, 'kind' | 'tier'> | null,
     work: (change: Change) => Promise<T>,
   ): Promise<T> {
-    const account = await this.#settle(organizationId);
+    const account = await this.#settle(organizationId, true);
     const { intent: before } = account;
     const isRepeated = intent !== null && before?.kind === intent.kind && before.tier === intent.tier;
     const { clock, chance } = this.#options;
@@ -144,7 +145,7 @@ export class BillingSync {
     if (waiting !== undefined) return waiting;
     const reading = this.#inTurn(organizationId, () => {
       this.#waiting.delete(organizationId);
-      return this.#settle(organizationId);
+      return this.#settle(organizationId, false);
     });
     this.#waiting.set(organizationId, reading);
     return reading;
@@ -163,14 +164,12 @@ export class BillingSync {
   }
 
   /** Nothing else runs for the organisation: what is still intended was left by a crash or by silence. */
-  async #settle(organizationId: string): Promise<BillingAccount> {
-    const { records, reader, repair } = this.#options;
+  async #settle(organizationId: string, isChange: boolean): Promise<BillingAccount> {
+    const { records, repair } = this.#options;
     const reason = records.dueOf(organizationId);
-    const account = records.account(organizationId);
-    if (account.customerId === null) return this.#keep(organizationId, null, reason);
-    let reading = await reader.read(account.customerId);
-    if (reading !== null && (await repair(organizationId, account, reading)))
-      reading = await reader.read(account.customerId);
+    let reading = await this.#readingOf(organizationId, isChange);
+    if (reading !== null && (await repair(organizationId, records.account(organizationId), reading)))
+      reading = await this.#readingOf(organizationId, isChange);
     const kept = await this.#keep(organizationId, reading, reason);
     if (kept.intent === null || kept.intent.settled) return kept;
     await this.#putIntent(organizationId, { ...kept.intent, settled: true });
@@ -178,9 +177,36 @@ export class BillingSync {
   }
 
   async #readNow(organizationId: string): Promise<BillingAccount> {
-    const { records, reader } = this.#options;
-    const { customerId } = records.account(organizationId);
-    return this.#keep(organizationId, customerId === null ? null : await reader.read(customerId));
+    return this.#keep(organizationId, await this.#readingOf(organizationId, true));
+  }
+
+  /**
+   * Null for who is no customer, or none any more. A customer that was deleted at Stripe has no subscription, and is
+   * forgotten. One that the account does not know belongs to another account: the secret key is wrong, or a new one. By a
+   * wrong key nobody may lose what they pay for, nor subscribe a second time; so until the end of what was paid nothing
+   * changes, and an operator who sets the earlier key again has lost nothing. After it, or where nothing is paid for, this
+   * account is the one that counts as soon as somebody changes something. Errors: 409 before that.
+   */
+  async #readingOf(organizationId: string, isChange: boolean): Promise<Reading | null> {
+    const { records, reader, clock, logger } = this.#options;
+    const { customerId, copy } = records.account(organizationId);
+    if (customerId === null) return null;
+    const reading = await reader.read(customerId);
+    if (typeof reading !== 'string') return reading;
+    const subscription = copy?.subscription ?? null;
+    const about = { organizationId, customer: customerId, subscription: subscription?.id ?? null };
+    if (reading === 'deleted') {
+      logger.warn(about, 'a customer was deleted at Stripe');
+      return null;
+    }
+    logger.error(
+      about,
+      'the Stripe account of QUARRY_STRIPE_SECRET_KEY does not know a customer: wrong key?',
+    );
+    const paidUntil = subscription !== null && isServing(subscription) ? (subscription.periodEnd ?? 0) : null;
+    if (paidUntil !== null && paidUntil > clock.now()) throw paysElsewhere(paidUntil);
+    if (paidUntil === null && !isChange) throw isElsewhere();
+    return null;
   }
 
   async #keep(organizationId: string, reading: Reading | null, reason?: string): Promise<BillingAccount> {
@@ -195,7 +221,13 @@ export class BillingSync {
     };
     if (before.customerId !== null) {
       await this.#applyTier(organizationId, account);
-      await store.write(records.putAccount(organizationId, account), { mayUseReserve: true });
+      await store.write(
+        [
+          ...(reading === null ? await records.forgetCustomer(organizationId) : []),
+          ...records.putAccount(organizationId, account),
+        ],
+        { mayUseReserve: true },
+      );
     }
     if (reason !== undefined) await this.#endDue(organizationId, reason);
     return account;
@@ -251,6 +283,20 @@ export function tierOf(subscription: SubscriptionCopy | null): Tier | null {
 /** Whether a subscription serves and is paid for by and by. */
 export function isServing({ status }: SubscriptionCopy): boolean {
   return serving.has(status);
+}
+
+function isElsewhere(): AppError {
+  return new AppError(
+    'conflict',
+    'What is known of this organisation comes from another account of the payment provider.',
+  );
+}
+
+function paysElsewhere(until: number): AppError {
+  return new AppError(
+    'conflict',
+    `What this organisation pays for until ${timeToShow(until)} was bought in another account of the payment provider: whoever runs this server has to set the secret key of that account again.`,
+  );
 }
 
 /** How old a reading may be for somebody who only looks. */

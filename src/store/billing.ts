@@ -163,6 +163,14 @@ export class BillingRecords {
     ];
   }
 
+  /** Who the customer of an organisation was, and calls about it that had no answer. */
+  async forgetCustomer(organizationId: string): Promise<Operation[]> {
+    const { customerId } = this.account(organizationId);
+    const found: Operation[] = customerId === null ? [] : [customers.delete([customerId])];
+    for await (const key of calls.keys(this.#store, [organizationId])) found.push({ type: 'delete', key });
+    return found;
+  }
+
   /** Everybody who is a customer. */
   async *accounts(): AsyncGenerator<{ organizationId: string; account: BillingAccount }, void, void> {
     for await (const { key, value } of accounts.range(this.#store, []))
@@ -293,13 +301,12 @@ export class BillingRecords {
 
   /** Everything of an organisation that is gone. That a code was redeemed stays, without a word of who did. */
   async forget(organizationId: string): Promise<Operation[]> {
-    const { customerId } = this.account(organizationId);
     const keys: Uint8Array[] = [];
-    for (const table of [calls, redemptions, grants])
+    for (const table of [redemptions, grants])
       for await (const key of table.keys(this.#store, [organizationId])) keys.push(key);
     return [
       ...keys.map((key): Operation => ({ type: 'delete', key })),
-      ...(customerId === null ? [] : [customers.delete([customerId])]),
+      ...(await this.forgetCustomer(organizationId)),
       accounts.delete([organizationId]),
       due.delete([organizationId]),
       reported.delete([organizationId]),

@@ -110,6 +110,45 @@ t.test('the invoice of a first tier that was given up is owed by nobody', async 
   await has(t, owner, 'free', { invoices: [{ status: 'void' }] });
 });
 
+t.test('a customer who was deleted in the dashboard begins anew', async (t) => {
+  const owner = await paying('starter');
+  const before = owner.customer()!;
+  await world.stripe.customers.del(before);
+  await world.settled();
+  await has(t, owner, 'free', { stale: false, status: 'none', payment_methods: [], invoices: [] });
+  const again = { tier: 'teams', payment_method_id: await owner.card() };
+  t.match(await owner.call('subscribe', again), { status: 'active' });
+  await has(t, owner, 'teams');
+  t.not(owner.customer(), before);
+});
+
+t.test('with the key of another account nobody loses what they paid for, nor pays twice', async (t) => {
+  const [stays, leaves, free] = [await paying('starter'), await paying('starter'), await world.owner()];
+  await free.call('add-payment-method', { payment_method_id: await free.card() });
+  for (const owner of [stays, leaves, free]) {
+    const { world: known } = emulator;
+    const customer = owner.customer()!;
+    for (const kind of ['subscription', 'invoice', 'payment_method'])
+      for (const one of known.all(kind)) if (one.customer === customer) known.remove(one.id);
+    known.remove(customer);
+  }
+  await world.travel(emulator.now + 60);
+  await has(t, stays, 'starter', { stale: true, status: 'active' });
+  const { organizationId: organization_id } = leaves;
+  const removal = () => leaves.person.call('organizations/delete-organization', { organization_id });
+  for (const refused of [await stays.ask('subscribe', { tier: 'teams' }), await removal()])
+    t.match(refused, { status: 409, body: { detail: /until 2027-04-01T00:00:00.000Z .* another account/ } });
+  await has(t, free, 'free', { stale: true, payment_methods: [{ last4: '4242' }] });
+  const start = { tier: 'starter', payment_method_id: await free.card() };
+  t.match(await free.call('subscribe', start), { status: 'active' }, 'who had paid for nothing begins here');
+  await world.travel('2027-04-01T02:00:00Z');
+  await has(t, stays, 'free', { stale: false, status: 'none' });
+  const anew = { tier: 'starter', payment_method_id: await stays.card() };
+  t.match(await stays.call('subscribe', anew), { status: 'active' });
+  await leaves.signIn();
+  t.equal((await removal()).status, 200);
+});
+
 t.test('of a deleted organisation nothing goes on being charged', async (t) => {
   const owner = await paying('starter');
   const customer = owner.customer()!;

@@ -32,6 +32,7 @@ function detach({ world, ids }: Call): Thing {
 }
 
 function cardsOf(world: World, customer: string): Thing[] {
+  customerOf(world, customer);
   return world.all('payment_method').filter((card) => card.customer === customer);
 }
 
@@ -161,10 +162,8 @@ export const paymentMethods: Handlers = {
       call.parameters.customer === undefined ? [] : cardsOf(call.world, call.parameters.customer),
       '/v1/payment_methods',
     ),
-  'Customers.listPaymentMethods': (call) => {
-    customerOf(call.world, call.ids[0]!);
-    return pageOf(call, cardsOf(call.world, call.ids[0]!), `/v1/customers/${call.ids[0]}/payment_methods`);
-  },
+  'Customers.listPaymentMethods': (call) =>
+    pageOf(call, cardsOf(call.world, call.ids[0]!), `/v1/customers/${call.ids[0]}/payment_methods`),
   'Customers.retrievePaymentMethod': ownCard,
   'SetupIntents.create': createSetupIntent,
   'SetupIntents.retrieve': ({ world, ids }) => world.get('setup_intent', ids[0]!),

@@ -428,6 +428,7 @@ function resume({ world, ids, parameters }: Call): Thing {
 function list(call: Call) {
   const { customer, status, price } = call.parameters;
   const ended = ['canceled', 'incomplete_expired'];
+  if (customer !== undefined) customerOf(call.world, customer);
   const found = call.world
     .all('subscription')
     .filter((one) => customer === undefined || one.customer === customer)
