@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import type { BillingRecords } from '../store/billing.ts';
+import type { BillingCall, BillingRecords } from '../store/billing.ts';
 import type { Store } from '../store/store.ts';
 import { StripeSilence, troubleOf } from './stripe.ts';
 
@@ -12,10 +12,18 @@ export interface CallsOptions {
   readonly chance: Chance;
 }
 
-/** Which call of which organisation; the name says everything that decides its parameters. */
-export interface CallName {
+/** Which call of which organisation. */
+export interface CallName<P = undefined> {
   readonly organizationId: string;
+  /** What it does; with `parameters` it says everything that it depends on. */
   readonly name: string;
+  /**
+   * What it changes, where other calls change the same: of one thing the last call counts. What comes after it makes an
+   * earlier one without an answer a thing of the past, whose key would only bring back how it ended then.
+   */
+  readonly about?: string;
+  /** Noted with the call and sent again as they were, although what they were made from may have changed. */
+  readonly parameters?: P;
   /** How long a call without an answer keeps its key: by then it has surely ended, and reading shows how. */
   readonly keepMs?: number;
 }
@@ -33,39 +41,43 @@ export class StripeCalls {
   }
 
   /** Errors: `StripeRefusal` for a no; `StripeSilence` when the outcome is unknown. */
-  async run<T>(
-    { organizationId, name, keepMs = limits.billingCallMsMax }: CallName,
-    call: (options: { readonly idempotencyKey: string }) => Promise<T>,
+  async run<T, P = undefined>(
+    name: CallName<P>,
+    call: (options: { readonly idempotencyKey: string }, parameters: P) => Promise<T>,
   ): Promise<T> {
-    const nonce = await this.#nonceOf(organizationId, name, keepMs);
+    const { nonce, parameters } = await this.#noteOf(name);
     let answer: T;
     try {
-      answer = await call({ idempotencyKey: `${nonce}:${name}`.slice(0, 255) });
+      answer = await call({ idempotencyKey: `${nonce}:${name.name}`.slice(0, 255) }, parameters as P);
     } catch (error) {
       const trouble = troubleOf(error);
       const isOpen = trouble instanceof StripeSilence && !trouble.answered;
-      if (!isOpen) await this.forget({ organizationId, name });
+      if (!isOpen) await this.forget(name);
       throw trouble;
     }
-    await this.forget({ organizationId, name });
+    await this.forget(name);
     return answer;
   }
 
   /** The outcome of a call is known: the next one of this name is another one. */
-  async forget({ organizationId, name }: CallName): Promise<void> {
+  async forget({ organizationId, name, about = name }: CallName<unknown>): Promise<void> {
     const { store, records } = this.#options;
-    await store.write([records.deleteCall(organizationId, name)], { mayUseReserve: true });
+    await store.write([records.deleteCall(organizationId, about)], { mayUseReserve: true });
   }
 
-  async #nonceOf(organizationId: string, name: string, keepMs: number): Promise<string> {
+  async #noteOf({
+    organizationId,
+    name,
+    about = name,
+    parameters,
+    keepMs = limits.billingCallMsMax,
+  }: CallName<unknown>): Promise<BillingCall> {
     const { store, records, clock, chance } = this.#options;
     const now = clock.now();
-    const known = records.call(organizationId, name);
-    if (known !== undefined && now - known.startedAt < keepMs) return known.nonce;
-    const nonce = chance.uuid();
-    await store.write([records.putCall(organizationId, name, { nonce, startedAt: now })], {
-      mayUseReserve: true,
-    });
-    return nonce;
+    const known = records.call(organizationId, about);
+    if (known?.name === name && now - known.startedAt < keepMs) return known;
+    const note: BillingCall = { nonce: chance.uuid(), startedAt: now, name, parameters };
+    await store.write([records.putCall(organizationId, about, note)], { mayUseReserve: true });
+    return note;
   }
 }

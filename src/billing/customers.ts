@@ -36,9 +36,11 @@ export class Customers {
       ...(email === null ? {} : { email }),
       metadata: { organization_id: organizationId },
     };
-    const call = { organizationId, name: 'customer', keepMs: limits.billingCustomerCallMsMax };
+    // Renamed after a call that had no answer, the organisation is made a customer under its earlier name: Stripe refuses
+    // the same key with other parameters, and with another key would make a second customer.
+    const call = { organizationId, name: 'customer', parameters, keepMs: limits.billingCustomerCallMsMax };
     const { id } = await calls
-      .run(call, (options) => stripe.customers.create(parameters, options))
+      .run(call, (options, noted) => stripe.customers.create(noted, options))
       .catch(async (error: unknown) => {
         const made =
           error instanceof StripeSilence && error.answered ? await this.#madeFor(organizationId) : null;
@@ -64,8 +66,10 @@ export class Customers {
   ): Promise<Stripe.PaymentMethod> {
     const method = await this.usable(customerId, paymentMethodId);
     if (method.customer) return method;
-    return this.#options.calls.run({ organizationId, name: `attach:${paymentMethodId}` }, (options) =>
-      this.#options.stripe.paymentMethods.attach(paymentMethodId, { customer: customerId }, options),
+    return this.#options.calls.run(
+      { organizationId, name: `attach:${paymentMethodId}`, about: attachmentOf(paymentMethodId) },
+      (options) =>
+        this.#options.stripe.paymentMethods.attach(paymentMethodId, { customer: customerId }, options),
     );
   }
 
@@ -88,7 +92,7 @@ export class Customers {
   /** Invoices are charged to it from now on. */
   async makeUsual(organizationId: string, customerId: string, paymentMethodId: string): Promise<void> {
     const { stripe, calls } = this.#options;
-    await calls.run({ organizationId, name: `usual:${paymentMethodId}` }, (options) =>
+    await calls.run({ organizationId, name: `usual:${paymentMethodId}`, about: 'usual' }, (options) =>
       stripe.customers.update(
         customerId,
         { invoice_settings: { default_payment_method: paymentMethodId } },
@@ -96,6 +100,11 @@ export class Customers {
       ),
     );
   }
+}
+
+/** What attaching and detaching change. */
+export function attachmentOf(paymentMethodId: string): string {
+  return `card:${paymentMethodId}`;
 }
 
 export function noPaymentMethod(id: string): AppError {

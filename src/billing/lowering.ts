@@ -95,12 +95,12 @@ export class Lowering {
       await this.#release(organizationId, subscription);
     const schedule =
       subscription.scheduleId === null
-        ? await calls.run({ organizationId, name: scheduleName(id) }, (options) =>
+        ? await calls.run({ organizationId, name: `schedule:${id}`, about: planOf(id) }, (options) =>
             stripe.subscriptionSchedules.create({ from_subscription: id }, options),
           )
         : await this.#scheduleOf(subscription.scheduleId);
     try {
-      await this.#fill(organizationId, schedule, tier);
+      await this.#fill(organizationId, { subscriptionId: id, schedule, tier });
     } catch (error) {
       // What Stripe refused to fill must not hold the subscription; of silence nobody knows, the next reading does.
       if (subscription.scheduleId === null && !(error instanceof StripeSilence))
@@ -109,15 +109,27 @@ export class Lowering {
     }
   }
 
-  async #fill(organizationId: string, schedule: Stripe.SubscriptionSchedule, tier: Tier): Promise<void> {
+  async #fill(
+    organizationId: string,
+    {
+      subscriptionId,
+      schedule,
+      tier,
+    }: {
+      readonly subscriptionId: string;
+      readonly schedule: Stripe.SubscriptionSchedule;
+      readonly tier: Tier;
+    },
+  ): Promise<void> {
     const { stripe, calls } = this.#options;
     const parameters: Stripe.SubscriptionScheduleUpdateParams = {
       end_behavior: tier === 'free' ? 'cancel' : 'release',
       metadata: { organization_id: organizationId, [tierMark]: tier },
       phases: await this.#phases(schedule, tier),
     };
-    await calls.run({ organizationId, name: `plan:${schedule.id}:${tier}` }, (options) =>
-      stripe.subscriptionSchedules.update(schedule.id, parameters, options),
+    const call = { name: `plan:${schedule.id}:${tier}`, about: planOf(subscriptionId), parameters };
+    await calls.run({ organizationId, ...call }, (options, noted) =>
+      stripe.subscriptionSchedules.update(schedule.id, noted, options),
     );
   }
 
@@ -156,12 +168,12 @@ export class Lowering {
   async #release(organizationId: string, { id, scheduleId }: SubscriptionCopy): Promise<void> {
     const { stripe, calls } = this.#options;
     if (scheduleId === null) {
-      await calls.run({ organizationId, name: `keep:${id}` }, (options) =>
+      await calls.run({ organizationId, name: `keep:${id}`, about: planOf(id) }, (options) =>
         stripe.subscriptions.update(id, { cancel_at: '' }, options),
       );
       return;
     }
-    await calls.run({ organizationId, name: `release:${scheduleId}` }, (options) =>
+    await calls.run({ organizationId, name: `release:${scheduleId}`, about: planOf(id) }, (options) =>
       stripe.subscriptionSchedules.release(scheduleId, {}, options),
     );
   }
@@ -172,7 +184,8 @@ export class Lowering {
    */
   async #pause(organizationId: string, { id, periodEnd }: SubscriptionCopy): Promise<void> {
     const { stripe, calls } = this.#options;
-    await calls.run({ organizationId, name: `pause:${id}:${periodEnd}` }, (options) =>
+    const call = { name: `pause:${id}:${periodEnd}`, about: pauseOf(id) };
+    await calls.run({ organizationId, ...call }, (options) =>
       stripe.subscriptions.pause(
         id,
         {
@@ -185,9 +198,14 @@ export class Lowering {
   }
 }
 
-/** Of the call that puts a subscription under a schedule. */
-export function scheduleName(subscriptionId: string): string {
-  return `schedule:${subscriptionId}`;
+/** What calls change that plan a lower tier or the end of a subscription, or take that back. */
+export function planOf(subscriptionId: string): string {
+  return `plan:${subscriptionId}`;
+}
+
+/** What pausing and resuming change. */
+export function pauseOf(subscriptionId: string): string {
+  return `pause:${subscriptionId}`;
 }
 
 function pausable({ copy }: BillingAccount): SubscriptionCopy {

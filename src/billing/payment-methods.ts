@@ -6,7 +6,7 @@ import type { Organisation } from '../store/organisations.ts';
 import { paymentMethodToShow } from './billing-replies.ts';
 import type { StripeCalls } from './calls.ts';
 import type { CatalogueReader } from './catalogue.ts';
-import { type Customers, noPaymentMethod } from './customers.ts';
+import { attachmentOf, type Customers, noPaymentMethod } from './customers.ts';
 import type { PortalPage } from './portal-page.ts';
 import { paymentMethodCopy } from './reading.ts';
 import type { BillingSync } from './sync.ts';
@@ -65,7 +65,8 @@ export class PaymentMethods {
         );
       if (next !== undefined && copy.defaultPaymentMethodId === paymentMethodId)
         await customers.makeUsual(organizationId, customerId, next.id);
-      await calls.run({ organizationId, name: `detach:${paymentMethodId}` }, (options) =>
+      const about = attachmentOf(paymentMethodId);
+      await calls.run({ organizationId, name: `detach:${paymentMethodId}`, about }, (options) =>
         stripe.paymentMethods.detach(paymentMethodId, {}, options),
       );
       await reread();

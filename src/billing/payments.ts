@@ -27,7 +27,7 @@ export class Payments {
     const given = paymentMethodId === null ? {} : { payment_method: paymentMethodId };
     const name = `pay:${invoiceId}:${paymentMethodId ?? ''}`;
     try {
-      const invoice = await calls.run({ organizationId, name }, (options) =>
+      const invoice = await calls.run({ organizationId, name, about: `pay:${invoiceId}` }, (options) =>
         stripe.invoices.pay(invoiceId, given, options),
       );
       return invoice.status === 'paid' ? 'paid' : 'requires_action';

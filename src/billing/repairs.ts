@@ -4,7 +4,7 @@ import type { BillingAccount } from '../store/billing.ts';
 import type { StripeCalls } from './calls.ts';
 import { type CatalogueReader, idOf, tierMark } from './catalogue.ts';
 import type { Customers } from './customers.ts';
-import { scheduleName } from './lowering.ts';
+import { planOf } from './lowering.ts';
 import type { Payments } from './payments.ts';
 import type { Promotions } from './promotions.ts';
 import type { Reading } from './reading.ts';
@@ -74,10 +74,9 @@ export class Repairs {
     if (intent?.kind !== 'downgrade' || intent.settled || copy.subscription === null) return false;
     if (schedule === null || copy.subscription.pendingDowngrade !== null) return false;
     const { stripe, calls, logger } = this.#options;
-    // That call has ended, since here is what it made.
-    await calls.forget({ organizationId, name: scheduleName(copy.subscription.id) });
     logger.warn({ organizationId, schedule: schedule.id }, 'a downgrade that was cut off is taken back');
-    await calls.run({ organizationId, name: `release:${schedule.id}` }, (options) =>
+    const about = planOf(copy.subscription.id);
+    await calls.run({ organizationId, name: `release:${schedule.id}`, about }, (options) =>
       stripe.subscriptionSchedules.release(schedule.id, {}, options),
     );
     return true;
@@ -88,7 +87,8 @@ export class Repairs {
     if (schedule === null || copy.subscription?.pendingDowngrade !== null) return false;
     if (schedule.metadata?.[tierMark] !== copy.subscription.tier) return false;
     const { stripe, calls } = this.#options;
-    await calls.run({ organizationId, name: `release:${schedule.id}` }, (options) =>
+    const about = planOf(copy.subscription.id);
+    await calls.run({ organizationId, name: `release:${schedule.id}`, about }, (options) =>
       stripe.subscriptionSchedules.release(schedule.id, {}, options),
     );
     return true;

@@ -12,7 +12,7 @@ import { StripeCalls } from './calls.ts';
 import { CatalogueReader, idOf } from './catalogue.ts';
 import { Customers } from './customers.ts';
 import { BillingEvents } from './events.ts';
-import { Lowering } from './lowering.ts';
+import { Lowering, planOf } from './lowering.ts';
 import { PaymentMethods } from './payment-methods.ts';
 import { Payments } from './payments.ts';
 import type { Plans } from './plans.ts';
@@ -207,8 +207,9 @@ export class StripeBilling implements Billing {
     const { calls } = this.#parts;
     try {
       if (scheduleId !== null)
-        await calls.run({ organizationId, name: `release:${scheduleId}` }, (options) =>
-          stripe.subscriptionSchedules.release(scheduleId, {}, options),
+        await calls.run(
+          { organizationId, name: `release:${scheduleId}`, about: planOf(subscriptionId) },
+          (options) => stripe.subscriptionSchedules.release(scheduleId, {}, options),
         );
       await calls.run({ organizationId, name: `end:${subscriptionId}` }, (options) =>
         stripe.subscriptions.cancel(subscriptionId, { invoice_now: true, prorate: false }, options),

@@ -7,7 +7,7 @@ import { invoiceToShow } from './billing-replies.ts';
 import type { StripeCalls } from './calls.ts';
 import type { CatalogueReader } from './catalogue.ts';
 import type { Customers } from './customers.ts';
-import type { Lowering } from './lowering.ts';
+import { type Lowering, pauseOf, planOf } from './lowering.ts';
 import { declined, needsAction, type Payment, type Payments } from './payments.ts';
 import { isPaid, type PaidTier, rankOf } from './plans.ts';
 import { StripeRefusal, StripeSilence } from './stripe.ts';
@@ -90,21 +90,17 @@ export class Subscribing {
     const customer = await customers.customerOf(organisation);
     const method = await this.#methodFor(wanted, customer, account);
     const price = prices[tier];
-    const name = startName(tier, price);
-    await calls.run({ organizationId, name }, (options) =>
-      stripe.subscriptions.create(
-        {
-          customer,
-          items: [{ price, quantity: 1 }, ...metered.map((each) => ({ price: each }))],
-          billing_cycle_anchor_config: { day_of_month: 1, hour: 0, minute: 0, second: 0 },
-          proration_behavior: 'create_prorations',
-          payment_behavior: 'default_incomplete',
-          payment_settings: { save_default_payment_method: 'on_subscription' },
-          metadata: { organization_id: organizationId },
-        },
-        options,
-      ),
-    );
+    const parameters: Stripe.SubscriptionCreateParams = {
+      customer,
+      items: [{ price, quantity: 1 }, ...metered.map((each) => ({ price: each }))],
+      billing_cycle_anchor_config: { day_of_month: 1, hour: 0, minute: 0, second: 0 },
+      proration_behavior: 'create_prorations',
+      payment_behavior: 'default_incomplete',
+      payment_settings: { save_default_payment_method: 'on_subscription' },
+      metadata: { organization_id: organizationId },
+    };
+    const call = { organizationId, name: `start:${tier}:${price}`, about: 'start', parameters };
+    await calls.run(call, (options, noted) => stripe.subscriptions.create(noted, options));
     const started = (await reread()).copy?.subscription ?? null;
     if (started === null) throw notStarted();
     return this.#payFirst(wanted, started, method);
@@ -141,10 +137,8 @@ export class Subscribing {
   /** The first payment is still open. */
   async #goOnStarting(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
     const { organizationId } = wanted.organisation;
-    const { calls, catalogue } = this.#options;
     // A start that nobody saw the answer of has ended: here is what it made.
-    for (const [tier, price] of Object.entries((await catalogue.read()).prices))
-      await calls.forget({ organizationId, name: startName(tier, price) });
+    await this.#options.calls.forget({ organizationId, name: 'start' });
     if (subscription.tier !== wanted.tier) {
       await this.#giveUp(organizationId, subscription.id);
       return this.#start(wanted, { ...change, account: await change.reread() });
@@ -176,7 +170,11 @@ export class Subscribing {
     await this.#useMethod(wanted, subscription, change.account);
     try {
       await calls.run(
-        { organizationId, name: `resume:${subscription.id}:${subscription.pausedAt}` },
+        {
+          organizationId,
+          name: `resume:${subscription.id}:${subscription.pausedAt}`,
+          about: pauseOf(subscription.id),
+        },
         (options) =>
           stripe.subscriptions.resume(
             subscription.id,
@@ -263,7 +261,8 @@ export class Subscribing {
     if (wanted.paymentMethodId !== null && usual !== null && usual !== wanted.paymentMethodId) {
       const customer = await customers.customerOf(wanted.organisation);
       await customers.makeUsual(organizationId, customer, usual);
-      await calls.run({ organizationId, name: `method:${subscription.id}:${usual}` }, (options) =>
+      const call = { name: `method:${subscription.id}:${usual}`, about: `method:${subscription.id}` };
+      await calls.run({ organizationId, ...call }, (options) =>
         stripe.subscriptions.update(subscription.id, { default_payment_method: usual }, options),
       );
     }
@@ -277,7 +276,8 @@ export class Subscribing {
     const { stripe, calls, catalogue } = this.#options;
     const { prices } = await catalogue.read();
     const { organizationId } = organisation;
-    const name = `raise:${subscription.id}:${prices[tier]}`;
+    // Raised, lowered on the 1st and raised again is twice, however soon.
+    const name = `raise:${subscription.id}:${prices[tier]}:${subscription.periodStart}`;
     try {
       await calls.run({ organizationId, name }, (options) =>
         stripe.subscriptions.update(
@@ -303,11 +303,11 @@ export class Subscribing {
   ): Promise<void> {
     const { stripe, calls } = this.#options;
     if (scheduleId !== null) {
-      await calls.run({ organizationId, name: `release:${scheduleId}` }, (options) =>
+      await calls.run({ organizationId, name: `release:${scheduleId}`, about: planOf(id) }, (options) =>
         stripe.subscriptionSchedules.release(scheduleId, {}, options),
       );
     } else if (pendingDowngrade !== null) {
-      await calls.run({ organizationId, name: `keep:${id}` }, (options) =>
+      await calls.run({ organizationId, name: `keep:${id}`, about: planOf(id) }, (options) =>
         stripe.subscriptions.update(id, { cancel_at: '' }, options),
       );
     }
@@ -370,16 +370,13 @@ export class Subscribing {
     const customer = await customers.customerOf(wanted.organisation);
     const method = await this.#methodFor(wanted, customer, account);
     if (method !== null && wanted.paymentMethodId !== null) {
-      await calls.run({ organizationId, name: `method:${id}:${method}` }, (options) =>
+      const call = { name: `method:${id}:${method}`, about: `method:${id}` };
+      await calls.run({ organizationId, ...call }, (options) =>
         stripe.subscriptions.update(id, { default_payment_method: method }, options),
       );
     }
     return method;
   }
-}
-
-function startName(tier: string, price: string): string {
-  return `start:${tier}:${price}`;
 }
 
 function ofNoTier(): AppError {

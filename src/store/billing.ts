@@ -88,6 +88,9 @@ export interface BillingCall {
   /** Part of its idempotency key. */
   readonly nonce: string;
   readonly startedAt: number;
+  readonly name: string;
+  /** What was sent, where it is to be sent again as it was. */
+  readonly parameters: unknown;
 }
 
 export interface Redemption {
@@ -121,7 +124,7 @@ export interface ReportedUsage {
 const accounts = new Table<readonly [organizationId: string], BillingAccount>(tables.billingAccounts, [uuid]);
 const customers = new Table<readonly [customerId: string], string>(tables.billingCustomers, [text]);
 const due = new Table<readonly [organizationId: string], string>(tables.billingDue, [uuid]);
-const calls = new Table<readonly [organizationId: string, name: string], BillingCall>(tables.billingCalls, [
+const calls = new Table<readonly [organizationId: string, about: string], BillingCall>(tables.billingCalls, [
   uuid,
   text,
 ]);
@@ -204,16 +207,16 @@ export class BillingRecords {
     return found;
   }
 
-  call(organizationId: string, name: string): BillingCall | undefined {
-    return calls.get(this.#store, [organizationId, name]);
+  call(organizationId: string, about: string): BillingCall | undefined {
+    return calls.get(this.#store, [organizationId, about]);
   }
 
-  putCall(organizationId: string, name: string, call: BillingCall): Operation {
-    return calls.put([organizationId, name], call);
+  putCall(organizationId: string, about: string, call: BillingCall): Operation {
+    return calls.put([organizationId, about], call);
   }
 
-  deleteCall(organizationId: string, name: string): Operation {
-    return calls.delete([organizationId, name]);
+  deleteCall(organizationId: string, about: string): Operation {
+    return calls.delete([organizationId, about]);
   }
 
   /** Calls that began before `before`, at most `limit` of them, to be deleted. */

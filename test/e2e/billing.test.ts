@@ -303,6 +303,42 @@ t.test('when Stripe did it and its answer was lost, nothing is done twice', asyn
   }
 });
 
+/** Asks while Stripe does the work of one operation and its answers are lost. */
+async function unanswered(
+  operation: RegExp,
+  ask: () => Promise<{ readonly status: number }>,
+): Promise<number> {
+  emulator.faults.add({ kind: 'lost-after', operation, times: 4 });
+  const { status } = await ask();
+  emulator.faults.clear();
+  return status;
+}
+
+t.test('changed there and back after a lost answer, it is as it was asked for last', async (t) => {
+  const [lowers, pauses] = [await paying('teams'), await paying('starter')];
+  const free = { tier: 'free' };
+  t.equal(await unanswered(/^SubscriptionSchedules\.update$/, () => lowers.ask('downgrade', free)), 503);
+  for (const tier of ['starter', 'free'])
+    t.match(await lowers.call('downgrade', { tier }), { pending_downgrade: { tier } });
+  await has(t, lowers, 'teams', { pending_downgrade: free });
+  t.equal(await unanswered(/^Subscriptions\.pause$/, () => pauses.ask('pause')), 503);
+  t.match(await pauses.call('subscribe', { tier: 'starter' }), { status: 'resumed' });
+  t.match(await pauses.call('pause'), { status: 'paused' });
+  await has(t, pauses, 'free', { status: 'paused' });
+});
+
+t.test('an organisation that is renamed while Stripe is silent is one customer', async (t) => {
+  const owner = await world.owner();
+  const body = { tier: 'starter', payment_method_id: await owner.card() };
+  t.equal(await unanswered(/^Customers\.create$/, () => owner.ask('subscribe', body)), 503);
+  const { organizationId: organization_id } = owner;
+  await owner.person.call('organizations/update-organization', { organization_id, name: 'Another name' });
+  t.match(await owner.call('subscribe', body), { status: 'active' });
+  const mine = ({ metadata }: { metadata: Record<string, string> }) =>
+    metadata.organization_id === organization_id;
+  t.equal((emulator.world.all('customer') as never[]).filter(mine).length, 1);
+});
+
 t.test('a redeemed code whose answer was lost is worth its amount once', async (t) => {
   await promotion('LOST');
   for (const kind of ['error-after', 'lost-after'] as const) {
