@@ -6,7 +6,8 @@ import type { BillingAccount, SubscriptionCopy } from '../store/billing.ts';
 import type { Organisation, Tier } from '../store/organisations.ts';
 import { downgradeToShow, optionalTime } from './billing-replies.ts';
 import type { StripeCalls } from './calls.ts';
-import { type CatalogueReader, idOf, tierMark } from './catalogue.ts';
+import { type CatalogueReader, tierMark } from './catalogue.ts';
+import { phaseAfter, phaseAgain } from './phases.ts';
 import { isPaid, rankOf } from './plans.ts';
 import { asking, StripeSilence } from './stripe.ts';
 import { type BillingSync, isServing, tierOf } from './sync.ts';
@@ -100,7 +101,7 @@ export class Lowering {
           )
         : await this.#scheduleOf(subscription.scheduleId);
     try {
-      await this.#fill(organizationId, { subscriptionId: id, schedule, tier });
+      await this.#fill(organizationId, { subscription, schedule, tier });
     } catch (error) {
       // What Stripe refused to fill must not hold the subscription; of silence nobody knows, the next reading does.
       if (subscription.scheduleId === null && !(error instanceof StripeSilence))
@@ -112,11 +113,11 @@ export class Lowering {
   async #fill(
     organizationId: string,
     {
-      subscriptionId,
+      subscription,
       schedule,
       tier,
     }: {
-      readonly subscriptionId: string;
+      readonly subscription: SubscriptionCopy;
       readonly schedule: Stripe.SubscriptionSchedule;
       readonly tier: Tier;
     },
@@ -125,9 +126,9 @@ export class Lowering {
     const parameters: Stripe.SubscriptionScheduleUpdateParams = {
       end_behavior: tier === 'free' ? 'cancel' : 'release',
       metadata: { organization_id: organizationId, [tierMark]: tier },
-      phases: await this.#phases(schedule, tier),
+      phases: await this.#phases(schedule, subscription, tier),
     };
-    const call = { name: `plan:${schedule.id}:${tier}`, about: planOf(subscriptionId), parameters };
+    const call = { name: `plan:${schedule.id}:${tier}`, about: planOf(subscription.id), parameters };
     await calls.run({ organizationId, ...call }, (options, noted) =>
       stripe.subscriptionSchedules.update(schedule.id, noted, options),
     );
@@ -140,29 +141,29 @@ export class Lowering {
   /** What runs until the first of the next month, and the lower tier then; `free` is the end of it. */
   async #phases(
     schedule: Stripe.SubscriptionSchedule,
+    { priceId }: SubscriptionCopy,
     tier: Tier,
   ): Promise<Stripe.SubscriptionScheduleUpdateParams.Phase[]> {
     const { catalogue, clock } = this.#options;
-    const { prices, metered } = await catalogue.read();
     const running =
       schedule.phases.find(({ start_date: start }) => start === schedule.current_phase?.start_date) ??
       schedule.phases[0];
-    if (running === undefined)
-      throw new AppError('bad_gateway', 'The payment provider shows a plan without a beginning; try again.');
+    if (running === undefined) throw notPlannable();
     const isFirst = isFirstOfMonth(running.end_date);
     const end = isFirst ? running.end_date : firstOfNextMonth(clock.now()) / 1_000;
-    const items = running.items.map(({ price, quantity }) => ({
-      price: idOf(price),
-      ...(quantity === undefined ? {} : { quantity }),
-    }));
-    const current = { items, start_date: running.start_date, end_date: end };
+    const current = { ...phaseAgain(running), start_date: running.start_date, end_date: end };
     if (!isPaid(tier)) return [current];
-    const next = {
-      items: [{ price: prices[tier], quantity: 1 }, ...metered.map((price) => ({ price }))],
-      proration_behavior: isFirst ? ('none' as const) : ('create_prorations' as const),
-      duration: { interval: 'month' as const, interval_count: 1 },
-    };
-    return [current, next];
+    const { prices } = await catalogue.read();
+    const next = phaseAfter(running, { from: priceId, to: prices[tier] });
+    if (next === null) throw notPlannable();
+    return [
+      current,
+      {
+        ...next,
+        proration_behavior: isFirst ? 'none' : 'create_prorations',
+        duration: { interval: 'month', interval_count: 1 },
+      },
+    ];
   }
 
   async #release(organizationId: string, { id, scheduleId }: SubscriptionCopy): Promise<void> {
@@ -196,6 +197,13 @@ export class Lowering {
       ),
     );
   }
+}
+
+function notPlannable(): AppError {
+  return new AppError(
+    'bad_gateway',
+    'The payment provider shows a plan without what is subscribed to; try again.',
+  );
 }
 
 /** What calls change that plan a lower tier or the end of a subscription, or take that back. */

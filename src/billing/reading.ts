@@ -133,6 +133,7 @@ export class StripeReader {
       status: subscription.status,
       tier,
       itemId: item?.id ?? '',
+      priceId: item?.price.id ?? '',
       startedAt: subscription.start_date * 1_000,
       periodStart: milliseconds(item?.current_period_start),
       periodEnd: milliseconds(item?.current_period_end),

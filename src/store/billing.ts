@@ -44,6 +44,8 @@ export interface SubscriptionCopy {
   /** Null for a price that is none of ours. */
   readonly tier: Tier | null;
   readonly itemId: string;
+  /** Of that item. */
+  readonly priceId: string;
   readonly startedAt: number;
   readonly periodStart: number | null;
   readonly periodEnd: number | null;

@@ -29,11 +29,26 @@ async function code(name: string): Promise<string> {
 
 /** Something else that the company behind the server sells to the same customer. */
 async function otherProduct(customer: string, more: object = {}): Promise<string> {
+  const { id } = await world.stripe.subscriptions.create({
+    customer,
+    items: [{ price: await support() }],
+    ...more,
+  });
+  return id;
+}
+
+/** What a rate of a tax says of itself. */
+const tax = {
+  ...{ active: true, country: 'DE', description: null, display_name: 'VAT', effective_percentage: 19 },
+  ...{ flat_amount: null, inclusive: false, jurisdiction: null, jurisdiction_level: null, metadata: {} },
+  ...{ percentage: 19, rate_type: 'percentage', state: null, tax_type: 'vat' },
+};
+
+async function support(): Promise<string> {
   const { id: product } = await world.stripe.products.create({ name: 'Support' });
   const recurring = { interval: 'month' } as const;
   const price = await world.stripe.prices.create({ currency: 'usd', product, unit_amount: 900, recurring });
-  const { id } = await world.stripe.subscriptions.create({ customer, items: [{ price: price.id }], ...more });
-  return id;
+  return price.id;
 }
 
 t.test('every turn works where what is null is absent and much is unknown', async (t) => {
@@ -147,6 +162,24 @@ t.test('with the key of another account nobody loses what they paid for, nor pay
   t.match(await stays.call('subscribe', anew), { status: 'active' });
   await leaves.signIn();
   t.equal((await removal()).status, 200);
+});
+
+t.test('what the operator gave a subscription by hand outlives a downgrade', async (t) => {
+  const owner = await paying('teams');
+  const subscription = owner.subscription()!;
+  const price = await support();
+  await world.stripe.subscriptions.update(subscription.id, { items: [{ price }] });
+  const taxRate = emulator.world.add({ id: 'txr_by_hand', object: 'tax_rate', ...tax });
+  Object.assign(subscription, { discounts: ['di_by_hand'], default_tax_rates: [taxRate] });
+  const priced = () =>
+    subscription.items.data.map(
+      (item: { price: string }) => emulator.world.get('price', item.price).unit_amount,
+    );
+  await owner.call('downgrade', { tier: 'starter' });
+  await world.travel('2027-05-01T02:00:00Z');
+  await has(t, owner, 'starter', { pending_downgrade: null });
+  t.match(subscription, { discounts: ['di_by_hand'], default_tax_rates: [taxRate], schedule: null });
+  t.strictSame(priced(), [5_000, null, null, 900]);
 });
 
 t.test('of a deleted organisation nothing goes on being charged', async (t) => {

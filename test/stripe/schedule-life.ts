@@ -45,6 +45,8 @@ function enter(world: World, subscription: Thing, phase: Thing): void {
   const isBoundary = periodOf(subscription).end <= world.now;
   const { items, lines } = changeOf(world, subscription, [...changes, ...removed], world.now);
   subscription.items.data = items;
+  subscription.discounts = phase.discounts.map(({ discount }: { discount: string }) => discount);
+  subscription.default_tax_rates = phase.default_tax_rates;
   if (!isBoundary && phase.proration_behavior !== 'none') keepForNextInvoice(world, subscription, lines);
   world.happens('customer.subscription.updated', subscription);
 }

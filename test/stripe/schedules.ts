@@ -40,7 +40,15 @@ function create({ world, parameters }: Call): Thing {
     },
     end_behavior: 'release',
     metadata: {},
-    phases: [phaseOf(world, subscription, { items, start_date: period.start, end_date: period.end })],
+    phases: [
+      phaseOf(world, subscription, {
+        items,
+        start_date: period.start,
+        end_date: period.end,
+        default_tax_rates: subscription.default_tax_rates?.map(({ id }: Thing) => id),
+        discounts: subscription.discounts.map((discount: string) => ({ discount })),
+      }),
+    ],
     released_at: null,
     released_subscription: null,
     status: 'active',
@@ -62,9 +70,13 @@ function phaseOf(world: World, subscription: Thing, phase: Call['parameters']) {
     collection_method: null,
     currency: subscription.currency,
     default_payment_method: null,
-    default_tax_rates: null,
+    default_tax_rates: taxRates(world, phase.default_tax_rates || null),
     description: null,
-    discounts: [],
+    discounts: (phase.discounts || []).map((one: Call['parameters']) => ({
+      coupon: one.coupon ?? null,
+      discount: one.discount ?? null,
+      promotion_code: one.promotion_code ?? null,
+    })),
     end_date: phase.end_date,
     invoice_settings: null,
     items: phase.items.map((item: Call['parameters']) => phaseItem(world, item)),
@@ -75,6 +87,10 @@ function phaseOf(world: World, subscription: Thing, phase: Call['parameters']) {
     transfer_data: null,
     trial_end: null,
   };
+}
+
+function taxRates(world: World, ids: readonly string[] | null): Thing[] | null {
+  return ids === null ? null : ids.map((id) => world.get('tax_rate', id));
 }
 
 function phaseItem(world: World, item: Call['parameters']) {
