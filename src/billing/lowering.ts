@@ -48,6 +48,10 @@ export class Lowering {
         await this.#release(organizationId, subscription);
         return replyOf(await reread());
       }
+      if (account.held !== null) {
+        await this.#options.sync.hold(organizationId, null);
+        return replyOf(account);
+      }
       if (isRepeated) return replyOf(account);
       throw new AppError('bad_request', 'No downgrade is pending.');
     });

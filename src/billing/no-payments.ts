@@ -22,7 +22,7 @@ export function noPayments(parts: {
       statusReply(
         {
           organisation,
-          account: { customerId: null, ownsTier: false, intent: null, copy: null },
+          account: { customerId: null, ownsTier: false, intent: null, held: null, copy: null },
           grants: [],
           reported: undefined,
           now: parts.clock.now(),

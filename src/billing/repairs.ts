@@ -4,11 +4,12 @@ import type { BillingAccount } from '../store/billing.ts';
 import type { StripeCalls } from './calls.ts';
 import { type CatalogueReader, idOf, tierMark } from './catalogue.ts';
 import type { Customers } from './customers.ts';
-import { planOf } from './lowering.ts';
+import { type Lowering, planOf } from './lowering.ts';
 import type { Payments } from './payments.ts';
 import type { Promotions } from './promotions.ts';
 import type { Reading } from './reading.ts';
 import { asking, StripeRefusal } from './stripe.ts';
+import { type BillingSync, isServing } from './sync.ts';
 import type { UsageCredits } from './usage-credits.ts';
 
 export interface RepairsOptions {
@@ -19,6 +20,8 @@ export interface RepairsOptions {
   readonly customers: Customers;
   readonly promotions: Promotions;
   readonly credits: UsageCredits;
+  readonly lowering: () => Pick<Lowering, 'plan'>;
+  readonly sync: () => Pick<BillingSync, 'hold'>;
   readonly logger: Logger;
 }
 
@@ -35,6 +38,7 @@ export class Repairs {
     const { promotions, credits } = this.#options;
     const steps: Readonly<Record<string, () => Promise<boolean>>> = {
       'half a downgrade': () => this.#releaseHalfPlanned(organizationId, account, reading),
+      'a downgrade that an upgrade put aside': () => this.#planAgain(organizationId, account, reading),
       'a downgrade that has come': () => this.#releaseDone(organizationId, reading),
       'a second subscription': () => this.#endDoubles(organizationId, reading),
       'the invoice of a first tier that was given up': () => this.#voidGivenUp(organizationId, reading),
@@ -80,6 +84,28 @@ export class Repairs {
       stripe.subscriptionSchedules.release(schedule.id, {}, options),
     );
     return true;
+  }
+
+  /** An upgrade that was paid takes a planned downgrade back; one that was not, or never began, leaves it. */
+  async #planAgain(
+    organizationId: string,
+    { held }: BillingAccount,
+    { copy: { subscription } }: Reading,
+  ): Promise<boolean> {
+    if (held === null) return false;
+    const isSame = subscription?.id === held.subscriptionId && isServing(subscription);
+    if (isSame && subscription.pendingUpgrade !== null) return false;
+    const { lowering, sync, logger } = this.#options;
+    const isToCome = isSame && subscription.tier === held.from && subscription.pendingDowngrade === null;
+    if (isToCome) {
+      logger.info(
+        { organizationId, tier: held.tier },
+        'an upgrade was not paid: the downgrade is planned again',
+      );
+      await lowering().plan(organizationId, subscription, held.tier);
+    }
+    await sync().hold(organizationId, null);
+    return isToCome;
   }
 
   /** A downgrade that has come holds the subscription for another month, in which it could not be paused. */

@@ -61,7 +61,7 @@ function buildParts(options: StripeBillingOptions) {
   const parts = { ...options, records, calls, catalogue, customers, payments };
   const promotions = new Promotions({ ...parts, sync: () => sync });
   const credits = new UsageCredits(parts);
-  const repairs = new Repairs({ ...parts, promotions, credits });
+  const repairs = new Repairs({ ...parts, promotions, credits, lowering: () => lowering, sync: () => sync });
   const reader = new StripeReader({ stripe, catalogue, clock });
   const sync: BillingSync = new BillingSync({
     ...{ store, records, reader, organisations, audit, clock, chance, logger },
@@ -69,7 +69,7 @@ function buildParts(options: StripeBillingOptions) {
     repair: (organizationId, account, reading) => repairs.repair(organizationId, account, reading),
   });
   const portal = new PortalPage(stripe);
-  const lowering = new Lowering({ ...parts, sync });
+  const lowering: Lowering = new Lowering({ ...parts, sync });
   return {
     ...{ records, calls, catalogue, promotions, sync },
     ...{ lowering, subscribing: new Subscribing({ ...parts, lowering, sync }) },

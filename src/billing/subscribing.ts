@@ -242,20 +242,54 @@ export class Subscribing {
     if (pendingUpgrade?.tier === tier) return this.#payRaise(wanted, subscription, change);
     if (pendingUpgrade !== null && openInvoice !== null)
       await this.#options.payments.void(organizationId, openInvoice.id);
+    const { pendingDowngrade } = subscription;
+    if (pendingDowngrade !== null)
+      await this.#options.sync.hold(organizationId, {
+        subscriptionId: subscription.id,
+        from,
+        tier: pendingDowngrade.tier,
+      });
     await this.#release(organizationId, subscription);
     try {
       const method = await this.#useMethod(wanted, subscription, change.account);
       await this.#update(wanted, subscription);
-      return await this.#afterCharge(wanted, change, method === null ? 'requires_payment_method' : 'paid');
+      const happened = await this.#afterCharge(
+        wanted,
+        change,
+        method === null ? 'requires_payment_method' : 'paid',
+      );
+      if (happened === 'paid') await this.#options.sync.hold(organizationId, null);
+      else if (pendingDowngrade !== null) await this.#giveUpBefore(wanted, pendingDowngrade, change);
+      return happened;
     } catch (error) {
       if (!(error instanceof StripeSilence)) await this.#putBack(wanted, subscription, change.account);
       throw error;
     }
   }
 
+  /**
+   * Nothing may be planned for a subscription whose raise waits to be paid, and what was planned comes back only when that
+   * is over: on the 1st itself that would be too late, and the month that nobody wanted would be charged.
+   */
+  async #giveUpBefore(
+    { organisation: { organizationId } }: Wanted,
+    planned: NonNullable<SubscriptionCopy['pendingDowngrade']>,
+    { reread }: Change,
+  ): Promise<void> {
+    const waiting = (await reread()).copy?.subscription ?? null;
+    const until = waiting?.pendingUpgrade?.expiresAt ?? Number.POSITIVE_INFINITY;
+    if (until < planned.effectiveAt) return;
+    const open = waiting?.openInvoice ?? null;
+    if (open !== null) await this.#options.payments.void(organizationId, open.id);
+    throw new AppError(
+      'conflict',
+      'The payment waits to be confirmed, and the downgrade that is planned may come first: cancel the downgrade, then try again.',
+    );
+  }
+
   /** A raise that was refused leaves what was planned, and what the next month is charged to, as they were. */
   async #putBack(wanted: Wanted, subscription: SubscriptionCopy, { copy }: BillingAccount): Promise<void> {
-    const { stripe, calls, customers, lowering } = this.#options;
+    const { stripe, calls, customers, lowering, sync } = this.#options;
     const { organizationId } = wanted.organisation;
     const usual = copy?.defaultPaymentMethodId ?? null;
     if (wanted.paymentMethodId !== null && usual !== null && usual !== wanted.paymentMethodId) {
@@ -270,6 +304,7 @@ export class Subscribing {
     if (pendingDowngrade === null) return;
     const released = { ...subscription, scheduleId: null, pendingDowngrade: null };
     await lowering.plan(organizationId, released, pendingDowngrade.tier);
+    await sync.hold(organizationId, null);
   }
 
   async #update({ organisation, tier }: Wanted, subscription: SubscriptionCopy): Promise<void> {

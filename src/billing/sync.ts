@@ -4,7 +4,13 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import type { BillingAccount, BillingIntent, BillingRecords, SubscriptionCopy } from '../store/billing.ts';
+import type {
+  BillingAccount,
+  BillingIntent,
+  BillingRecords,
+  HeldDowngrade,
+  SubscriptionCopy,
+} from '../store/billing.ts';
 import type { Organisation, Tier } from '../store/organisations.ts';
 import { ExpectationFailed, type Store } from '../store/store.ts';
 import { timeToShow } from './billing-replies.ts';
@@ -92,6 +98,14 @@ export class BillingSync {
     return this.#inTurn(organizationId, () => this.#change(organizationId, intent, work)).finally(() =>
       this.#changing.delete(organizationId),
     );
+  }
+
+  /** Notes what an upgrade puts aside before it does, so that no crash forgets it; with null, that it is settled. */
+  async hold(organizationId: string, held: HeldDowngrade | null): Promise<void> {
+    const { store, records } = this.#options;
+    const account = records.account(organizationId);
+    if (account.held === held) return;
+    await store.write(records.putAccount(organizationId, { ...account, held }), { mayUseReserve: true });
   }
 
   /** Waits for what runs. */
@@ -217,6 +231,7 @@ export class BillingSync {
       ...before,
       customerId: reading === null ? null : before.customerId,
       ownsTier: before.ownsTier || (subscription !== null && serving.has(subscription.status)),
+      held: reading === null ? null : before.held,
       copy: reading === null ? null : { ...reading.copy, subscription: this.#timed(subscription, before) },
     };
     if (before.customerId !== null) {

@@ -77,11 +77,19 @@ export interface BillingIntent {
   readonly settled: boolean;
 }
 
+/** A downgrade that was planned before an upgrade was asked for: it comes back where that is not paid. */
+export interface HeldDowngrade {
+  readonly subscriptionId: string;
+  readonly from: Tier;
+  readonly tier: Tier;
+}
+
 export interface BillingAccount {
   readonly customerId: string | null;
   /** True as soon as a subscription has decided the tier: from then on the end of it means `free`. */
   readonly ownsTier: boolean;
   readonly intent: BillingIntent | null;
+  readonly held: HeldDowngrade | null;
   readonly copy: BillingCopy | null;
 }
 
@@ -146,7 +154,7 @@ const grants = new Table<readonly [organizationId: string, invoiceId: string], U
 const reported = new Table<readonly [organizationId: string], ReportedUsage>(tables.usageReported, [uuid]);
 const marks = new Table<readonly [name: string], number>(tables.billingMarks, [text]);
 
-const nobody: BillingAccount = { customerId: null, ownsTier: false, intent: null, copy: null };
+const nobody: BillingAccount = { customerId: null, ownsTier: false, intent: null, held: null, copy: null };
 
 /** The records of billing. */
 export class BillingRecords {
@@ -157,7 +165,7 @@ export class BillingRecords {
   }
 
   account(organizationId: string): BillingAccount {
-    return accounts.get(this.#store, [organizationId]) ?? nobody;
+    return { ...nobody, ...accounts.get(this.#store, [organizationId]) };
   }
 
   putAccount(organizationId: string, account: BillingAccount): Operation[] {

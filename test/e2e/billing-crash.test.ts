@@ -48,6 +48,8 @@ t.test('a crash between any two calls is repaired by the next look', async (t) =
   const [starting, paysFirst] = [await world.owner(), await world.owner()];
   const [redeems, redeemed] = [await paying('starter'), await paying('starter')];
   const away = await world.owner();
+  const torn = await paying('starter');
+  await torn.call('downgrade', { tier: 'free' });
   const first = async (owner: Owner) => ({ tier: 'starter', payment_method_id: await owner.card() });
   const [start, pay] = [await first(starting), await first(paysFirst)];
   await starting.call('add-payment-method');
@@ -70,6 +72,13 @@ t.test('a crash between any two calls is repaired by the next look', async (t) =
       kind: 'silence-after',
       operation: /^Subscriptions\.update$/,
       text: subscriptionOf(raising),
+    },
+    {
+      owner: torn,
+      call: () => torn.ask('subscribe', { tier: 'teams' }),
+      kind: 'silence-before',
+      operation: /^Subscriptions\.update$/,
+      text: subscriptionOf(torn),
     },
     {
       owner: starting,
@@ -115,6 +124,12 @@ t.test('a crash between any two calls is repaired by the next look', async (t) =
     'a raise that was paid is there',
   );
   t.equal(paid(raising), 2);
+
+  t.match(
+    await torn.status(),
+    { subscription_tier: 'starter', pending_downgrade: { tier: 'free' }, pending_upgrade: null },
+    'what an upgrade had put aside when it was cut off is planned again',
+  );
 
   t.match(await starting.status(), { subscription_tier: 'free' }, 'what was begun and not paid is no tier');
   t.match(await starting.call('subscribe', start), { status: 'active' });

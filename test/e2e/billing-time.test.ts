@@ -69,27 +69,47 @@ t.test('a lower tier begins on the first, with its price and its limits', async 
   const owner = await subscribed(t, 'teams');
   await owner.call('downgrade', { tier: 'starter' });
   // In Germany it is the 1st of April already, in UTC it is not.
+  const ends = await subscribed(t, 'starter');
+  await ends.call('downgrade', { tier: 'free' });
   await world.travel('2028-03-31T23:30:00Z');
+  const late = { tier: 'teams', payment_method_id: await ends.card('tok_authenticationRequired') };
+  t.match(
+    await ends.ask('subscribe', late),
+    { status: 409, body: { detail: /cancel the downgrade/ } },
+    'no payment may wait until after a downgrade',
+  );
+  await has(t, ends, 'starter', { pending_downgrade: { tier: 'free' }, pending_upgrade: null });
   await has(t, owner, 'teams', {
     pending_downgrade: { tier: 'starter', effective_at: '2028-04-01T00:00:00.000Z' },
   });
   await world.travel('2028-04-01T02:00:00Z');
   await has(t, owner, 'starter', { pending_downgrade: null, status: 'active' });
+  await has(t, ends, 'free', { status: 'none' });
   t.equal(paid(owner).at(-1), 5_000);
 });
 
-t.test('an upgrade that nobody pays for is given up after 23 hours', async (t) => {
-  const owner = await subscribed(t, 'starter');
-  const card = await owner.card('tok_authenticationRequired');
-  const asked = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
-  t.match(
-    (await owner.status()).pending_upgrade.expires_at,
-    new Date((emulator.now + 23 * 3_600) * 1_000).toISOString(),
-  );
-  await world.travel(emulator.now + 24 * 3_600);
-  await has(t, owner, 'starter', { pending_upgrade: null, status: 'active' });
-  t.equal(await owner.payOnPage(asked.hosted_invoice_url), 409, 'its page takes no money any more');
-});
+t.test(
+  'an upgrade that nobody pays for is given up after 23 hours, and a planned downgrade is back',
+  async (t) => {
+    const owner = await subscribed(t, 'starter');
+    const changesMind = await subscribed(t, 'starter');
+    const card = await owner.card('tok_authenticationRequired');
+    await owner.call('downgrade', { tier: 'free' });
+    await changesMind.call('downgrade', { tier: 'free' });
+    const same = { tier: 'teams', payment_method_id: await changesMind.card('tok_authenticationRequired') };
+    await changesMind.call('subscribe', same);
+    t.match(await changesMind.call('cancel-downgrade'), { pending_downgrade: null });
+    const asked = await owner.call('subscribe', { tier: 'teams', payment_method_id: card });
+    t.match(
+      (await owner.status()).pending_upgrade.expires_at,
+      new Date((emulator.now + 23 * 3_600) * 1_000).toISOString(),
+    );
+    await world.travel(emulator.now + 24 * 3_600);
+    await has(t, owner, 'starter', { pending_upgrade: null, pending_downgrade: { tier: 'free' } });
+    await has(t, changesMind, 'starter', { pending_upgrade: null, pending_downgrade: null });
+    t.equal(await owner.payOnPage(asked.hosted_invoice_url), 409, 'its page takes no money any more');
+  },
+);
 
 t.test('a first tier that nobody pays for is given up, and may be begun again', async (t) => {
   const owner = await world.owner();

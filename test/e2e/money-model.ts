@@ -41,6 +41,8 @@ export class MoneyModel {
   tier: PlanTier = 'free';
   pausedTier: PlanTier | null = null;
   plannedTier: PlanTier | null = null;
+  /** What was planned before a raise that waits: it comes back where that is not paid. */
+  #heldTier: PlanTier | null = null;
   waiting: Waiting | null = null;
   /** What the customer has for the next invoices. */
   credit = 0;
@@ -74,6 +76,7 @@ export class MoneyModel {
   }
 
   raise(tier: PlanTier, now: number, waits: boolean): void {
+    this.#heldTier = waits ? this.plannedTier : null;
     this.plannedTier = null;
     const amount = restOf(tier, now) - restOf(this.tier, now);
     this.#ask(
@@ -138,8 +141,10 @@ export class MoneyModel {
   }
 
   #giveUp(): void {
-    this.credit += this.waiting!.creditUsed;
+    const { kind, creditUsed } = this.waiting!;
+    this.credit += creditUsed;
     this.waiting = null;
+    if (kind === 'raise') this.plannedTier = this.#heldTier;
   }
 
   #first(now: number): void {
