@@ -120,8 +120,9 @@ export class PaymentMethods {
 /**
  * Whether something will still be charged. Also where the end of a subscription is planned: what is used until then is
  * invoiced with it, and a downgrade that is taken back goes on with the card that there is. A first tier that was never
- * paid is owed by nobody.
+ * paid is owed by nobody, and a pause is settled.
  */
 function mustPay({ subscription }: BillingCopy): boolean {
-  return subscription !== null && subscription.status !== 'incomplete';
+  if (subscription === null || subscription.status === 'incomplete') return false;
+  return subscription.status !== 'paused' || subscription.openInvoice !== null;
 }

@@ -448,7 +448,7 @@ function replyOf(
   const isDone = happened === 'paid' || happened === 'resumed';
   const newest = account.copy?.invoices[0] ?? null;
   const known = before.copy?.invoices.find(({ id }) => id === newest?.id);
-  // Of a resumption that asks for nothing there is no invoice.
+  // What had been done before and asks for nothing has no invoice.
   const invoice = open ?? (known?.status !== newest?.status || isRepeated ? newest : null);
   return {
     status: happened === 'paid' ? 'active' : happened,

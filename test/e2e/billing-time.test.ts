@@ -167,26 +167,47 @@ t.test(
   'what a pause gives back is credit; paused nothing is invoiced, and resumed the rest of the month is',
   async (t) => {
     const owner = await subscribed(t, 'starter');
+    const invoices = owner.invoices().length;
     await world.travel('2028-05-25T00:00:00Z');
     await owner.call('pause');
-    const invoices = owner.invoices().length;
+    const unused = part('starter', 7, 31);
+    await has(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
     await world.travel('2028-07-11T00:00:00Z');
-    t.equal(owner.invoices().length, invoices);
-    const credit = { credit_balance_cents: part('starter', 7, 31) };
-    await has(t, owner, 'free', { status: 'paused', ...credit });
-    const body = { tier: 'starter', payment_method_id: await owner.card('tok_chargeCustomerFail') };
-    t.equal((await owner.ask('subscribe', body)).status, 402);
-    await has(t, owner, 'free', { status: 'paused', ...credit });
-    emulator.world.cards.set(body.payment_method_id, 'pays');
-    t.match(await owner.call('subscribe', { tier: 'starter' }), { status: 'resumed' });
+    t.equal(owner.invoices().length, invoices + 1);
+    const { payment_method: card } = await has(t, owner, 'free', { credit_balance_cents: unused });
+    await owner.call('remove-payment-method', { payment_method_id: card.id });
+    t.equal((await owner.ask('subscribe', { tier: 'starter' })).status, 402, 'not more than the credit pays');
+    await has(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
+    const rest = part('starter', 21, 31);
+    const resumed = { tier: 'starter', payment_method_id: await owner.card('tok_threeDSecure2Required') };
+    const asked = await owner.call('subscribe', resumed);
+    t.match(asked, { status: 'requires_action', invoice: { amount_due: rest - unused } });
+    await has(t, owner, 'free', { status: 'paused' });
+    t.equal(await owner.payOnPage(asked.hosted_invoice_url), 200);
     await has(t, owner, 'starter', { current_period_end: '2028-08-01T00:00:00.000Z' });
     await world.travel('2028-08-01T02:00:00Z');
-    const unused = part('starter', 7, 31);
-    t.equal(
-      owner.invoices().reduce((all, one) => (one.status === 'void' ? all : all + one.total), 0),
-      owner.invoices()[0]!.total - unused + part('starter', 21, 31) + 5_000,
-    );
+    t.strictSame(paid(owner).slice(-2), [rest - unused, 5_000]);
   },
 );
+
+t.test('use that a pause could not charge is paid before it is resumed', async (t) => {
+  const owner = await subscribed(t, 'starter');
+  const { payment_method: bad } = await owner.status();
+  const payload = { stripe_customer_id: owner.customer()!, value: '9000000000' };
+  await world.stripe.billing.meterEvents.create({ event_name: 'quarry_embed_tokens', payload });
+  await world.moment();
+  emulator.world.cards.set(bad.id, 'declines');
+  t.match(await owner.call('pause'), { status: 'paused' });
+  const owed = () => owner.invoices().filter(({ status }) => status === 'open').length;
+  t.equal(owed(), 1);
+  const kept = await owner.ask('remove-payment-method', { payment_method_id: bad.id });
+  t.equal(kept.status, 400, 'there is a debt');
+  t.equal((await owner.ask('subscribe', { tier: 'starter' })).status, 402);
+  await has(t, owner, 'free', { status: 'paused' });
+  const body = { tier: 'starter', payment_method_id: await owner.card() };
+  t.match(await owner.call('subscribe', body), { status: 'resumed' });
+  await has(t, owner, 'starter', { status: 'active' });
+  t.equal(owed(), 0);
+});
 
 t.test('Stripe understood every request', async (t) => world.checkUnderstood(t));
