@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { RedeemCodeResponse } from '../schemas/billing.ts';
-import type { BillingAccount, BillingRecords, Redemption } from '../store/billing.ts';
+import { type BillingAccount, type BillingRecords, couponOf, type Redemption } from '../store/billing.ts';
 import type { Organisation } from '../store/organisations.ts';
 import type { Store } from '../store/store.ts';
 import type { StripeCalls } from './calls.ts';
@@ -34,9 +34,17 @@ export interface PromotionsOptions {
   readonly guesses: Guesses;
 }
 
+/** How often something may be used, and how often it was at Stripe. */
+interface Uses {
+  /** What its uses are counted under here. */
+  readonly of: string;
+  readonly most: number | null | undefined;
+  readonly used: number | undefined;
+}
+
 /** What a code is worth, or why it is worth nothing. */
 type Worth =
-  | { readonly amount: number; readonly currency: string; readonly usesMax: number; readonly used: number }
+  | { readonly amount: number; readonly currency: string; readonly couponId: string; readonly limits: Uses[] }
   | { readonly reason: string };
 
 /**
@@ -57,7 +65,7 @@ export class Promotions {
     const { organizationId } = organisation;
     guesses.take(organizationId);
     return sync().change(organizationId, null, async ({ account, reread }) => {
-      const found = await this.#find(code);
+      const found = await this.#find(code, account.customerId);
       const refuse = (reason: string) => this.#refuse(organizationId, by, reason);
       if (found === null) return refuse('unknown');
       const known = this.#options.records.redemption(organizationId, found.id);
@@ -98,17 +106,20 @@ export class Promotions {
     return (await this.#reserve(organizationId, found.id, worth)) ?? { reason: 'used up' };
   }
 
-  async #find(code: string): Promise<Stripe.PromotionCode | null> {
+  /** Of one code there may be several at Stripe, each for a customer of its own: theirs, or the one that is for all. */
+  async #find(code: string, customerId: string | null): Promise<Stripe.PromotionCode | null> {
     if (!/^[\w-]{1,500}$/.test(code)) return null;
     const { data } = await asking(() =>
       this.#options.stripe.promotionCodes.list({
         code,
         active: true,
-        limit: 1,
+        limit: 100,
         expand: ['data.promotion.coupon'],
       }),
     );
-    return data[0] ?? null;
+    const ownerOf = ({ customer }: Stripe.PromotionCode) => (customer ? idOf(customer) : null);
+    const own = customerId === null ? undefined : data.find((one) => ownerOf(one) === customerId);
+    return own ?? data.find((one) => ownerOf(one) === null) ?? data[0] ?? null;
   }
 
   #worthOf(found: Stripe.PromotionCode, { customerId, copy }: BillingAccount): Worth {
@@ -125,25 +136,34 @@ export class Promotions {
     if (found.customer && idOf(found.customer) !== customerId) return { reason: 'for another customer' };
     const hasPaid = copy?.invoices.some(({ amountPaid }) => amountPaid > 0) === true;
     if (found.restrictions?.first_time_transaction && hasPaid) return { reason: 'for first payments only' };
-    const most = Math.min(found.max_redemptions ?? Infinity, coupon.max_redemptions ?? Infinity);
-    return { amount, currency, usesMax: most, used: found.times_redeemed ?? 0 };
+    // Credit is given before anything is bought, so that nobody could hold it to a smallest purchase.
+    if (found.restrictions?.minimum_amount) return { reason: 'for a smallest amount' };
+    const limits = [
+      { of: found.id, most: found.max_redemptions, used: found.times_redeemed },
+      { of: couponOf(coupon.id), most: coupon.max_redemptions, used: coupon.times_redeemed },
+    ];
+    return { amount, currency, couponId: coupon.id, limits };
   }
 
-  /** A use of the code, or null when all are used up: credits do not count at Stripe, so they are counted here. */
+  /**
+   * A use of the code, or null when all of it, or of its coupon by whichever code, are used up: credits do not count at
+   * Stripe, so they are counted here.
+   */
   #reserve(
     organizationId: string,
     promotionCodeId: string,
-    { amount, currency, usesMax, used }: Extract<Worth, { amount: number }>,
+    { amount, currency, couponId, limits: uses }: Extract<Worth, { amount: number }>,
   ): Promise<Redemption | null> {
     const { store, records, chance, clock } = this.#options;
     const reserving = this.#counting.then(async () => {
-      if (Number.isFinite(usesMax)) {
-        const ours = await records.redeemersOf(promotionCodeId, usesMax);
-        if (used + ours >= usesMax) return null;
+      for (const { of, most, used = 0 } of uses) {
+        if (most === null || most === undefined) continue;
+        if (used + (await records.redeemersOf(of, most)) >= most) return null;
       }
       const redemptionId = chance.uuid();
       const at = clock.now();
-      const redemption = { redemptionId, promotionCodeId, amount, currency, state: 'pending', at } as const;
+      const given = { redemptionId, promotionCodeId, couponId, amount, currency };
+      const redemption: Redemption = { ...given, state: 'pending', at };
       await store.write(records.putRedemption(organizationId, redemption));
       return redemption;
     });

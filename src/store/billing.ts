@@ -106,6 +106,7 @@ export interface BillingCall {
 export interface Redemption {
   readonly redemptionId: string;
   readonly promotionCodeId: string;
+  readonly couponId: string;
   readonly amount: number;
   readonly currency: string;
   /** `applied`: the credit is there, but whoever asked for it has not been told, because the answer was cut off. */
@@ -143,10 +144,11 @@ const redemptions = new Table<readonly [organizationId: string, promotionCodeId:
   tables.redemptions,
   [uuid, text],
 );
-const redeemers = new Table<readonly [promotionCodeId: string, redemptionId: string], boolean>(
-  tables.redeemers,
-  [text, uuid],
-);
+/** Of a promotion code, and of a coupon by all of its codes. */
+const redeemers = new Table<readonly [of: string, redemptionId: string], boolean>(tables.redeemers, [
+  text,
+  uuid,
+]);
 const grants = new Table<readonly [organizationId: string, invoiceId: string], UsageGrant>(
   tables.billingGrants,
   [uuid, text],
@@ -155,6 +157,11 @@ const reported = new Table<readonly [organizationId: string], ReportedUsage>(tab
 const marks = new Table<readonly [name: string], number>(tables.billingMarks, [text]);
 
 const nobody: BillingAccount = { customerId: null, ownsTier: false, intent: null, held: null, copy: null };
+
+/** What the uses of a coupon are counted under, apart from those of codes. */
+export function couponOf(couponId: string): string {
+  return `coupon:${couponId}`;
+}
 
 /** The records of billing. */
 export class BillingRecords {
@@ -268,17 +275,18 @@ export class BillingRecords {
   }
 
   putRedemption(organizationId: string, redemption: Redemption): Operation[] {
-    const { promotionCodeId, redemptionId } = redemption;
+    const { promotionCodeId, couponId, redemptionId } = redemption;
     return [
       redemptions.put([organizationId, promotionCodeId], redemption),
       redeemers.put([promotionCodeId, redemptionId], true),
+      redeemers.put([couponOf(couponId), redemptionId], true),
     ];
   }
 
-  /** How often a code was redeemed, counted up to `most`. */
-  async redeemersOf(promotionCodeId: string, most: number): Promise<number> {
+  /** How often a code, or a coupon (`couponOf`), was redeemed, counted up to `most`. */
+  async redeemersOf(of: string, most: number): Promise<number> {
     let count = 0;
-    for await (const _ of redeemers.keys(this.#store, [promotionCodeId], { limit: most })) count += 1;
+    for await (const _ of redeemers.keys(this.#store, [of], { limit: most })) count += 1;
     return count;
   }
 

@@ -172,7 +172,10 @@ function removeCoupon({ world, ids }: Call) {
 function createPromotionCode({ world, parameters }: Call): Thing {
   const { code, promotion } = parameters;
   world.get('coupon', promotion.coupon);
-  const same = (other: Thing) => other.active && other.code.toLowerCase() === String(code).toLowerCase();
+  const same = (other: Thing) =>
+    other.customer === (parameters.customer ?? null) &&
+    other.active &&
+    other.code.toLowerCase() === String(code).toLowerCase();
   if (code !== undefined && world.all('promotion_code').some(same))
     throw new Refusal('An active promotion code with the same code already exists.');
   const made = world.add({
