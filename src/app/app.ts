@@ -142,6 +142,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     await modelWatch.start();
     housekeeping.start([...accountChores(settings, rooms, accounts), ...payments.chores, ...selling.chores]);
     await removal.start();
+    await marketplaces.settleAll();
     await payments.start();
   });
   return {

@@ -1,4 +1,5 @@
 import { Attempts, addressKey } from '../accounts/attempts.ts';
+import { keyDigest } from '../accounts/key-format.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { derivedSecret } from '../base/operator-proof.ts';
@@ -15,8 +16,10 @@ import {
   Metering,
   type Uses,
 } from '../marketplaces/metering.ts';
+import { Sealing } from '../marketplaces/sealing.ts';
 import { SnsInbox } from '../marketplaces/sns-inbox.ts';
 import { VercelApi } from '../marketplaces/vercel-api.ts';
+import { type HeldKeys, VercelVariables } from '../marketplaces/vercel-variables.ts';
 import type { Chore } from '../pipeline/housekeeping.ts';
 import { BillingRecords } from '../store/billing.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
@@ -46,20 +49,25 @@ export function buildMarketplaces(
   const agreements = new Agreements(data.store);
   const billing = new BillingRecords(data.store);
   const comings = new Attempts('sign-ups from marketplaces', [{ ms: 60_000, max: 30 }], clock);
+  const perMinute = [{ ms: 60_000, max: limits.marketplaceMessagesPerMinuteMax }];
+  const messages = new Attempts('messages from marketplaces', perMinute, clock);
+  const sealing = new Sealing(derivedSecret(data.secret, 'marketplaces'), chance);
   const marketplaces = new Marketplaces({
     ...{ store: data.store, agreements, clock, chance, audit, logger },
-    secret: derivedSecret(data.secret, 'marketplaces'),
+    sealing,
     aws: settings.awsMarketplace ? awsParts(settings, agreements, parts) : null,
-    vercel: vercelParts(settings, parts),
+    vercel: vercelParts(settings, { ...parts, agreements, sealing }),
     admit: (address) => comings.take(addressKey(address)),
+    admitMessage: (address) => messages.take(addressKey(address)),
+    tierOf: (organizationId) => organisations.find(organizationId)?.tier ?? null,
     grant: async (organizationId, { had, has }, by) => {
       // What is paid for here counts as well.
       const paid = tierOf(billing.account(organizationId).copy?.subscription ?? null) ?? 'free';
       const tier = higherTier(has ?? 'free', paid);
       const known = organisations.find(organizationId);
       if (known === undefined || known.tier === tier) return;
-      // What the administrator gave stays.
-      if (known.tier !== had && (has === null || known.tier === 'enterprise')) return;
+      // What the administrator gave stays: it is only raised.
+      if (known.tier !== had && higherTier(known.tier, tier) === known.tier) return;
       await organisations.update(organizationId, { tier }, by);
     },
   });
@@ -89,7 +97,13 @@ function awsParts(settings: Settings, agreements: Agreements, parts: Marketplace
   return { market, metering, inbox };
 }
 
-function vercelParts(settings: Settings, { linkBase }: MarketplaceParts): VercelParts | null {
+interface VercelNeeds extends MarketplaceParts {
+  readonly agreements: Agreements;
+  readonly sealing: Sealing;
+}
+
+function vercelParts(settings: Settings, needs: VercelNeeds): VercelParts | null {
+  const { linkBase, rooms, agreements, sealing, logger } = needs;
   const { vercelClientId: clientId, vercelClientSecret: clientSecret, vercelTier } = settings;
   if (clientId === null || clientSecret === null) return null;
   const api = new VercelApi({
@@ -98,13 +112,41 @@ function vercelParts(settings: Settings, { linkBase }: MarketplaceParts): Vercel
     nextHosts: new Set(settings.vercelNextHosts.split(',')),
     redirectUri: () => `${linkBase()}/api/marketplaces/vercel`,
   });
-  return { api, tier: vercelTier === 'none' ? null : vercelTier };
+  const variables = new VercelVariables({
+    ...{ api, agreements, sealing, logger },
+    keys: heldKeys(rooms),
+    baseUrl: () => `${linkBase()}/v1`,
+  });
+  return { api, variables, tier: vercelTier === 'none' ? null : vercelTier };
+}
+
+/** Who holds a key is written where others have who made it. */
+function heldKeys({ keys }: Pick<AccountRooms, 'keys'>): HeldKeys {
+  const by = { actor: 'system', address: null } as const;
+  const end = async (organizationId: string, holder: string) => {
+    for (const { keyId, createdBy } of await keys.list(organizationId))
+      if (createdBy === holder) await keys.revoke({ organizationId, keyId }, by);
+  };
+  return {
+    end,
+    issue: async (organizationId, holder) => {
+      await end(organizationId, holder);
+      const wanted = { organizationId, name: 'Vercel', permission: 'all', createdBy: holder } as const;
+      return (await keys.issue(wanted, by)).secret;
+    },
+    isAlive: (secret) => keys.findByDigest(keyDigest(secret)) !== undefined,
+  };
 }
 
 function marketplaceChores(marketplaces: Marketplaces): Chore[] {
   const everyMs = limits.accountSweepMs;
   return [
     { name: 'agreements of marketplaces', everyMs, work: (signal) => marketplaces.refresh(signal) },
+    {
+      name: 'variables at Vercel',
+      everyMs: limits.marketplaceRetryMs,
+      work: (signal) => marketplaces.setWaiting(signal),
+    },
     {
       name: 'usage for marketplaces',
       everyMs: limits.marketplaceReportMs,

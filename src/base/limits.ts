@@ -115,12 +115,20 @@ export const limits = {
   marketplaceReplyBytesMax: 262_144,
   marketplaceBatchMax: 25,
   marketplaceHoursReadMax: 1_000,
-  /** Usage of older hours is not accepted (6); an hour less, for the way. */
-  marketplaceHoursMax: 5,
+  /** AWS accepts usage of less than 24 hours ago, counted from the beginning of its hour; an hour less, for the way. */
+  marketplaceHoursMax: 22,
+  /** That of an earlier month only until six hours of the next one are over; an hour less, for the way. */
+  marketplaceGraceHoursMax: 5,
   /** After an hour until its use is complete: the meter writes every few seconds. */
   marketplaceSettleMs: 120_000,
   marketplaceReportMs: 300_000,
+  marketplaceRetryMs: 60_000,
   marketplaceTextUnitsMax: 4_096,
+  /** Of one host: SNS sends again what it is refused for now, and so does Vercel. */
+  marketplaceMessagesPerMinuteMax: 120,
+  vercelProjectsMax: 200,
+  vercelPageMax: 20,
+  vercelPageBytesMax: 8_388_608,
 
   // usage
   usageFlushMs: 5_000,

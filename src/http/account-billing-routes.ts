@@ -62,8 +62,12 @@ export const billingRoutes: readonly AccountRoute[] = [
     reply: wire.BillingStatusResponse,
     example: organizationExample,
     refusals: { 403: 'For owners and admins.', 404: refusals[404] },
-    serve: async (services, call, request) =>
-      services.billing.status(billingCall(services, call, request, managers)),
+    serve: async (services, call, request) => {
+      const { organisation } = billingCall(services, call, request, managers);
+      // What was bought at a marketplace, and a crash kept from being given; then it is looked at again.
+      await services.marketplaces.settle(organisation.organizationId);
+      return services.billing.status(billingCall(services, call, request, managers));
+    },
   }),
   ownersChange(
     {

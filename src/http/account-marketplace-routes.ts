@@ -80,8 +80,8 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       refusals: { 400: 'It is not from a topic of this server.', ...signUpRefusals },
     },
     { method: 'POST', from: 'bytes' },
-    async ({ marketplaces }, _call, { body }) => {
-      await marketplaces.awsEvent(Buffer.from(body).toString('utf8'));
+    async ({ marketplaces }, { visitor }, { body }) => {
+      await marketplaces.awsEvent(Buffer.from(body).toString('utf8'), visitor.address);
       return { kind: 'json', body: done };
     },
   ),
@@ -94,11 +94,15 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       request: wire.MarketplaceEventRequest,
       reply: GenericMessageResponse,
       example: { body: new Uint8Array() },
-      refusals: { 400: 'Vercel did not sign it.', 503: 'Vercel is not set up.' },
+      refusals: {
+        400: 'Vercel did not sign it.',
+        429: signUpRefusals[429],
+        503: 'Vercel is not set up.',
+      },
     },
     { method: 'POST', from: 'bytes', signedBy: 'x-vercel-signature' },
-    async ({ marketplaces }, _call, { body, signature }) => {
-      await marketplaces.vercelEvent(body, signature ?? '');
+    async ({ marketplaces }, { visitor }, { body, signature }) => {
+      await marketplaces.vercelEvent(body, signature ?? '', visitor.address);
       return { kind: 'json', body: done };
     },
   ),
@@ -112,8 +116,8 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     example: signUpExample,
     refusals: { 404: 'Nothing waits for this browser.' },
     serve: async ({ marketplaces }, { visitor }, { sign_up }) => {
-      const { marketplace, expiresAt } = marketplaces.look(sign_up, visitor.cookie('marketplace'));
-      return { marketplace, expires_at: new Date(expiresAt).toISOString() };
+      const { marketplace, account, expiresAt } = marketplaces.look(sign_up, visitor.cookie('marketplace'));
+      return { marketplace, account, expires_at: new Date(expiresAt).toISOString() };
     },
   }),
   changes({
@@ -121,16 +125,19 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     path: '/api/marketplaces/bind',
     summary: 'Take a purchase for an organisation',
     description:
-      'For owners, in the browser that came from the marketplace. A purchase belongs to one organisation; taking it again changes nothing.',
+      'For owners, in the browser that came from the marketplace. A purchase belongs to one organisation; taking it again changes nothing. Projects at Vercel get an API key of the organisation and the address of this server, unless `set_variables` is false.',
     request: wire.BindMarketplaceRequest,
     reply: wire.BindMarketplaceResponse,
     example: { ...signUpExample, organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' },
     refusals: { 404: notHere, 409: 'It belongs to another organisation.', 502: signUpRefusals[502] },
     serve: async ({ marketplaces, gate }, call, request) => {
       const organization_id = gate.enter(call, request, owners).organisation.organizationId;
-      const brought = { token: request.sign_up, browser: call.visitor.cookie('marketplace') };
-      const { marketplace, tier, next } = await marketplaces.bind(brought, organization_id, actorOf(call));
-      return { organization_id, marketplace, subscription_tier: tier, next };
+      const { sign_up: token, set_variables } = request;
+      const browser = call.visitor.cookie('marketplace');
+      const brought = { token, browser, setsVariables: set_variables ?? true };
+      const bound = await marketplaces.bind(brought, organization_id, actorOf(call));
+      const { marketplace, bought, tier, variables, next } = bound;
+      return { organization_id, marketplace, bought_tier: bought, subscription_tier: tier, variables, next };
     },
   }),
 ];

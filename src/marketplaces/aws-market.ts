@@ -46,6 +46,8 @@ const faultsOfRecords: ReadonlySet<string> = new Set([
   'TimestampOutOfBoundsException',
   'InvalidUsageAllocationsException',
 ]);
+/** The reason of what AWS left out of a batch that it took. */
+export const unprocessed = 'unprocessed';
 const entitlementPagesMax = 20;
 
 /** AWS Marketplace for a seller of SaaS. The SDK is loaded at the first call: most installations never sell there. */
@@ -106,7 +108,7 @@ export class AwsMarket {
       const { Results = [], UnprocessedRecords = [] } = await metering.send(
         new sdk.BatchMeterUsageCommand({ UsageRecords: records }),
       );
-      const unprocessed = new Set(UnprocessedRecords.map(nameOf));
+      const left = new Set(UnprocessedRecords.map(nameOf));
       const statuses = new Map(
         Results.map(({ UsageRecord: record, Status }) => [
           record === undefined ? '' : nameOf(record),
@@ -115,8 +117,8 @@ export class AwsMarket {
       );
       return hours.map((hour, i) => {
         const name = nameOf(records[i]!);
-        const status = unprocessed.has(name) ? undefined : statuses.get(name);
-        return { hour, outcome: outcomeOf(status), reason: status ?? 'unprocessed' };
+        const status = left.has(name) ? undefined : statuses.get(name);
+        return { hour, outcome: outcomeOf(status), reason: status ?? unprocessed };
       });
     } catch (error) {
       const name = error instanceof Error ? error.name : typeof error;

@@ -1,18 +1,28 @@
-import { createCipheriv, hash as digestOf, timingSafeEqual } from 'node:crypto';
+import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { type Agreement, type Offer, type SignUp, subjectOf } from '../store/marketplaces.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
+import {
+  type Agreement,
+  type Offer,
+  type SignUp,
+  subjectOf,
+  type VariablesState,
+} from '../store/marketplaces.ts';
 import { type Tier, tiers } from '../store/organisations.ts';
 import type { Store } from '../store/store.ts';
 import type { Agreements } from './agreements.ts';
 import type { AwsMarket } from './aws-market.ts';
+import { readAwsMessage } from './aws-messages.ts';
 import { type AwsAgreement, hourMs, type Metering } from './metering.ts';
+import type { Sealing } from './sealing.ts';
 import type { SnsInbox } from './sns-inbox.ts';
 import type { VercelApi } from './vercel-api.ts';
+import type { VercelAgreement, VercelVariables } from './vercel-variables.ts';
 
 export interface AwsParts {
   readonly market: AwsMarket;
@@ -23,6 +33,7 @@ export interface AwsParts {
 
 export interface VercelParts {
   readonly api: VercelApi;
+  readonly variables: VercelVariables;
   /** What an installation entitles to; null for nothing. */
   readonly tier: Tier | null;
 }
@@ -35,7 +46,7 @@ export interface MarketplacesOptions {
   readonly audit: AuditLog;
   readonly logger: Logger;
   /** Seals what opens the doors of marketplaces. */
-  readonly secret: Uint8Array;
+  readonly sealing: Sealing;
   /** Null for a marketplace that is not set up. */
   readonly aws: AwsParts | null;
   readonly vercel: VercelParts | null;
@@ -45,8 +56,12 @@ export interface MarketplacesOptions {
     bought: { readonly had: Tier | null; readonly has: Tier | null },
     by: Actor,
   ) => Promise<void>;
-  /** 429 for who asks too often. */
+  /** The tier that an organisation has; null for none that there is. */
+  readonly tierOf: (organizationId: string) => Tier | null;
+  /** 429 for who comes too often. */
   readonly admit: (address: string) => void;
+  /** 429 for who sends messages too often, in the name of a marketplace or not. */
+  readonly admitMessage: (address: string) => void;
 }
 
 /** What somebody who comes from a marketplace takes along: `token` in the address, `browser` in a cookie. */
@@ -55,17 +70,38 @@ export interface Begun {
   readonly browser: string;
 }
 
-/** What a sign-up, or an agreement, is. */
+/** What waits for a browser. */
+export interface Waiting {
+  readonly marketplace: Offer['marketplace'];
+  /** Whose it is there, where that is known. */
+  readonly account: string | null;
+  readonly expiresAt: number;
+}
+
+/** Of what somebody brings, and what they want of it. */
+export interface Brought {
+  readonly token: string;
+  readonly browser: string | undefined;
+  /** Whether the projects at Vercel get an API key and where this server is. */
+  readonly setsVariables: boolean;
+}
+
+/** What an organisation took. */
 export interface Bound {
   readonly marketplace: Offer['marketplace'];
+  /** What it entitles to. */
+  readonly bought: Tier | null;
+  /** What the organisation has now, whatever gave it. */
   readonly tier: Tier | null;
+  readonly variables: VariablesState | null;
   /** Where the marketplace wants the browser back; null for nowhere. */
   readonly next: string | null;
 }
 
 const system: Actor = { actor: 'system', address: null };
 const sweptMax = 1_000;
-const cipher = 'aes-256-gcm';
+/** So many that fail one after another mean that AWS does not answer at all. */
+const failuresMax = 3;
 
 /**
  * People who come from a marketplace, and what their organisations have there. Whoever comes has an hour to sign in and to
@@ -74,6 +110,8 @@ const cipher = 'aes-256-gcm';
  */
 export class Marketplaces {
   readonly #options: MarketplacesOptions;
+  /** Grants come one after another, each from all that lasts then: an earlier one never overtakes a later. */
+  readonly #grants = new OneAtATime();
 
   constructor(options: MarketplacesOptions) {
     this.#options = options;
@@ -102,88 +140,131 @@ export class Marketplaces {
       throw new AppError('bad_request', 'code is no code of Vercel.');
     }
     admit(address);
-    const { accessToken, ...installation } = await vercel.api.exchange(given.code);
-    const sealedToken = this.#seal(accessToken, installation.installationId);
-    return this.#begin({ marketplace: 'vercel', ...installation, sealedToken, next });
+    const installed = await vercel.api.exchange(given.code);
+    const { accessToken, ...installation } = installed;
+    const sealedToken = this.#options.sealing.seal(accessToken, installation.installationId);
+    const account = (await vercel.api.account(installed)) ?? installation.teamId;
+    return this.#begin({ marketplace: 'vercel', ...installation, account, sealedToken, next });
   }
 
   /** What waits for this browser. 404 for everything that does not. */
-  look(
-    token: string,
-    browser: string | undefined,
-  ): Pick<Bound, 'marketplace'> & { readonly expiresAt: number } {
+  look(token: string, browser: string | undefined): Waiting {
     const { offer, expiresAt } = this.#signUp(token, browser);
-    return { marketplace: offer.marketplace, expiresAt };
+    const { marketplace } = offer;
+    const account = offer.marketplace === 'vercel' ? (offer.account ?? null) : offer.accountId;
+    return { marketplace, account, expiresAt };
   }
 
   /** Errors: 404 nothing waits for this browser, 409 it is another organisation's, 502, 503. */
-  async bind(
-    { token, browser }: { readonly token: string; readonly browser: string | undefined },
-    organizationId: string,
-    by: Actor,
-  ): Promise<Bound> {
+  async bind({ token, browser, setsVariables }: Brought, organizationId: string, by: Actor): Promise<Bound> {
     const { offer } = this.#signUp(token, browser);
-    const { agreements, clock, audit } = this.#options;
+    const { agreements, clock, audit, tierOf } = this.#options;
     const tier = await this.#tierOf(offer);
+    const wanted = offer.marketplace === 'vercel' && setsVariables ? ({ variables: 'waiting' } as const) : {};
     const agreement = await agreements.change(offer, (known) => {
       if (known !== undefined && known.organizationId !== organizationId) throw notYours();
-      if (known?.endedAt === null) return { after: { ...known, offer, tier } };
+      if (known?.endedAt === null) return { after: { ...known, offer, tier, ...wanted } };
       const now = clock.now();
       // Use before it was bought is not billed: the first whole hour is the first.
       const hour = Math.ceil(now / hourMs);
       const beginning = { boundAt: now, endedAt: null, hour, carried: {}, granted: known?.granted ?? null };
       const fact = { ...by, organizationId, action: 'marketplace.bound', target: subjectOf(offer) };
       return {
-        after: { offer, organizationId, tier, ...beginning },
+        after: { offer, organizationId, tier, ...beginning, ...wanted },
         alongside: [audit.entry({ ...fact, details: { marketplace: offer.marketplace, tier } })],
       };
     });
     if (agreement !== undefined) await this.#settle(agreement);
-    return { marketplace: offer.marketplace, tier, next: offer.marketplace === 'vercel' ? offer.next : null };
+    return {
+      marketplace: offer.marketplace,
+      bought: tier,
+      tier: tierOf(organizationId),
+      variables: setsVariables && agreement !== undefined ? await this.#setVariables(agreement) : null,
+      next: offer.marketplace === 'vercel' ? offer.next : null,
+    };
   }
 
   /**
    * A message of SNS about agreements. It is only a hint: what they entitle to is asked of AWS. Errors: 400 for what SNS
-   * did not send to us, 502, 503.
+   * did not send to us, 429, 502, 503.
    */
-  async awsEvent(text: string): Promise<void> {
+  async awsEvent(text: string, address: string): Promise<void> {
     const inbox = this.#options.aws?.inbox ?? null;
     if (inbox === null) throw notSetUp('Messages of AWS Marketplace', 'QUARRY_AWS_TOPIC_ARNS');
-    const message = await inbox.open(text);
-    if (message === null) return;
-    for (const agreement of await this.#awsAgreements()) {
-      const { licenseArn, customerId } = agreement.offer;
-      if (!mentions(message, licenseArn) && !(customerId !== null && mentions(message, customerId))) continue;
-      if (isEnding(message)) await this.#useEnds(agreement);
-      if (isEnd(message)) await this.#end(agreement);
+    this.#options.admitMessage(address);
+    const opened = await inbox.open(text);
+    if (opened === null) return;
+    const message = readAwsMessage(opened);
+    const concerned = (await this.#awsAgreements()).filter(({ offer }) => message.about(offer) !== null);
+    const lasting = concerned.filter(({ endedAt }) => endedAt === null);
+    for (const agreement of concerned) {
+      // Of several of one customer nobody knows which has ended: AWS does.
+      const isSure = message.about(agreement.offer) === 'certain' || lasting.length === 1;
+      if (isSure && message.happening === 'ending') await this.#useEnds(agreement);
+      if (isSure && message.happening === 'ended') await this.#end(agreement);
       else await this.#refresh(agreement);
     }
   }
 
-  /** A webhook of Vercel. Errors: 400 for one that it did not sign, 503 not set up. */
-  async vercelEvent(body: Uint8Array, signature: string): Promise<void> {
-    const { vercel } = this.#options;
+  /** A webhook of Vercel. Errors: 400 for one that it did not sign, 429, 503 not set up. */
+  async vercelEvent(body: Uint8Array, signature: string, address: string): Promise<void> {
+    const { vercel, admitMessage, agreements } = this.#options;
     if (vercel === null) throw notSetUp('Vercel', 'QUARRY_VERCEL_CLIENT_ID');
+    admitMessage(address);
     if (!vercel.api.isSigned(body, signature)) {
       throw new AppError('bad_request', 'x-vercel-signature does not fit the body.');
     }
-    const installationId = removedInstallation(Buffer.from(body).toString('utf8'));
+    const { type, installationId } = webhookOf(Buffer.from(body).toString('utf8'));
     if (installationId === null) return;
-    const agreement = this.#options.agreements.records.agreement('vercel', installationId);
-    if (agreement !== undefined && agreement.endedAt === null) await this.#end(agreement);
+    const agreement = agreements.records.agreement('vercel', installationId);
+    if (agreement === undefined || agreement.endedAt !== null) return;
+    if (removals.has(type)) await this.#end(agreement);
+    // It may see other projects now, and do what was refused to it.
+    if (widenings.has(type) && agreement.variables !== undefined) await this.#setVariables(agreement);
   }
 
-  /** Asks again what agreements entitle to, and mends what a crash left; for housekeeping. */
+  /** Gives what was bought, and a crash kept from being given. */
+  async settleAll(): Promise<void> {
+    const { agreements } = this.#options;
+    for (const marketplace of ['aws', 'vercel'] as const)
+      for (const each of await agreements.records.agreements(marketplace)) await this.#settle(each);
+  }
+
+  /** The same for one organisation, for whoever is about to show its tier. */
+  async settle(organizationId: string): Promise<void> {
+    for (const each of await this.#options.agreements.ofOrganisation(organizationId))
+      await this.#settle(each);
+  }
+
+  /** Sets variables that wait, because Vercel did not answer or a crash came first; for housekeeping. */
+  async setWaiting(signal: AbortSignal): Promise<void> {
+    const all = await this.#options.agreements.records.agreements('vercel');
+    for (const each of all.filter(({ endedAt, variables }) => endedAt === null && variables === 'waiting')) {
+      if (signal.aborted) return;
+      await this.#setVariables(each);
+    }
+  }
+
+  /** Asks AWS again what agreements entitle to; for housekeeping. One that it does not tell about keeps no other. */
   async refresh(signal: AbortSignal): Promise<void> {
-    const { aws, vercel, agreements } = this.#options;
-    if (aws !== null) {
-      for (const agreement of await this.#awsAgreements()) {
-        if (signal.aborted) return;
+    await this.settleAll();
+    if (this.#options.aws === null) return;
+    let failures = 0;
+    for (const agreement of await this.#awsAgreements()) {
+      if (signal.aborted || failures === failuresMax) return;
+      try {
         await this.#refresh(agreement);
+        failures = 0;
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        failures += 1;
+        const { offer, organizationId } = agreement;
+        this.#options.logger.warn(
+          { organizationId, licenseArn: offer.licenseArn, error: String(error.cause ?? error) },
+          'AWS Marketplace did not say what an agreement entitles to; will try again',
+        );
       }
     }
-    if (vercel === null) return;
-    for (const each of await agreements.records.agreements('vercel')) await this.#settle(each);
   }
 
   /** Fixes and reports use; for housekeeping. */
@@ -249,6 +330,11 @@ export class Marketplaces {
     return aws.market.tierOf(offer);
   }
 
+  async #setVariables(agreement: Agreement): Promise<VariablesState | null> {
+    const { vercel } = this.#options;
+    return vercel !== null && isVercel(agreement) ? vercel.variables.set(agreement) : null;
+  }
+
   async #refresh({ offer, endedAt }: AwsAgreement): Promise<void> {
     const { agreements } = this.#options;
     const tier = endedAt === null ? await this.#tierOf(offer) : null;
@@ -261,19 +347,23 @@ export class Marketplaces {
   }
 
   async #end(agreement: Agreement): Promise<void> {
-    if (isAws(agreement)) await this.#useEnds(agreement);
-    const { agreements, clock, audit } = this.#options;
+    const { agreements, clock, audit, vercel } = this.#options;
     const { offer, organizationId } = agreement;
+    if (isAws(agreement)) await this.#useEnds(agreement);
     // What opened its doors opens them no more.
     const emptied: Offer = offer.marketplace === 'aws' ? offer : { ...offer, sealedToken: new Uint8Array(0) };
     const fact = { ...system, organizationId, action: 'marketplace.ended', target: subjectOf(offer) };
-    const ended = await agreements.change(offer, (known) => {
-      if (known === undefined || known.endedAt !== null) return null;
-      return {
-        after: { ...known, offer: emptied, endedAt: clock.now() },
-        alongside: [audit.entry({ ...fact, details: { marketplace: offer.marketplace } })],
-      };
-    });
+    const noteEnd = () =>
+      agreements.change(offer, (known) => {
+        if (known === undefined || known.endedAt !== null) return null;
+        const { sealedKey: _ended, variables: _over, ...kept } = known;
+        return {
+          after: { ...kept, offer: emptied, endedAt: clock.now() },
+          alongside: [audit.entry({ ...fact, details: { marketplace: offer.marketplace } })],
+        };
+      });
+    const isHolding = vercel !== null && isVercel(agreement);
+    const ended = await (isHolding ? vercel.variables.end(agreement, noteEnd) : noteEnd());
     if (ended !== undefined) await this.#settle(ended);
   }
 
@@ -286,35 +376,36 @@ export class Marketplaces {
   }
 
   /** Grants the organisation the highest of what it has; a crash before that is noted grants it once more. */
-  async #settle({ offer, organizationId, endedAt, tier, granted }: Agreement): Promise<void> {
+  #settle({ offer, organizationId }: Agreement): Promise<void> {
     const { agreements, grant } = this.#options;
-    const due = endedAt === null ? tier : null;
-    if (due === granted) return;
-    const lasting = (await agreements.ofOrganisation(organizationId)).filter((each) => each.endedAt === null);
-    const highest = Math.max(
-      -1,
-      ...lasting.map((each) => (each.tier === null ? -1 : tiers.indexOf(each.tier))),
-    );
-    await grant(organizationId, { had: granted, has: tiers[highest] ?? null }, system);
-    await agreements.change(offer, (known) => (known ? { after: { ...known, granted: due } } : null));
+    return this.#grants.run(async () => {
+      const known = agreements.records.agreement(offer.marketplace, subjectOf(offer));
+      if (known === undefined || dueOf(known) === known.granted) return;
+      const due = dueOf(known);
+      const all = (await agreements.ofOrganisation(organizationId)).map(dueOf);
+      const highest = Math.max(-1, ...all.map((tier) => (tier === null ? -1 : tiers.indexOf(tier))));
+      await grant(organizationId, { had: known.granted, has: tiers[highest] ?? null }, system);
+      await agreements.change(offer, (latest) => (latest ? { after: { ...latest, granted: due } } : null));
+    });
   }
 
   async #awsAgreements(): Promise<AwsAgreement[]> {
     const all = await this.#options.agreements.records.agreements('aws');
     return all.filter(isAws).filter(({ endedAt, granted }) => endedAt === null || granted !== null);
   }
+}
 
-  #seal(accessToken: string, installationId: string): Uint8Array {
-    const { chance, secret } = this.#options;
-    const iv = chance.bytes(12);
-    const sealing = createCipheriv(cipher, secret, iv).setAAD(Buffer.from(installationId));
-    const sealed = Buffer.concat([sealing.update(accessToken, 'utf8'), sealing.final()]);
-    return Buffer.concat([iv, sealing.getAuthTag(), sealed]);
-  }
+/** What an agreement entitles to as long as it lasts. */
+function dueOf({ endedAt, tier }: Agreement): Tier | null {
+  return endedAt === null ? tier : null;
 }
 
 function isAws(agreement: Agreement): agreement is AwsAgreement {
   return agreement.offer.marketplace === 'aws';
+}
+
+function isVercel(agreement: Agreement): agreement is VercelAgreement {
+  return agreement.offer.marketplace === 'vercel';
 }
 
 function newWord(chance: Chance): string {
@@ -329,45 +420,26 @@ function isEqual(expected: string, given: string): boolean {
   return timingSafeEqual(Buffer.from(expected, 'hex'), Buffer.from(given, 'hex'));
 }
 
-/** Whether a message names an id, and not only one that begins so. */
-function mentions(message: string, id: string): boolean {
-  for (let at = message.indexOf(id); at >= 0; at = message.indexOf(id, at + 1)) {
-    if (!/[A-Za-z0-9-]/.test(message.charAt(at + id.length))) return true;
-  }
-  return false;
-}
+const removals: ReadonlySet<string> = new Set([
+  'integration-configuration.removed',
+  'integration-configuration-removed',
+]);
+const widenings: ReadonlySet<string> = new Set([
+  'integration-configuration.permission-upgraded',
+  'integration-configuration.scope-change-confirmed',
+]);
 
-/** The old messages name an action, those of EventBridge a type of detail. */
-function wordOf(message: string): string {
-  try {
-    const said = Object(JSON.parse(message)) as Record<string, unknown>;
-    return String(said.action ?? said['detail-type'] ?? '');
-  } catch {
-    return ''; // Text for people: it says nothing that a program could do.
-  }
-}
-
-function isEnding(message: string): boolean {
-  return wordOf(message) === 'unsubscribe-pending';
-}
-
-function isEnd(message: string): boolean {
-  const word = wordOf(message);
-  return word === 'unsubscribe-success' || word.startsWith('License Deprovisioned');
-}
-
-/** The installation that a webhook says was removed; null for every other webhook. */
-function removedInstallation(body: string): string | null {
+/** What a webhook is, and which installation it is about; null for none. */
+function webhookOf(body: string): { readonly type: string; readonly installationId: string | null } {
   let said: { type?: unknown; payload?: { configuration?: { id?: unknown } } };
   try {
     said = Object(JSON.parse(body));
   } catch (cause) {
     throw new AppError('bad_request', 'The body is not JSON.', { cause });
   }
-  const isRemoval =
-    said.type === 'integration-configuration.removed' || said.type === 'integration-configuration-removed';
   const id = said.payload?.configuration?.id;
-  return isRemoval && typeof id === 'string' && id.length <= limits.marketplaceTextUnitsMax ? id : null;
+  const isId = typeof id === 'string' && id.length <= limits.marketplaceTextUnitsMax;
+  return { type: String(said.type), installationId: isId ? id : null };
 }
 
 function notYours(): AppError {

@@ -5,7 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Agreement, AwsOffer, HourOfUse } from '../store/marketplaces.ts';
 import type { Store } from '../store/store.ts';
 import type { Agreements } from './agreements.ts';
-import type { AwsMarket, Reported } from './aws-market.ts';
+import { type AwsMarket, type Reported, unprocessed } from './aws-market.ts';
 
 /** What is counted of an organisation. */
 export const meteredUses = ['documents', 'pages', 'queries', 'embed_tokens', 'rerank_tokens'] as const;
@@ -53,6 +53,15 @@ export class Metering {
     return Math.floor(this.#options.clock.now() / hourMs);
   }
 
+  /** The first hour whose use AWS still takes: of the day that is over, and of this month, but for its first hours. */
+  get #oldest(): number {
+    const { hour } = this;
+    const now = new Date(hour * hourMs);
+    const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1) / hourMs;
+    const inTime = hour - limits.marketplaceHoursMax;
+    return hour - month < limits.marketplaceGraceHoursMax ? inTime : Math.max(inTime, month);
+  }
+
   /** Fixes the use of all hours that are complete. */
   async fix(agreement: AwsAgreement): Promise<void> {
     const now = this.#options.clock.now();
@@ -66,7 +75,7 @@ export class Metering {
     if (dimensions.length === 0) return;
     await agreements.change(offer, async (known) => {
       if (known === undefined || known.endedAt !== null || known.hour >= end) return null;
-      const oldest = Math.min(end - 1, Math.max(known.hour, this.hour - limits.marketplaceHoursMax));
+      const oldest = Math.min(end - 1, Math.max(known.hour, this.#oldest));
       const carried = { ...known.carried };
       const fixed: HourOfUse[] = [];
       for (let hour = oldest; hour < end; hour += 1) {
@@ -89,8 +98,8 @@ export class Metering {
       const reported = await market.report(waiting.slice(at, at + limits.marketplaceBatchMax));
       await this.#note(reported);
       for (const { hour, outcome } of reported) if (outcome === 'not subscribed') ended.add(hour.licenseArn);
-      // AWS is down, or does not let us in: the rest waits, too.
-      if (reported.every(({ outcome }) => outcome === 'again')) break;
+      // AWS is down, or does not let us in: the rest waits, too. What it left out for now keeps nobody.
+      if (reported.every(({ outcome, reason }) => outcome === 'again' && reason !== unprocessed)) break;
     }
     return ended;
   }
@@ -112,7 +121,7 @@ export class Metering {
 
   /** Without those that AWS refuses for their age; whether it took them before, nobody knows, so nobody bills them again. */
   async #inTime(hours: readonly HourOfUse[]): Promise<HourOfUse[]> {
-    const oldest = this.hour - limits.marketplaceHoursMax;
+    const oldest = this.#oldest;
     const late = hours.filter(({ hour }) => hour < oldest);
     await this.#note(late.map((hour) => ({ hour, outcome: 'refused', reason: 'too old' })));
     return hours.filter(({ hour }) => hour >= oldest);

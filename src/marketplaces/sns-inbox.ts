@@ -64,8 +64,8 @@ export class SnsInbox {
   #originOf(topicArn: string): string {
     const { topicArns, origin } = this.#options;
     if (!topicArns.has(topicArn)) throw forged('its topic');
-    const region = /^arn:aws[a-z-]*:sns:([a-z0-9-]+):/.exec(topicArn)?.[1] ?? '';
-    return origin ?? `https://sns.${region}.amazonaws.com`;
+    const [, partition, region] = /^arn:(aws[a-z-]*):sns:([a-z0-9-]+):/.exec(topicArn) ?? [];
+    return origin ?? `https://sns.${region}.amazonaws.com${partition === 'aws-cn' ? '.cn' : ''}`;
   }
 
   async #check(message: SnsMessage, type: MessageType, origin: string): Promise<void> {

@@ -21,7 +21,25 @@ export interface VercelInstallation {
   readonly accessToken: string;
 }
 
+/** What opens the API for one installation. */
+export interface VercelAccess {
+  readonly token: string;
+  readonly teamId: string | null;
+}
+
+/** Vercel does not let the integration do it: asking again changes nothing. */
+export class VercelRefusal extends AppError {
+  constructor(what: string, status: number) {
+    super('bad_gateway', 'Vercel refuses that to this integration.', {
+      shouldRetry: false,
+      privateDetails: { vercel: { what, status } },
+    });
+  }
+}
+
 const bounds = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.marketplaceReplyBytesMax };
+/** A project has its latest deployments with it. */
+const pageBounds = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.vercelPageBytesMax };
 
 /** Vercel, as an integration sees it. */
 export class VercelApi {
@@ -71,6 +89,77 @@ export class VercelApi {
     return installationOf(reply.text);
   }
 
+  /** The name of the team, or of the person, whose installation it is; null where Vercel does not tell. */
+  async account({ accessToken: token, teamId }: VercelInstallation): Promise<string | null> {
+    const path = teamId === null ? '/v2/user' : `/v2/teams/${encodeURIComponent(teamId)}`;
+    try {
+      const said = await this.#ask({ token, teamId: null }, path);
+      const { slug, name } = said;
+      const { username } = Object(said.user) as Record<string, unknown>;
+      return [slug, name, username].find((each) => isName(each)) ?? null;
+    } catch (error) {
+      // It is only shown: what was installed is taken without it.
+      if (error instanceof AppError) return null;
+      throw error;
+    }
+  }
+
+  /** Ids of the projects that the installation may see. */
+  async projects(access: VercelAccess): Promise<string[]> {
+    const found: string[] = [];
+    let from = '';
+    while (found.length < limits.vercelProjectsMax) {
+      const page = await this.#ask(access, `/v10/projects?limit=${limits.vercelPageMax}${from}`);
+      const { projects, pagination } = page;
+      if (!Array.isArray(projects)) throw troubled(new Error('it lists no projects'));
+      for (const { id } of projects.map(Object)) if (isWord(id)) found.push(id);
+      const { next } = Object(pagination) as Record<string, unknown>;
+      if ((typeof next !== 'string' && typeof next !== 'number') || projects.length === 0) break;
+      from = `&from=${encodeURIComponent(next)}`;
+    }
+    return found.slice(0, limits.vercelProjectsMax);
+  }
+
+  /** For every environment of a project, in place of what they were; they apply to its next deployments. */
+  async setVariables(
+    access: VercelAccess,
+    projectId: string,
+    variables: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const target = ['production', 'preview', 'development'];
+    const body = Object.entries(variables).map(([key, value]) => ({ key, value, type: 'encrypted', target }));
+    const path = `/v10/projects/${encodeURIComponent(projectId)}/env?upsert=true`;
+    const { failed } = await this.#ask(access, path, body);
+    if (Array.isArray(failed) && failed.length > 0) throw new VercelRefusal(path, 201);
+  }
+
+  /** Errors: `VercelRefusal` for a no, 502 when Vercel does not answer as it should. */
+  async #ask(
+    { token, teamId }: VercelAccess,
+    path: string,
+    body?: unknown,
+  ): Promise<Record<string, unknown>> {
+    const url = new URL(`${this.#settings.apiUrl}${path}`);
+    if (teamId !== null) url.searchParams.set('teamId', teamId);
+    const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
+    const sent =
+      body === undefined
+        ? { headers }
+        : {
+            method: 'POST',
+            headers: { ...headers, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          };
+    const reply = await fetchText(url.href, sent, pageBounds).catch((cause: unknown) => {
+      throw troubled(cause);
+    });
+    const { status, text } = reply;
+    if (status >= 400 && status < 500 && status !== 429 && status !== 408)
+      throw new VercelRefusal(path, status);
+    if (status !== 200 && status !== 201) throw troubled(new Error(`it answered ${status}`));
+    return fieldsOf(text);
+  }
+
   /** Whether Vercel signed a webhook: HMAC-SHA1 of its body with the secret of the integration, in hex. */
   isSigned(body: Uint8Array, signature: string): boolean {
     const expected = createHmac('sha1', this.#settings.clientSecret).update(body).digest();
@@ -80,13 +169,7 @@ export class VercelApi {
 }
 
 function installationOf(text: string): VercelInstallation {
-  let said: Record<string, unknown>;
-  try {
-    said = Object(JSON.parse(text)) as Record<string, unknown>;
-  } catch (cause) {
-    throw troubled(cause);
-  }
-  const { access_token: accessToken, installation_id: installationId, team_id, user_id } = said;
+  const { access_token: accessToken, installation_id: installationId, team_id, user_id } = fieldsOf(text);
   const isWhole = isWord(accessToken) && isWord(installationId);
   if (!isWhole) throw troubled(new Error('it names no installation'));
   return {
@@ -95,6 +178,18 @@ function installationOf(text: string): VercelInstallation {
     teamId: isWord(team_id) ? team_id : null,
     userId: isWord(user_id) ? user_id : null,
   };
+}
+
+function fieldsOf(text: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(text)) as Record<string, unknown>;
+  } catch (cause) {
+    throw troubled(cause);
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /^[^\p{Cc}\p{Cf}]{1,255}$/u.test(value);
 }
 
 function isWord(value: unknown): value is string {

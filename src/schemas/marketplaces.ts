@@ -44,20 +44,35 @@ export type GetMarketplaceSignUpRequest = Static<typeof GetMarketplaceSignUpRequ
 export const GetMarketplaceSignUpResponse = Component(
   'GetMarketplaceSignUpResponse',
   'What waits to be taken for an organisation.',
-  { marketplace: Marketplace, expires_at: Timestamp('Until when it waits.') },
+  {
+    marketplace: Marketplace,
+    account: Nullable(Type.String(), { description: 'Whose it is there, as the marketplace says.' }),
+    expires_at: Timestamp('Until when it waits.'),
+  },
 );
 export type GetMarketplaceSignUpResponse = Static<typeof GetMarketplaceSignUpResponse>;
 
 export const BindMarketplaceRequest = Component('BindMarketplaceRequest', 'For which organisation it is.', {
   sign_up: signUp,
   organization_id: Uuid('The organisation.'),
+  set_variables: Type.Optional(
+    Type.Boolean({
+      description:
+        'Of Vercel: put an API key of the organisation and the address of this server into the variables of the projects that were chosen there. Absent means yes.',
+    }),
+  ),
 });
 export type BindMarketplaceRequest = Static<typeof BindMarketplaceRequest>;
 
 export const BindMarketplaceResponse = Component('BindMarketplaceResponse', 'The organisation has it.', {
   organization_id: Uuid('The organisation.'),
   marketplace: Marketplace,
-  subscription_tier: Nullable(SubscriptionType, { description: 'What it entitles to; null for nothing.' }),
+  bought_tier: Nullable(SubscriptionType, { description: 'What it entitles to; null for nothing.' }),
+  subscription_tier: Nullable(SubscriptionType, { description: 'What the organisation has now.' }),
+  variables: Nullable(OneOf(['set', 'waiting', 'refused']), {
+    description:
+      'What became of the variables at Vercel: `waiting` when it did not answer and is asked again, `refused` when the integration may not set them; null where there are none.',
+  }),
   next: Nullable(Type.String(), { description: 'Where the marketplace wants the browser back.' }),
 });
 export type BindMarketplaceResponse = Static<typeof BindMarketplaceResponse>;

@@ -19,11 +19,16 @@ export interface VercelOffer {
   readonly installationId: string;
   readonly teamId: string | null;
   readonly userId: string | null;
+  /** Whose it is, as they are called there; null where Vercel did not say. */
+  readonly account?: string | null;
   /** What opens Vercel's API for the installation, sealed. */
   readonly sealedToken: Uint8Array;
   /** Where Vercel wants the browser back. */
   readonly next: string;
 }
+
+/** Of the variables of projects at Vercel: `waiting` to be set, or Vercel `refused` that, and asking again changes nothing. */
+export type VariablesState = 'set' | 'waiting' | 'refused';
 
 export type Offer = AwsOffer | VercelOffer;
 
@@ -53,6 +58,10 @@ export interface Agreement {
   readonly hour: number;
   /** Use that was too little for a whole unit, by dimension. */
   readonly carried: Readonly<Record<string, number>>;
+  /** At Vercel; absent where nobody wanted them. */
+  readonly variables?: VariablesState;
+  /** The API key that they hold, sealed. */
+  readonly sealedKey?: Uint8Array;
 }
 
 /** Use of one hour, fixed once and for ever before it is reported, so that reporting it again changes nothing. */

@@ -42,21 +42,56 @@ const aws = await awsLookAlike(t, ({ operation, body }): AwsAnswer => {
   const name = token === 'busy' ? 'one' : token;
   return (
     refusals[token] ?? {
-      body: { CustomerAWSAccountId: '210987654321', ProductCode: 'quarry', LicenseArn: license(name) },
+      body: {
+        ...{ CustomerAWSAccountId: '210987654321', ProductCode: 'quarry', LicenseArn: license(name) },
+        // Those who bought when there were no licenses have this, too.
+        ...(name.startsWith('old') ? { CustomerIdentifier: 'X01EXAMPLE' } : {}),
+      },
     }
   );
 });
 const sns = await snsLookAlike(t);
 
 const exchanges: { path: string; form: Record<string, string> }[] = [];
+/** The variables of projects, by project, and how Vercel answers those who set them. */
+const projects: Record<string, Record<string, string>> = { prj_1: {}, prj_2: {}, prj_3: {} };
+const settings: { status: number; body: object } = { status: 201, body: { created: [], failed: [] } };
+let [pages, opened] = [0, 0];
+
+function ofProjects(method: string, url: URL, text: string): { status: number; body: object } | null {
+  const project = /^\/v10\/projects\/([^/]+)\/env$/.exec(url.pathname)?.[1];
+  if (method === 'POST' && project !== undefined && url.searchParams.get('upsert') === 'true') {
+    const variables = JSON.parse(text) as { key: string; value: string; type: string; target: string[] }[];
+    const isWhole = variables.every(({ type, target }) => type === 'encrypted' && target.length === 3);
+    if (settings.status === 201 && isWhole)
+      for (const { key, value } of variables) projects[project]![key] = value;
+    return settings;
+  }
+  if (url.pathname !== '/v10/projects') return null;
+  pages += 1;
+  const all = Object.keys(projects).map((id) => ({ id, name: `The project ${id}` }));
+  const from = Number(url.searchParams.get('from') ?? 0);
+  const next = from + 2 < all.length ? from + 2 : null;
+  return { status: 200, body: { projects: all.slice(from, from + 2), pagination: { count: 2, next } } };
+}
+
 const vercel = createServer((request, response) => {
   let text = '';
   request.on('data', (part) => (text += part));
   request.on('end', () => {
-    const form = Object.fromEntries(new URLSearchParams(text));
-    exchanges.push({ path: `${request.method} ${request.url}`, form });
     const reply = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const url = new URL(request.url ?? '', 'http://vercel');
+    if (url.pathname !== '/v2/oauth/access_token') {
+      if (request.headers.authorization !== 'Bearer the-token-of-vercel') return reply(403, {});
+      opened += 1;
+      if (url.pathname === '/v2/teams/team_1') return reply(200, { id: 'team_1', slug: 'the-team' });
+      if (url.searchParams.get('teamId') !== 'team_1') return reply(403, {});
+      const said = ofProjects(request.method ?? '', url, text);
+      return said === null ? reply(404, {}) : reply(said.status, said.body);
+    }
+    const form = Object.fromEntries(new URLSearchParams(text));
+    exchanges.push({ path: `${request.method} ${request.url}`, form });
     if (form.code === 'used') return reply(400, { error: 'invalid_grant' });
     if (form.code === 'down') return reply(500, {});
     if (form.code === 'odd') return reply(200, { access_token: 'only' });
@@ -83,6 +118,7 @@ const server = await TestServer.start(t, {
   VERCEL_CLIENT_SECRET: secret,
   VERCEL_API_URL: `http://127.0.0.1:${(vercel.address() as AddressInfo).port}`,
   VERCEL_TIER: 'starter',
+  TRUST_PROXY: 'true',
 });
 const json = { accept: 'application/json' };
 const printed = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
@@ -135,7 +171,7 @@ t.test('a buyer of AWS comes, signs in and gets what was bought, for one organis
   const { sign_up, cookie } = brought(came);
   t.match(await call('marketplaces/get-sign-up', { sign_up }, { cookie }), {
     status: 200,
-    body: { marketplace: 'aws', expires_at: /^20/ },
+    body: { marketplace: 'aws', account: '210987654321', expires_at: /^20/ },
   });
   for (const [title, answer] of Object.entries({
     'another browser': await call('marketplaces/bind', { sign_up, organization_id: acme }),
@@ -152,7 +188,10 @@ t.test('a buyer of AWS comes, signs in and gets what was bought, for one organis
   }))
     t.equal(answer.status, 404, title);
   t.equal(await tierOf(acme), 'free');
-  const body = { organization_id: acme, marketplace: 'aws', subscription_tier: 'teams', next: null };
+  const body = {
+    ...{ organization_id: acme, marketplace: 'aws', bought_tier: 'teams', subscription_tier: 'teams' },
+    ...{ variables: null, next: null },
+  };
   t.match(await bind(came, acme), { status: 200, body });
   t.equal(await tierOf(acme), 'teams');
   t.match(await bind(came, acme), { status: 200, body }, 'a double click');
@@ -256,19 +295,62 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
   t.equal((await tell(snsMessage(note(updated)))).status, 200);
   t.equal(await tierOf(acme), 'teams');
 
-  t.match(await bind(await come('two'), acme), { status: 200, body: { subscription_tier: 'starter' } });
+  t.match(await bind(await come('two'), acme), {
+    status: 200,
+    body: { bought_tier: 'starter', subscription_tier: 'teams' },
+  });
   t.equal(await tierOf(acme), 'teams', 'the highest of two counts');
   t.equal((await tell(snsMessage(ended))).status, 200);
   t.equal(await tierOf(acme), 'starter', 'the other goes on');
   t.equal((await tell(snsMessage(ended))).status, 200, 'told twice');
-  const deprovisioned = {
-    'detail-type': 'License Deprovisioned - Manufacturer',
-    detail: { arn: license('two') },
-  };
-  t.equal((await tell(snsMessage(note(deprovisioned)))).status, 200);
+  const event = (type: string, detail: object) =>
+    note({
+      ...{ version: '0', 'detail-type': type, source: 'aws.agreement-marketplace', region: 'us-east-1' },
+      detail: { catalog: 'AWSMarketplace', acceptor: { accountId: '210987654321' }, ...detail },
+    });
+  // As the seller guide shows it: in another form than ResolveCustomer gives it.
+  const [ofTwo, ofOthers] = ['l-two', 'l-others'].map((id) => ({
+    product: { code: 'quarry', id: 'prod-example' },
+    license: { arn: `aws:license-manager:us-east-1:123456789012:${id}` },
+  }));
+  const deprovisioned = 'License Deprovisioned - Manufacturer';
+  t.equal((await tell(snsMessage(event(deprovisioned, ofOthers!)))).status, 200);
+  t.equal(await tierOf(acme), 'starter', 'a license of the same account that nobody brought here');
+  bought[license('two')] = 'large';
+  const agreement = { id: 'agmt-example', status: 'ACTIVE', intent: 'AMEND' };
+  t.equal(
+    (await tell(snsMessage(event('Purchase Agreement Amended - Proposer', { agreement })))).status,
+    200,
+  );
+  t.equal(await tierOf(acme), 'teams', 'an event that names only the customer makes the server ask');
+  t.equal((await tell(snsMessage(event('Purchase Agreement Ended - Proposer', { agreement })))).status, 200);
+  t.equal(
+    await tierOf(acme),
+    'teams',
+    'an agreement that is replaced ends, too: what counts is what AWS says',
+  );
+  t.equal((await tell(snsMessage(event(deprovisioned, ofTwo!)))).status, 200);
   t.equal(await tierOf(acme), 'free');
   t.match(await bind(await come('one'), acme), { status: 200, body: { subscription_tier: 'teams' } });
   t.equal(await tierOf(acme), 'teams', 'who ended may begin again');
+
+  const third = await found('Third');
+  for (const name of ['old-1', 'old-2']) bought[license(name)] = 'small';
+  for (const name of ['old-1', 'old-2']) t.equal((await bind(await come(name), third)).status, 200);
+  const left = { action: 'unsubscribe-success', 'customer-identifier': 'X01EXAMPLE' };
+  const leaves = async (product: string) =>
+    t.equal((await tell(snsMessage(note({ ...left, 'product-code': product })))).status, 200);
+  await leaves('another');
+  await leaves('quarry');
+  t.equal(await tierOf(third), 'starter', 'of two of one customer nobody knows which ended, so AWS is asked');
+  delete bought[license('old-1')];
+  await leaves('quarry');
+  t.equal(await tierOf(third), 'starter');
+  t.equal((await tell(snsMessage(event(deprovisioned, { license: { arn: license('old-1') } })))).status, 200);
+  await leaves('another');
+  t.equal(await tierOf(third), 'starter', 'what ended is another product');
+  await leaves('quarry');
+  t.equal(await tierOf(third), 'free', 'the only one that is left has ended, whatever AWS still says');
 });
 
 t.test('somebody installs the integration of Vercel, and removes it', async (t) => {
@@ -314,13 +396,46 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
       redirect_uri: `${server.url}/api/marketplaces/vercel`,
     },
   });
-  t.match(await bind(came, other), {
+  const { sign_up, cookie } = brought(came);
+  t.match(
+    await call('marketplaces/get-sign-up', { sign_up }, { cookie }),
+    { status: 200, body: { marketplace: 'vercel', account: 'the-team' } },
+    'whoever binds sees whose installation it is',
+  );
+  const bound = { marketplace: 'vercel', bought_tier: 'starter', subscription_tier: 'starter', next };
+  const organization_id = other;
+  t.match(await call('marketplaces/bind', { sign_up, organization_id, set_variables: false }, { cookie }), {
     status: 200,
-    body: { marketplace: 'vercel', subscription_tier: 'starter', next },
+    body: { ...bound, variables: null },
   });
   t.equal(await tierOf(other), 'starter');
-  t.match(await bind(await install({ code: 'good', next }), other), { status: 200 }, 'installed once more');
+  t.equal(pages, 0, 'who does not want variables gets none');
   t.match(await bind(await install({ code: 'good', next }), acme), { status: 409 });
+  t.same(projects.prj_1, {});
+
+  const heldKeys = async () => {
+    const { api_keys } = (await call('organizations/get-info', { organization_id })).body;
+    return api_keys.filter(({ created_by }: { created_by: string }) => created_by === 'vercel:icfg_1');
+  };
+  settings.status = 503;
+  t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'waiting' } });
+  settings.status = 403;
+  t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'refused' } });
+  settings.status = 201;
+  settings.body = { created: [], failed: [{ error: { code: 'ENV_CONFLICT' } }] };
+  t.match(await bind(came, other), { status: 200, body: { variables: 'refused' } });
+  t.match(await heldKeys(), [{ permission: 'all', name: 'Vercel' }], 'one key, however often it is tried');
+  settings.body = { created: [], failed: [] };
+  t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'set' } });
+  const { ZEROENTROPY_API_KEY: key, ZEROENTROPY_BASE_URL: base } = projects.prj_3!;
+  t.equal(base, `${server.url}/v1`);
+  const collections = () =>
+    send(`${base}/collections/get-collection-list`, {
+      headers: { authorization: `Bearer ${key}` },
+      body: {},
+    });
+  t.equal((await collections()).status, 200, 'what the projects got opens the organisation');
+  for (const id of ['prj_1', 'prj_2']) t.same(projects[id], projects.prj_3);
 
   const hook = (body: string, signature?: string) =>
     send(`${server.url}/api/marketplaces/vercel/events`, {
@@ -349,7 +464,21 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   const another = JSON.stringify({ type: 'deployment.created', payload: {} });
   t.equal((await hook(another, signed(another))).status, 200);
   t.equal(await tierOf(other), 'starter');
+  projects.prj_4 = {};
+  const widened = removed.replace('.removed', '.scope-change-confirmed');
+  t.equal((await hook(widened, signed(widened))).status, 200);
+  t.same(projects.prj_4, projects.prj_3, 'a project that is chosen later gets the same');
+  t.equal((await heldKeys()).length, 1);
+  const [{ id: api_key_id }] = await heldKeys();
+  t.equal((await call('organizations/api-keys/delete-api-key', { organization_id, api_key_id })).status, 200);
+  t.match(await bind(await install({ code: 'good', next }), other), { status: 200 }, 'installed once more');
+  t.not(projects.prj_1!.ZEROENTROPY_API_KEY, key, 'a key that an owner ended is not set again');
+  t.equal((await heldKeys()).length, 1);
   t.equal((await hook(removed, signed(removed))).status, 200);
+  t.same(await heldKeys(), [], 'the key ends with the installation');
+  const before = opened;
+  t.equal((await hook(widened, signed(widened))).status, 200);
+  t.equal(opened, before, 'and what opened Vercel is forgotten');
   t.equal((await hook(removed, signed(removed))).status, 200, 'told twice');
   t.equal(await tierOf(other), 'free');
   const actions = (await call('organizations/get-audit-log', { organization_id: other })).body.entries;
@@ -361,7 +490,28 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   );
 });
 
+t.test('whoever floods the server with messages is stopped, and nobody else', async (t) => {
+  const flood = (path: string, from: string) =>
+    send(`${server.url}/api/marketplaces/${path}/events`, {
+      body: '{}',
+      headers: { 'x-forwarded-for': from },
+    });
+  const statuses = new Set<number>();
+  for (let i = 0; i < 12; i += 1)
+    for (const { status } of await Promise.all(Array.from({ length: 10 }, () => flood('aws', '10.9.8.7'))))
+      statuses.add(status);
+  t.same([...statuses], [400]);
+  for (const path of ['aws', 'vercel']) {
+    const answer = await flood(path, '10.9.8.7');
+    t.match(answer, { status: 429, body: { detail: /Too many messages from marketplaces/ } });
+    t.ok(Number(answer.headers.get('retry-after')) > 0);
+    t.equal((await flood(path, '10.9.8.8')).status, 400, 'of another host');
+  }
+});
+
 t.test('no log holds what opens a door', async (t) => {
   const log = server.wholeLog;
-  for (const hidden of [secret, awsKey.secret, 'the-token-of-vercel', session]) t.notOk(log.includes(hidden));
+  const keys = Object.values(projects).map((each) => each.ZEROENTROPY_API_KEY!);
+  for (const hidden of [secret, awsKey.secret, 'the-token-of-vercel', session, ...keys])
+    t.notOk(log.includes(hidden));
 });

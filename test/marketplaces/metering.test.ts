@@ -6,6 +6,7 @@ import { Agreements } from '../../src/marketplaces/agreements.ts';
 import { AwsMarket } from '../../src/marketplaces/aws-market.ts';
 import { Marketplaces } from '../../src/marketplaces/marketplaces.ts';
 import { hourMs, Metering, type Uses } from '../../src/marketplaces/metering.ts';
+import { Sealing } from '../../src/marketplaces/sealing.ts';
 import type { Agreement } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { FakeTime } from '../access/fake-time.ts';
@@ -86,11 +87,13 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
     const granted = new Map<string, string | null>();
     const marketplaces = new Marketplaces({
       ...{ store, agreements, audit, clock, chance: systemChance, logger: silentLogger },
-      secret: new Uint8Array(32).fill(3),
+      sealing: new Sealing(new Uint8Array(32).fill(3), systemChance),
       aws: { market, metering, inbox: null },
       vercel: null,
       grant: async (organizationId, { has }) => void granted.set(organizationId, has),
+      tierOf: () => null,
       admit: () => {},
+      admitMessage: () => {},
     });
     return { agreements, marketplaces, granted };
   };
@@ -191,16 +194,37 @@ t.test('a crash at any step bills nothing twice and forgets nothing', async (t) 
 
 t.test('after a long silence old hours are billed with the oldest that AWS takes', async (t) => {
   const { clock, taken, use, meter } = await build(t);
-  for (let hour = 0; hour < 12; hour += 1) use(1, hour, 1);
-  await clock.advance(12 * hourMs + 180_000);
+  for (let hour = 0; hour < 30; hour += 1) use(1, hour, 1);
+  await clock.advance(30 * hourMs + 180_000);
   await meter();
   t.equal(
     [...taken.values()].reduce((sum, each) => sum + each, 0),
-    12,
+    30,
   );
-  t.equal(taken.get(name(1, 7)), 8, 'eight hours in one');
-  t.equal(taken.size, 5);
+  t.equal(taken.get(name(1, 8)), 9, 'nine hours in one');
+  t.equal(taken.size, 22);
 });
+
+t.test(
+  'in the first hours of a month the last of the one before are told, later they count for it',
+  async (t) => {
+    const { clock, taken, use, meter, first } = await build(t);
+    const november = Date.UTC(2026, 11, 1) / hourMs - first;
+    use(1, november - 2, 3);
+    await clock.advance((november + 4) * hourMs + 180_000);
+    await meter();
+    t.same([...taken], [[name(1, november - 2), 3]]);
+    use(1, november + 10, 1);
+    const january = Date.UTC(2027, 0, 1) / hourMs - first;
+    use(1, january - 2, 3);
+    use(1, january + 2, 1);
+    await clock.advance((january - november + 2) * hourMs);
+    await meter();
+    t.equal(taken.get(name(1, january)), 4, 'December and November have ended: this is January');
+    t.equal(taken.get(name(1, january + 2)), 1);
+    t.equal(taken.size, 3);
+  },
+);
 
 t.test('what AWS refuses is told and not sent for ever; what it cannot take now waits', async (t) => {
   const { clock, audit, taken, batches, says, use, meter, open } = await build(t, { many: 3 });
@@ -265,7 +289,7 @@ t.test('too little for a unit is carried over; what is older than AWS takes is t
   says.fail = () => ({ error: 'InternalServiceErrorException', status: 500 });
   await clock.advance(hourMs);
   await meter();
-  await clock.advance(8 * hourMs);
+  await clock.advance(24 * hourMs);
   says.fail = () => null;
   await meter();
   t.equal(taken.size, 2, 'whether it was taken nobody knows, so it is not billed again');

@@ -9,6 +9,14 @@ export function marketplaceSignUp(signUp: string, abort: AbortSignal): Promise<G
   return call('/api/marketplaces/get-sign-up', { sign_up: signUp }, { signal: abort });
 }
 
-export function bindMarketplace(signUp: string, organizationId: string): Promise<BindMarketplaceResponse> {
-  return call('/api/marketplaces/bind', { sign_up: signUp, organization_id: organizationId });
+export function bindMarketplace(
+  signUp: string,
+  organizationId: string,
+  setVariables: boolean,
+): Promise<BindMarketplaceResponse> {
+  return call('/api/marketplaces/bind', {
+    sign_up: signUp,
+    organization_id: organizationId,
+    set_variables: setVariables,
+  });
 }

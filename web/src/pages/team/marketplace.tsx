@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { GetMarketplaceSignUpResponse } from '../../../../src/schemas/marketplaces.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
-import { Field } from '../../parts/field.tsx';
+import { Check, Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { toast } from '../../parts/toasts.tsx';
@@ -20,7 +21,7 @@ export function MarketplacePage() {
   const { query } = useLocation();
   const signUp = query.sign_up ?? '';
   const waiting = useLoad((abort) => marketplaceSignUp(signUp, abort), [signUp]);
-  if (waiting.data !== undefined) return <Take signUp={signUp} from={waiting.data.marketplace} />;
+  if (waiting.data !== undefined) return <Take signUp={signUp} from={waiting.data} />;
   if (waiting.error === null) {
     return (
       <Page title="From the marketplace">
@@ -43,7 +44,7 @@ export function MarketplacePage() {
 
 interface TakeProps {
   readonly signUp: string;
-  readonly from: keyof typeof names;
+  readonly from: GetMarketplaceSignUpResponse;
 }
 
 function Take({ signUp, from }: TakeProps) {
@@ -51,20 +52,33 @@ function Take({ signUp, from }: TakeProps) {
   const owned = organizations.value.filter(({ permission }) => permission === 'OWNER');
   const [chosen, setChosen] = useState(owned[0]?.organization_id ?? '');
   const [name, setName] = useState('');
+  const [isSetting, setIsSetting] = useState(true);
+  const [onward, setOnward] = useState<string | null>(null);
+  const { marketplace, account } = from;
   const take = useDoing(async () => {
     const organizationId = chosen === '' ? (await addOrganization(name)).organization_id : chosen;
     // Should the rest fail, the next try must not found a second one.
     setChosen(organizationId);
     await loadSession();
-    const { subscription_tier: tier, next } = await bindMarketplace(signUp, organizationId);
+    const bound = await bindMarketplace(signUp, organizationId, isSetting);
+    const { subscription_tier: tier, bought_tier: bought, variables, next } = bound;
     await loadSession();
     chooseOrganization(organizationId);
+    if (next !== null && variables === 'refused') return setOnward(next);
     if (next !== null) return window.location.assign(next);
-    toast(tier === null ? 'It is yours now.' : `Your organisation is on ${tierName(tier)} now.`);
+    toast(
+      tier === null || bought === null
+        ? 'It is yours now.'
+        : `Your organisation is on ${tierName(tier)} now.`,
+    );
     return route('/app/', true);
   });
+  if (onward !== null) return <Refused onward={onward} />;
   return (
-    <Page title={`From ${names[from]}`} lead="Say for which organisation it is. It stays with that one.">
+    <Page
+      title={`From ${names[marketplace]}`}
+      lead="Say for which organisation it is. It stays with that one."
+    >
       <Card>
         <form
           class="stack"
@@ -100,11 +114,39 @@ function Take({ signUp, from }: TakeProps) {
               )}
             </Field>
           )}
+          {marketplace === 'aws' ? (
+            <p class="hint">Bought by the AWS account {account}. Go on only if that is yours.</p>
+          ) : (
+            <Check
+              label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL there"
+              hint={`A new API key of the organisation goes to the projects of ${account ?? 'a person'} that were chosen at Vercel. Go on only if they are yours.`}
+              checked={isSetting}
+              onChange={setIsSetting}
+            />
+          )}
           <Trouble error={take.error} />
           <Button type="submit" tone="primary" busy={take.isBusy}>
             Take it
           </Button>
         </form>
+      </Card>
+    </Page>
+  );
+}
+
+/** It is theirs, but their projects do not know it. */
+function Refused({ onward }: { readonly onward: string }) {
+  return (
+    <Page title="It is yours now">
+      <Card>
+        <p>
+          Vercel did not let the integration set variables. Make an API key here and set ZEROENTROPY_API_KEY
+          and ZEROENTROPY_BASE_URL in your projects yourself.
+        </p>
+        <div class="row">
+          <LinkButton href="/app/keys">To the API keys</LinkButton>
+          <LinkButton href={onward}>Back to Vercel</LinkButton>
+        </div>
       </Card>
     </Page>
   );

@@ -1,0 +1,114 @@
+import type { Logger } from '../base/logger.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
+import type { Agreement, VariablesState, VercelOffer } from '../store/marketplaces.ts';
+import type { Agreements } from './agreements.ts';
+import type { Sealing } from './sealing.ts';
+import { type VercelApi, VercelRefusal } from './vercel-api.ts';
+
+/** API keys that a holder outside has: each holder has one in an organisation. */
+export interface HeldKeys {
+  /** A new key, in place of the one that the holder had. */
+  issue(organizationId: string, holder: string): Promise<string>;
+  end(organizationId: string, holder: string): Promise<void>;
+  isAlive(secret: string): boolean;
+}
+
+export interface VercelVariablesOptions {
+  readonly api: Pick<VercelApi, 'projects' | 'setVariables'>;
+  readonly agreements: Agreements;
+  readonly sealing: Sealing;
+  readonly keys: HeldKeys;
+  /** Address that clients are told: `https://host/v1`. */
+  readonly baseUrl: () => string;
+  readonly logger: Logger;
+}
+
+export type VercelAgreement = Agreement & { readonly offer: VercelOffer };
+
+/** What the clients of this server read. */
+export const variableNames = { key: 'ZEROENTROPY_API_KEY', baseUrl: 'ZEROENTROPY_BASE_URL' } as const;
+
+/** Projects at a time: each is one call of Vercel. */
+const projectsAtATime = 4;
+
+/**
+ * Puts an API key of the organisation, and where this server is, into the projects that somebody chose when they installed
+ * the integration. An installation has one key; it stays sealed beside its agreement, so that projects that come later
+ * get the same one, and it ends with the installation.
+ */
+export class VercelVariables {
+  readonly #options: VercelVariablesOptions;
+  readonly #turns = new OneAtATime();
+
+  constructor(options: VercelVariablesOptions) {
+    this.#options = options;
+  }
+
+  /** Harmless however often. `waiting` when Vercel does not answer: housekeeping tries again. */
+  set(agreement: VercelAgreement): Promise<VariablesState | null> {
+    return this.#turns.run(async () => {
+      const state = await this.#put(agreement);
+      const after = await this.#note(agreement.offer, (known) => ({ ...known, variables: state }));
+      return after?.variables ?? null;
+    });
+  }
+
+  /** Ends the key, then notes that the agreement has ended: nothing is set in between. */
+  end<T>({ offer, organizationId }: VercelAgreement, noteEnd: () => Promise<T>): Promise<T> {
+    return this.#turns.run(async () => {
+      await this.#options.keys.end(organizationId, holderOf(offer));
+      return noteEnd();
+    });
+  }
+
+  async #put({ offer, organizationId }: VercelAgreement): Promise<VariablesState> {
+    const { api, sealing, baseUrl, logger } = this.#options;
+    const { installationId, teamId, sealedToken } = offer;
+    try {
+      const access = { token: sealing.open(sealedToken, installationId), teamId };
+      const projects = await api.projects(access);
+      const key = await this.#keyOf(offer);
+      if (key === null) return 'refused'; // It has ended meanwhile.
+      const variables = { [variableNames.key]: key, [variableNames.baseUrl]: baseUrl() };
+      for (let at = 0; at < projects.length; at += projectsAtATime) {
+        const some = projects.slice(at, at + projectsAtATime);
+        await Promise.all(some.map((id) => api.setVariables(access, id, variables)));
+      }
+      return 'set';
+    } catch (error) {
+      logger.warn(
+        { organizationId, installation: installationId, error: String(error) },
+        'the variables of projects at Vercel could not be set',
+      );
+      return error instanceof VercelRefusal ? 'refused' : 'waiting';
+    }
+  }
+
+  /** The key of an installation, made where there is none; null for one that has ended. */
+  async #keyOf(offer: VercelOffer): Promise<string | null> {
+    const { agreements, sealing, keys } = this.#options;
+    const { installationId } = offer;
+    const known = agreements.records.agreement('vercel', installationId);
+    if (known === undefined || known.endedAt !== null) return null;
+    const held = known.sealedKey === undefined ? null : sealing.open(known.sealedKey, installationId);
+    if (held !== null && keys.isAlive(held)) return held;
+    const secret = await keys.issue(known.organizationId, holderOf(offer));
+    const sealedKey = sealing.seal(secret, installationId);
+    const noted = await this.#note(offer, (latest) => ({ ...latest, sealedKey }));
+    if (noted?.sealedKey === sealedKey) return secret;
+    await keys.end(known.organizationId, holderOf(offer));
+    return null;
+  }
+
+  /** Of one that has ended nothing is noted any more. */
+  #note(offer: VercelOffer, change: (known: Agreement) => Agreement): Promise<Agreement | undefined> {
+    return this.#options.agreements.change(offer, (known) =>
+      known === undefined || known.endedAt !== null ? null : { after: change(known) },
+    );
+  }
+}
+
+/** Who has the key, as the list of keys shows it. */
+function holderOf({ installationId }: VercelOffer): string {
+  return `vercel:${installationId}`;
+}
