@@ -49,20 +49,21 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
   const { plans, storage, rooms, logger } = parts;
   const { organisations, audit } = rooms;
   const shown = shownLimits(organisations, tiersWithPlans(settings, plans));
-  const { stripeSecretKey: secretKey, stripeApiBase: apiBase, stripeSecondsMax } = settings;
+  const { stripeSecretKey: secretKey, stripeApiBase: apiBase } = settings;
   if (secretKey === null) {
     const billing = noPayments({ plans, limits: shown, clock, store: storage.store, logger });
     return { billing, chores: [], start: async () => {}, close: async () => {} };
   }
   if (settings.stripeWebhookSecret === null)
     logger.warn({}, 'QUARRY_STRIPE_WEBHOOK_SECRET is not set: changes at Stripe are seen late');
-  const stripe = await openStripe({ secretKey, apiBase, msMax: stripeSecondsMax * 1_000 });
+  const stripe = await openStripe({ secretKey, apiBase, msMax: settings.stripeSecondsMax * 1_000 });
   const guessWindow = { ms: 3_600_000, max: limits.redemptionsPerHourMax };
   const billing = new StripeBilling({
     ...parts,
     ...{ stripe, organisations, audit, clock, chance, home },
     store: storage.store,
     webhookSecret: settings.stripeWebhookSecret,
+    answerMsMax: settings.stripeAnswerSecondsMax * 1_000,
     limits: shown,
     usedMinutes: usedMinutesOf(storage),
     guesses: new Attempts('promo codes', [guessWindow], clock),

@@ -21,6 +21,11 @@ export interface Billing {
   readonly manageDetails: Use<wire.ManageBillingDetailsRequest, wire.ManageBillingDetailsResponse>;
   readonly pause: Use<wire.BillingOrganizationRequest, wire.PauseResponse>;
   readonly redeemCode: Use<wire.RedeemCodeRequest, wire.RedeemCodeResponse>;
+  /**
+   * What a change comes to, or 503 when it takes longer than anybody should wait: then it goes on, and whoever asks for
+   * the same again is told what became of it.
+   */
+  readonly inTime: <T>(organizationId: string, change: Promise<T>) => Promise<T>;
   /** An event of the payment provider, as its bytes came. */
   readonly takeEvent: (body: Uint8Array, signature: string | undefined) => Promise<void>;
   /** Errors: 409 while an invoice is open, so that nobody leaves a debt by deletion; those of the provider. */

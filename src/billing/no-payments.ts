@@ -39,6 +39,7 @@ export function noPayments(parts: {
     manageDetails: off,
     pause: off,
     redeemCode: off,
+    inTime: (_organizationId, change) => change,
     takeEvent: off,
     mayEnd: async () => {},
     end: async (organizationId) => {

@@ -64,7 +64,7 @@ export class Promotions {
     const { guesses, sync } = this.#options;
     const { organizationId } = organisation;
     guesses.take(organizationId);
-    return sync().change(organizationId, null, async ({ account, reread }) => {
+    return sync().change(organizationId, null, async ({ account, reread, isAwaited }) => {
       const found = await this.#find(code, account.customerId);
       const refuse = (reason: string) => this.#refuse(organizationId, by, reason);
       if (found === null) return refuse('unknown');
@@ -75,7 +75,7 @@ export class Promotions {
       const customer = await this.#options.customers.customerOf(organisation);
       await this.#apply(organizationId, customer, redemption, by);
       const { copy } = await reread();
-      await this.#put(organizationId, { ...redemption, state: 'told' });
+      if (isAwaited()) await this.#put(organizationId, { ...redemption, state: 'told' });
       return {
         credit_cents: redemption.amount,
         currency: redemption.currency,

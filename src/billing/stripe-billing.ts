@@ -48,6 +48,8 @@ export interface StripeBillingOptions {
   readonly contactOf: (organizationId: string) => Promise<string | null>;
   /** Where customers come back to when they name no place. */
   readonly home: string;
+  /** Milliseconds that somebody waits for a change. */
+  readonly answerMsMax: number;
 }
 
 /** The parts of billing, each handed to those that need it. */
@@ -164,6 +166,29 @@ export class StripeBilling implements Billing {
   readonly redeemCode: Billing['redeemCode'] = ({ organisation, by }, { code }) =>
     this.#parts.promotions.redeem(organisation, code, by);
 
+  readonly inTime: Billing['inTime'] = async (organizationId, change) => {
+    const { answerMsMax, logger } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        this.#parts.sync.abandon(organizationId);
+        change.catch((error: unknown) => {
+          const isExpected = error instanceof AppError && error.status < 500;
+          logger[isExpected ? 'info' : 'error'](
+            { organizationId, error: String(error) },
+            'a change of billing that nobody waited for any more came to nothing',
+          );
+        });
+        reject(goesOn());
+      }, answerMsMax);
+    });
+    try {
+      return await Promise.race([change, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
   readonly takeEvent: Billing['takeEvent'] = (body, signature) => this.#parts.events.take(body, signature);
 
   readonly mayEnd: Billing['mayEnd'] = ({ organizationId }) =>
@@ -259,4 +284,12 @@ export class StripeBilling implements Billing {
   ): Promise<void> {
     await this.#options.audit.record({ ...by, organizationId, action, target: null, details });
   }
+}
+
+function goesOn(): AppError {
+  return new AppError(
+    'unavailable',
+    'The payment provider is slow; the change goes on. Ask for the same again in a while to hear what became of it: nothing is charged twice.',
+    { retryAfterMs: 5_000 },
+  );
 }

@@ -51,6 +51,8 @@ export interface Change {
   readonly isRepeated: boolean;
   /** Reads Stripe again. */
   readonly reread: () => Promise<BillingAccount>;
+  /** Whether whoever asked still waits for the answer. */
+  readonly isAwaited: () => boolean;
 }
 
 const system: Actor = { actor: 'system', address: null };
@@ -68,6 +70,8 @@ export class BillingSync {
   /** Readings that have not begun. */
   readonly #waiting = new Map<string, Promise<BillingAccount>>();
   readonly #changing = new Set<string>();
+  /** Those of them that nobody waits for any more. */
+  readonly #abandoned = new Set<string>();
 
   constructor(options: BillingSyncOptions) {
     this.#options = options;
@@ -95,9 +99,15 @@ export class BillingSync {
       throw new AppError('conflict', 'Another change of the billing of this organisation is under way.');
     }
     this.#changing.add(organizationId);
-    return this.#inTurn(organizationId, () => this.#change(organizationId, intent, work)).finally(() =>
-      this.#changing.delete(organizationId),
-    );
+    return this.#inTurn(organizationId, () => this.#change(organizationId, intent, work)).finally(() => {
+      this.#changing.delete(organizationId);
+      this.#abandoned.delete(organizationId);
+    });
+  }
+
+  /** Nobody gets the answer of the change that runs: its intent outlives it, so that a repetition is known. */
+  abandon(organizationId: string): void {
+    if (this.#changing.has(organizationId)) this.#abandoned.add(organizationId);
   }
 
   /** Notes what an upgrade puts aside before it does, so that no crash forgets it; with null, that it is settled. */
@@ -126,19 +136,20 @@ export class BillingSync {
     const begun = intent && { ...intent, at: clock.now(), settled: false };
     await this.#putIntent(organizationId, begun, reason);
     const reread = () => this.#readNow(organizationId);
+    const isAwaited = () => !this.#abandoned.has(organizationId);
     try {
-      const result = await work({ account, isRepeated, reread });
-      await this.#endChange(organizationId, reason);
+      const result = await work({ account, isRepeated, reread, isAwaited });
+      await this.#endChange(organizationId, reason, isAwaited() ? null : begun && { ...begun, settled: true });
       return result;
     } catch (error) {
       // Of what nobody knows the end of, the intent stays: the next reading puts it right, and a repetition is known.
-      if (!(error instanceof StripeSilence)) await this.#endChange(organizationId, reason);
+      if (!(error instanceof StripeSilence)) await this.#endChange(organizationId, reason, null);
       throw error;
     }
   }
 
-  async #endChange(organizationId: string, reason: string): Promise<void> {
-    await this.#putIntent(organizationId, null);
+  async #endChange(organizationId: string, reason: string, left: BillingIntent | null): Promise<void> {
+    await this.#putIntent(organizationId, left);
     await this.#endDue(organizationId, reason);
   }
 

@@ -388,6 +388,9 @@ const table = {
     allowed: 'an http:// or https:// address without path; a live key only with https://',
   }),
   stripeSecondsMax: seconds(1, 60, 10, { meaning: 'Longest time one call to Stripe may take, each attempt' }),
+  stripeAnswerSecondsMax: seconds(1, 50, 25, {
+    meaning: 'Longest time a change of billing keeps its caller waiting; it goes on after that',
+  }),
   plansFile: optional({
     meaning: 'JSON file with prices and limits of the tiers',
     allowed: 'a file as the README describes it',

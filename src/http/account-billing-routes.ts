@@ -33,12 +33,19 @@ function ownersChange<Q extends TSchema, R extends TSchema>(
   },
   use: (billing: Billing, call: BillingCall, request: Static<Q>) => Promise<Static<R>>,
 ): AccountRoute {
-  return changes({
+  const route = changes({
     ...words,
     refusals: { ...refusals, ...words.refusals },
     serve: async (services, call, request) =>
       use(services.billing, billingCall(services, call, request as Named, owners), request),
   });
+  return {
+    ...route,
+    serve: (services, call, request) => {
+      const { organization_id } = request as Named;
+      return services.billing.inTime(organization_id.toLowerCase(), route.serve(services, call, request));
+    },
+  };
 }
 
 function billingCall(

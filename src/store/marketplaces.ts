@@ -27,7 +27,7 @@ export interface VercelOffer {
   readonly next: string;
 }
 
-/** Of the variables of projects at Vercel: `waiting` to be set, or Vercel `refused` that, and asking again changes nothing. */
+/** Of the variables of projects at Vercel. What it refused is not asked for again by itself. */
 export type VariablesState = 'set' | 'waiting' | 'refused';
 
 export type Offer = AwsOffer | VercelOffer;

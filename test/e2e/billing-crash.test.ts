@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { FaultKind } from '../stripe/faults.ts';
 import { BillingWorld, limitsOf, type Owner } from './billing-world.ts';
+import type { Answer } from './people.ts';
 
 /** The server is killed in the middle of what it does at Stripe for many at once, and put right by its next start. */
 
@@ -10,7 +11,7 @@ const { emulator, server } = world;
 /** What somebody was doing when the server was killed. */
 interface CutOff {
   readonly owner: Owner;
-  readonly call: () => Promise<unknown>;
+  readonly call: () => Promise<Answer>;
   /** Where Stripe falls silent, and in which request. */
   readonly kind: FaultKind;
   readonly operation: RegExp;
@@ -22,8 +23,18 @@ const isSilent = (one: CutOff) => emulator.faults.befell({ operation: one.operat
 /** Begins everything, and kills the server when Stripe is silent to each. */
 async function killedDuring(all: readonly CutOff[]): Promise<void> {
   for (const { kind, operation, text } of all) emulator.faults.add({ kind, operation, text });
-  const calls = all.map(({ call }) => call().catch(() => null));
-  while (!all.every(isSilent)) await new Promise((resolve) => setTimeout(resolve, 5));
+  const answered: string[] = [];
+  const ask = async (one: CutOff) => {
+    const answer = await one.call().catch(() => null);
+    // A deletion goes on behind its answer.
+    if (!isSilent(one) && answer?.status !== 200)
+      answered.push(`${one.operation.source}: ${answer?.status} ${answer?.text}`);
+  };
+  const calls = all.map(ask);
+  while (!all.every(isSilent)) {
+    if (answered.length > 0) throw new Error(`Stripe was not asked for what should be cut off: ${answered}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   await server.stop('SIGKILL');
   await Promise.all(calls);
   emulator.faults.clear();
@@ -163,6 +174,201 @@ t.test('a crash between any two calls is repaired by the next look', async (t) =
     await away.status(),
     { subscription_tier: 'teams', rate_limits: limitsOf.teams },
     'what happened meanwhile is seen',
+  );
+  world.checkUnderstood(t);
+});
+
+/** What a change that was killed did at Stripe: the operation, and which request of it. */
+function cut(
+  owner: Owner,
+  kind: FaultKind,
+  operation: RegExp,
+  text: string,
+  call: () => Promise<Answer>,
+): CutOff {
+  return { owner, kind, operation, text, call };
+}
+
+t.test(
+  'a crash while something is taken back, paused, resumed, removed or deleted is repaired too',
+  async (t) => {
+    const [keeping, kept] = [await paying('teams'), await paying('teams')];
+    const [pausing, paused] = [await paying('starter'), await paying('starter')];
+    const [resuming, resumed] = [await paying('starter'), await paying('starter')];
+    const [leaving, left] = [await paying('starter'), await paying('starter')];
+    const [removing, removed] = [await paying('starter'), await paying('starter')];
+    for (const owner of [keeping, kept]) await owner.call('downgrade', { tier: 'starter' });
+    for (const owner of [resuming, resumed]) await owner.call('pause');
+    const cards = new Map<Owner, string>();
+    for (const owner of [removing, removed]) {
+      cards.set(owner, (await owner.status()).payment_method.id);
+      await owner.call('add-payment-method', { payment_method_id: await owner.card('tok_mastercard') });
+    }
+    await world.travel('2027-03-21T12:00:00Z');
+    for (const owner of [leaving, left]) await owner.signIn();
+    const subscriptionOf = (owner: Owner): string => owner.subscription()!.id;
+    const scheduleOf = (owner: Owner): string => owner.subscription()!.schedule;
+    const ended = new Map([leaving, left].map((owner) => [owner, subscriptionOf(owner)]));
+    const before = new Map([resuming, resumed].map((owner) => [owner, paid(owner)]));
+    const leave = (owner: Owner) => () =>
+      owner.person.call('organizations/delete-organization', { organization_id: owner.organizationId });
+    const cancel = (owner: Owner) => () => owner.ask('cancel-downgrade');
+    const pause = (owner: Owner) => () => owner.ask('pause');
+    const resume = (owner: Owner) => () => owner.ask('subscribe', { tier: 'starter' });
+    const remove = (owner: Owner) => () =>
+      owner.ask('remove-payment-method', { payment_method_id: cards.get(owner) });
+    await killedDuring([
+      cut(
+        keeping,
+        'silence-before',
+        /^SubscriptionSchedules\.release$/,
+        scheduleOf(keeping),
+        cancel(keeping),
+      ),
+      cut(kept, 'silence-after', /^SubscriptionSchedules\.release$/, scheduleOf(kept), cancel(kept)),
+      cut(pausing, 'silence-before', /^Subscriptions\.pause$/, subscriptionOf(pausing), pause(pausing)),
+      cut(paused, 'silence-after', /^Subscriptions\.pause$/, subscriptionOf(paused), pause(paused)),
+      cut(resuming, 'silence-before', /^Subscriptions\.resume$/, subscriptionOf(resuming), resume(resuming)),
+      cut(resumed, 'silence-after', /^Subscriptions\.resume$/, subscriptionOf(resumed), resume(resumed)),
+      cut(removing, 'silence-after', /^Customers\.update$/, removing.customer()!, remove(removing)),
+      cut(removed, 'silence-after', /^PaymentMethods\.detach$/, cards.get(removed)!, remove(removed)),
+      cut(leaving, 'silence-before', /^Subscriptions\.cancel$/, ended.get(leaving)!, leave(leaving)),
+      cut(left, 'silence-after', /^Subscriptions\.cancel$/, ended.get(left)!, leave(left)),
+    ]);
+
+    t.match(await keeping.status(), { pending_downgrade: { tier: 'starter' } }, 'nothing was taken back');
+    t.match(await keeping.call('cancel-downgrade'), { pending_downgrade: null });
+    t.match(await kept.status(), { subscription_tier: 'teams', pending_downgrade: null }, 'taken back');
+    t.match(
+      await kept.call('cancel-downgrade'),
+      { pending_downgrade: null },
+      'asked again, that is no fault',
+    );
+    for (const owner of [keeping, kept]) {
+      t.equal(owner.subscription()!.schedule, null);
+      t.equal(paid(owner), 1);
+    }
+
+    t.match(await pausing.status(), { status: 'active', subscription_tier: 'starter' });
+    t.match(await paused.status(), {
+      status: 'paused',
+      subscription_tier: 'free',
+      rate_limits: limitsOf.free,
+    });
+    for (const owner of [pausing, paused]) {
+      t.match(await owner.call('pause'), { status: 'paused', paused_tier: 'starter' });
+      t.equal(paid(owner), 1);
+    }
+
+    t.match(await resuming.status(), { status: 'paused', subscription_tier: 'free' });
+    t.match(await resumed.status(), {
+      status: 'active',
+      subscription_tier: 'starter',
+      rate_limits: limitsOf.starter,
+    });
+    for (const owner of [resuming, resumed]) {
+      t.match(await owner.call('subscribe', { tier: 'starter' }), {
+        subscription_tier: 'starter',
+        pending_tier: null,
+      });
+      t.match(await owner.status(), { status: 'active', subscription_tier: 'starter' });
+      t.equal(paid(owner), before.get(owner)!, 'what was paid and not used pays the rest of the month');
+    }
+    const owed = [resuming, resumed].map((owner) =>
+      owner.invoices().map(({ total, status }) => [total, status]),
+    );
+    t.same(owed[0], owed[1], 'cut off before or after, the invoices are the same');
+
+    for (const owner of [removing, removed]) {
+      const { payment_methods: methods, payment_method: usual } = await owner.status();
+      t.equal(usual.brand, 'mastercard', 'the other card pays from now on');
+      t.equal(methods.length, owner === removing ? 2 : 1);
+      t.equal((await remove(owner)()).status, owner === removing ? 200 : 404);
+      t.equal((await owner.status()).payment_methods.length, 1);
+    }
+
+    const isGone = ({ organizationId }: Owner) =>
+      server.wholeLog
+        .split('\n')
+        .some((line) => line.includes(organizationId) && line.includes('a deleted organisation is gone'));
+    for (let tries = 0; tries < 200 && ![leaving, left].every(isGone); tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    for (const owner of [leaving, left]) {
+      t.ok(isGone(owner), 'the deletion goes on');
+      const id = ended.get(owner)!;
+      const isItsEnd = (one: { readonly operation: string; readonly ids: readonly string[] }) =>
+        one.operation === 'Subscriptions.cancel' && one.ids.includes(id);
+      t.equal(emulator.asked.filter(isItsEnd).length, 1, 'and what it ended is not ended twice');
+      t.equal(emulator.world.all('subscription').find((one) => one.id === id)?.status, 'canceled');
+      t.equal(owner.invoices().filter(({ status }) => status === 'open').length, 0);
+      t.equal(paid(owner), 1);
+    }
+    world.checkUnderstood(t);
+  },
+);
+
+t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twice', async (t) => {
+  await promotion('LATE');
+  const [buying, raising, keyed] = [await world.owner(), await paying('starter'), await world.owner()];
+  const [redeeming, pausing] = [await paying('starter'), await paying('starter')];
+  const first = async (owner: Owner) => ({ tier: 'starter', payment_method_id: await owner.card() });
+  const [buy, keyedBuy] = [await first(buying), await first(keyed)];
+  await world.restart({ STRIPE_ANSWER_SECONDS_MAX: '1' });
+  const asks: readonly [string, RegExp, string, () => Promise<Answer>][] = [
+    ['buying', /^Invoices\.pay$/, buy.payment_method_id, () => buying.ask('subscribe', buy)],
+    [
+      'raising',
+      /^Subscriptions\.update$/,
+      raising.subscription()!.id,
+      () => raising.ask('subscribe', { tier: 'teams' }),
+    ],
+    [
+      'with a key',
+      /^Invoices\.pay$/,
+      keyedBuy.payment_method_id,
+      () => keyed.ask('subscribe', keyedBuy, { 'idempotency-key': 'late' }),
+    ],
+    [
+      'redeeming',
+      /createBalanceTransaction$/,
+      redeeming.customer()!,
+      () => redeeming.ask('redeem-code', { code: 'LATE' }),
+    ],
+    ['pausing', /^Subscriptions\.pause$/, pausing.subscription()!.id, () => pausing.ask('pause')],
+  ];
+  for (const [, operation, text] of asks) emulator.faults.add({ kind: 'late-after', operation, text });
+  const answers = await Promise.all(asks.map(([, , , ask]) => ask()));
+  for (const [i, answer] of answers.entries()) {
+    t.match(answer, { status: 503, body: { detail: /goes on/ } }, asks[i]![0]);
+    t.ok(answer.headers.has('retry-after'));
+  }
+  for (const [, operation, text] of asks)
+    while (!emulator.faults.befell({ operation, text }))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const [what, , , ask] of asks) t.equal((await ask()).status, 409, `${what}: the first one goes on`);
+  emulator.faults.clear();
+  emulator.faults.release();
+  for (const [what, , , ask] of asks) {
+    let answer = await ask();
+    for (let tries = 0; tries < 50 && [409, 503].includes(answer.status); tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      answer = await ask();
+    }
+    t.equal(answer.status, 200, `${what}: asked again, it is told what became of it: ${answer.text}`);
+  }
+  t.match(await buying.status(), { subscription_tier: 'starter', status: 'active' });
+  t.match(await keyed.status(), { subscription_tier: 'starter', status: 'active' });
+  t.match(await raising.status(), { subscription_tier: 'teams' });
+  t.match(await redeeming.status(), { credit_balance_cents: 700 });
+  t.match(await pausing.status(), { status: 'paused' });
+  t.same([buying, keyed, raising, redeeming, pausing].map(paid), [1, 1, 2, 1, 1]);
+  const { entries } = (
+    await buying.person.call('organizations/get-audit-log', { organization_id: buying.organizationId })
+  ).body;
+  t.equal(
+    entries.filter(({ action }: { action: string }) => action === 'billing.subscribed').length,
+    2,
+    'who changed it stands in the audit log, although nobody waited',
   );
   world.checkUnderstood(t);
 });

@@ -119,9 +119,9 @@ export class BillingWorld {
     await this.emulator.webhooks.arrived();
   }
 
-  /** Starts the server again, after its end or instead of it. */
-  async restart(): Promise<void> {
-    await this.server.restart();
+  /** Starts the server again, after its end or instead of it, with further variables. */
+  async restart(variables: Variables = {}): Promise<void> {
+    await this.server.restart(variables);
     this.listen();
   }
 

@@ -182,6 +182,7 @@ export class StripeEmulator {
     const key = request.headers['idempotency-key'];
     const remember = fault === 'error-remembered';
     const result = this.#once(found, form, typeof key === 'string' ? key : null, { method, remember });
+    if (fault === 'late-after') return this.faults.hold(() => reply(response, result));
     answerBadly(fault, result, request, response);
   }
 

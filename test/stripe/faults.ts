@@ -19,7 +19,9 @@ export type FaultKind =
   /** No answer ever comes: nothing was done. */
   | 'silence-before'
   /** It was done, and no answer ever comes. */
-  | 'silence-after';
+  | 'silence-after'
+  /** It was done, and the answer comes when the test lets it. */
+  | 'late-after';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -34,6 +36,7 @@ export interface Fault {
 /** The faults that are still to happen. */
 export class Faults {
   readonly #waiting: { readonly fault: Fault; left: number }[] = [];
+  readonly #held: (() => void)[] = [];
 
   add(fault: Fault): void {
     this.#waiting.push({ fault, left: fault.times ?? 1 });
@@ -43,6 +46,15 @@ export class Faults {
   befell({ operation, text }: Pick<Fault, 'operation' | 'text'>): boolean {
     const mine = this.#waiting.filter(({ fault }) => fault.operation === operation && fault.text === text);
     return mine.length > 0 && mine.every(({ left }) => left === 0);
+  }
+
+  hold(answer: () => void): void {
+    this.#held.push(answer);
+  }
+
+  /** Lets every answer go that is late. */
+  release(): void {
+    for (const answer of this.#held.splice(0)) answer();
   }
 
   clear(): void {
