@@ -496,24 +496,64 @@ t.test('bad input changes nothing', async (t) => {
   await has(t, owner, 'starter');
 });
 
-t.test('only the owner pays; members may not, others do not learn that it exists', async (t) => {
+/** Somebody who joins the organisation of an owner. */
+async function joined(owner: Owner, permission: 'ADMIN' | 'MEMBER'): Promise<Person> {
+  const { organizationId: organization_id } = owner;
+  const { person } = await world.owner();
+  const { email } = person;
+  await owner.person.call('organizations/users/invite-user', { organization_id, email, permission });
+  const mail = await person.mailWith('invites you');
+  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(mail)?.[0];
+  const answer = await person.call('organizations/users/accept-invite', { invite_code });
+  if (answer.body.permission !== permission) throw new Error(`joining answered ${answer.text}`);
+  return person;
+}
+
+async function withKey(owner: Owner, permission: 'all' | 'read_only'): Promise<Person> {
+  const wanted = { organization_id: owner.organizationId, name: permission, permission };
+  const program = new Person('a program', world.server, () => []);
+  program.token = (await owner.person.call('organizations/api-keys/add-api-key', wanted)).body.api_key;
+  return program;
+}
+
+t.test('only owners pay, admins look on, and others do not learn that it exists', async (t) => {
   const owner = await paying('starter');
-  const stranger = await world.owner();
-  const operations = [
-    'subscribe',
-    'downgrade',
-    'cancel-downgrade',
-    'pause',
-    'redeem-code',
-    'status',
-    'add-payment-method',
+  const card = (await owner.status()).payment_method.id;
+  /** What each operation is sent, and what the owner is told, in this order. */
+  const operations: readonly [string, object, number][] = [
+    ['status', {}, 200],
+    ['subscribe', { tier: 'teams' }, 200],
+    ['add-payment-method', {}, 200],
+    ['manage-billing-details', {}, 200],
+    ['downgrade', { tier: 'free' }, 200],
+    ['cancel-downgrade', {}, 200],
+    ['remove-payment-method', { payment_method_id: card }, 400],
+    ['redeem-code', { code: 'NEVER' }, 400],
+    ['pause', {}, 200],
   ];
-  const body = { organization_id: owner.organizationId, tier: 'teams', code: 'ONCE' };
-  for (const operation of [...operations, 'manage-billing-details'])
-    t.equal((await stranger.person.call(`billing/${operation}`, body)).status, 404, operation);
   const nobody = new Person('nobody@example.com', world.server, () => []);
-  t.equal((await nobody.call('billing/status', body)).status, 401);
+  const callers: readonly [string, Person, { readonly looks: number; readonly pays: number }][] = [
+    ['MEMBER', await joined(owner, 'MEMBER'), { looks: 403, pays: 403 }],
+    ['ADMIN', await joined(owner, 'ADMIN'), { looks: 200, pays: 403 }],
+    ['the owner of another', (await paying('starter')).person, { looks: 404, pays: 404 }],
+    ['an API key', await withKey(owner, 'all'), { looks: 401, pays: 401 }],
+    ['a read-only key', await withKey(owner, 'read_only'), { looks: 401, pays: 401 }],
+    ['nobody', nobody, { looks: 401, pays: 401 }],
+  ];
+  await world.settled();
+  const changes = () =>
+    emulator.asked.filter(({ operation }) => !/\.(list|retrieve|search)/.test(operation)).length;
+  const before = changes();
+  const { organizationId: organization_id } = owner;
+  for (const [who, person, { looks, pays }] of callers)
+    for (const [operation, body] of operations) {
+      const { status } = await person.call(`billing/${operation}`, { organization_id, ...body });
+      t.equal(status, operation === 'status' ? looks : pays, `${operation} for ${who}`);
+    }
+  t.equal(changes(), before, 'Stripe was not asked to change anything');
   await has(t, owner, 'starter', { pending_downgrade: null });
+  for (const [operation, body, expected] of operations)
+    t.equal((await owner.ask(operation, body)).status, expected, `${operation} for the OWNER`);
 });
 
 t.test('events that Stripe did not sign, or long ago, are refused', async (t) => {
