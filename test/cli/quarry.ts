@@ -20,7 +20,9 @@ export interface QuarryOptions {
 /** Runs the command line as a process of its own, without any QUARRY_* variable but the given ones. */
 export async function quarry(words: readonly string[], options: QuarryOptions = {}): Promise<Ended> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
-  const child = spawn(process.execPath, [join(compiledRoot, 'src', 'cli', 'main.js'), ...words], {
+  const program = [process.execPath, join(compiledRoot, 'src', 'cli', 'main.js')];
+  // Without NODE_OPTIONS: the test runner would load itself into every command.
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', ...program, ...words], {
     cwd: options.folder,
     env: { ...Object.fromEntries(inherited), ...options.variables },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -35,7 +35,9 @@ function billing(word: 'setup' | 'check', variables: Readonly<Record<string, str
   return new Promise((resolve) => {
     const ended = (error: ExecFileException | null, out: string, note: string) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, note });
-    execFile(process.execPath, [cli, 'billing', word], { env: environment }, ended);
+    // Without NODE_OPTIONS: the test runner would load itself into the command.
+    const command = ['-u', 'NODE_OPTIONS', process.execPath, cli, 'billing', word];
+    execFile('env', command, { env: environment }, ended);
   });
 }
 
