@@ -9,8 +9,15 @@ const folder = temporaryFolder();
 t.teardown(folder.remove);
 const script = new URL('./search-worker.js', import.meta.url);
 
+/** Without the options of this process, by which the test runner would load itself into the thread. */
+function startWorker(directory: string, ending: string): Worker {
+  return new Worker(script, { workerData: [directory, ending], execArgv: [] });
+}
+
 async function runProcess(directory: string, ending: string) {
-  const child = spawn(process.execPath, [fileURLToPath(script), directory, ending], { stdio: 'inherit' });
+  // Without NODE_OPTIONS for the same reason.
+  const command = ['-u', 'NODE_OPTIONS', process.execPath, fileURLToPath(script), directory, ending];
+  const child = spawn('env', command, { stdio: 'inherit' });
   const [code, signal] = await once(child, 'exit');
   return { code, signal };
 }
@@ -27,7 +34,7 @@ t.test('worker threads that are terminated in the middle of searches harm nobody
   );
   index.commit({ sequence: 1, shard: 0, add: 1 });
   for (let round = 0; round < 8; round++) {
-    const workers = [0, 1].map(() => new Worker(script, { workerData: [directory, 'never'] }));
+    const workers = [0, 1].map(() => startWorker(directory, 'never'));
     await Promise.all(workers.map((worker) => once(worker, 'message')));
     await new Promise((resolve) => setTimeout(resolve, round * 7));
     const during = index.search(query({ vector: vectors(), vectorCandidates: 5000 }));
@@ -41,7 +48,7 @@ t.test('worker threads that are terminated in the middle of searches harm nobody
 t.test(
   'a worker thread that is the only user of the index ends by itself when its work is done',
   async (t) => {
-    const worker = new Worker(script, { workerData: [`${folder.path}/alone`, 'return'] });
+    const worker = startWorker(`${folder.path}/alone`, 'return');
     const [code] = await once(worker, 'exit');
     t.equal(code, 0);
   },

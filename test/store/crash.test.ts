@@ -1,4 +1,4 @@
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,11 +16,6 @@ const rounds = Number(process.env.QUARRY_CRASH_ROUNDS ?? 6);
 const folder = mkdtempSync(join(tmpdir(), 'quarry-crash-'));
 t.after(() => rmSync(folder, { recursive: true, force: true }));
 const script = fileURLToPath(new URL('./store-child.js', import.meta.url));
-/** Without the test runner's own options, whose loaders would only slow each child's start. */
-const childOptions: SpawnOptions = {
-  stdio: ['ignore', 'pipe', 'inherit'],
-  env: { ...process.env, NODE_OPTIONS: '' },
-};
 
 /** Resolves with every line the child printed, once it has ended. */
 function linesOf(child: ChildProcess): Promise<string[]> {
@@ -36,11 +31,15 @@ function open(path: string): Promise<DataDirectory> {
   return openDataDirectory({ path, reserveBytes: 0, logger: silentLogger, chance: systemChance });
 }
 
+/** A child that writes into a data directory, without the test runner's loaders, which would only slow its start. */
+function spawnWriter(...words: readonly string[]): ChildProcess {
+  const command = ['-u', 'NODE_OPTIONS', process.execPath, script, ...words];
+  return spawn('env', command, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
 /** Kills a writing child at a random moment after its first acknowledgement; returns what it acknowledged. */
 async function writeUntilKilled(path: string, first: number): Promise<number[]> {
-  const child = spawn(process.execPath, [script, path, String(first)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawnWriter(path, String(first));
   const lines = linesOf(child);
   const delay = chance.below(400);
   let ended = 0;
@@ -97,7 +96,7 @@ t.test(
   'a second server refuses to start and names the first; after kill -9 the next one starts',
   async (t) => {
     const path = join(folder, 'locked');
-    const first = spawn(process.execPath, [script, path, '0', '1'], childOptions);
+    const first = spawnWriter(path, '0', '1');
     const lines = linesOf(first);
     await new Promise((resolve) => first.stdout?.once('data', resolve));
     const expected = {
@@ -105,7 +104,7 @@ t.test(
       message: new RegExp(`in use by the server with process id ${first.pid}\\.`),
     };
     await t.rejects(open(path), expected);
-    const second = spawn(process.execPath, [script, path], childOptions);
+    const second = spawnWriter(path);
     t.match((await linesOf(second))[0], `process id ${first.pid}`);
     first.kill('SIGKILL');
     await lines;

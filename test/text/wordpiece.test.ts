@@ -169,7 +169,7 @@ t.test('threads share a vocabulary, and one may end in the middle of its work', 
   const wanted = builtIn.encode('The quick brown fox '.repeat(50)).length;
   const lengths = await Promise.all(
     Array.from({ length: 3 }, async () => {
-      const worker = new Worker(url, { workerData: vocabularyPieces() });
+      const worker = new Worker(url, { workerData: vocabularyPieces(), execArgv: [] });
       const length = await new Promise((resolve, reject) => {
         worker.once('message', resolve);
         worker.once('error', reject);

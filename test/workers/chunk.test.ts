@@ -17,7 +17,9 @@ async function startWith(code: string, niceness: number): Promise<string> {
     await import('${worker}').then(() => console.log('started'), (error) => console.log('failed:', error.message));
   `;
   const run = promisify(execFile);
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script]);
+  // Without NODE_OPTIONS: the test runner would load itself into the process.
+  const command = ['-u', 'NODE_OPTIONS', process.execPath, '--input-type=module', '--eval', script];
+  const { stdout } = await run('env', command);
   return stdout.trim();
 }
 

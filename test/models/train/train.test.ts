@@ -8,7 +8,9 @@ import { FeatureReranker } from '../../../src/models/feature-reranker.ts';
 import { StaticEmbedder } from '../../../src/models/static-embedder.ts';
 
 const program = fileURLToPath(new URL('../../../models/train/train.js', import.meta.url));
-const run = promisify(execFile);
+/** Without NODE_OPTIONS: the test runner would load itself into the recipe. */
+const run = (...words: readonly string[]) =>
+  promisify(execFile)('env', ['-u', 'NODE_OPTIONS', process.execPath, program, ...words]);
 
 /** A small made-up language: every subject has words of its own, and every text is about one subject. */
 function sentence(subject: number, number: number): string {
@@ -56,16 +58,7 @@ t.test(
     }));
     const settings = ['--vocabulary', '700', '--steps', '120', '--batch', '64', '--queries', '60'];
     for (const out of ['first', 'second']) {
-      await run(process.execPath, [
-        program,
-        '--data',
-        folder,
-        '--out',
-        join(data, out),
-        '--threads',
-        '1',
-        ...settings,
-      ]);
+      await run('--data', folder, '--out', join(data, out), '--threads', '1', ...settings);
     }
     const texts = [sentence(3, 1), sentence(4, 1), sentence(3, 9)];
     const vectors: Float32Array[] = [];
@@ -87,9 +80,6 @@ t.test(
 );
 
 t.test('without text the recipe says what it needs', async (t) => {
-  await t.rejects(run(process.execPath, [program]), /--data names the folder/);
-  await t.rejects(
-    run(process.execPath, [program, '--data', t.testdir(), '--out', t.testdir()]),
-    /has no wikipedia-en/,
-  );
+  await t.rejects(run(), /--data names the folder/);
+  await t.rejects(run('--data', t.testdir(), '--out', t.testdir()), /has no wikipedia-en/);
 });
