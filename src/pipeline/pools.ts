@@ -84,32 +84,40 @@ class PriorityQueue implements PiscinaQueue {
   }
 }
 
-/** A bounded pool of worker threads around one file of `workers/`. The only door to Piscina. */
+function startThreads({ name, threads, onMessage, onTrouble }: PoolOptions): Piscina {
+  const piscina = new Piscina({
+    filename: fileURLToPath(new URL(`../../workers/${workerOf[name]}.js`, import.meta.url)),
+    minThreads: threads,
+    maxThreads: threads,
+    concurrentTasksPerWorker: 1,
+    taskQueue: new PriorityQueue(),
+    // Without it a task that finds no free worker goes behind all its equals, again and again.
+    stricterFIFO: true,
+    // Waiting on Atomics keeps an idle worker from ever seeing its own events (a parser process that dies, a port).
+    atomics: 'disabled',
+  });
+  if (onMessage !== undefined) piscina.on('message', onMessage);
+  // Without a listener the trouble of an idle worker would end the whole server.
+  piscina.on('error', (error: Error) => onTrouble?.(error));
+  return piscina;
+}
+
+/**
+ * A bounded pool of worker threads around one file of `workers/`. Its threads start with the first task: most servers
+ * never need some of the pools. The only door to Piscina.
+ */
 export class Pool {
   readonly name: PoolName;
   readonly threads: number;
-  readonly #queueTasksMax: number;
-  readonly #piscina: Piscina;
+  readonly #options: PoolOptions;
+  #piscina: Piscina | null = null;
+  #closed = false;
   #waiting = 0;
 
   constructor(options: PoolOptions) {
     this.name = options.name;
     this.threads = options.threads;
-    this.#queueTasksMax = options.queueTasksMax;
-    this.#piscina = new Piscina({
-      filename: fileURLToPath(new URL(`../../workers/${workerOf[options.name]}.js`, import.meta.url)),
-      minThreads: options.threads,
-      maxThreads: options.threads,
-      concurrentTasksPerWorker: 1,
-      taskQueue: new PriorityQueue(),
-      // Without it a task that finds no free worker goes behind all its equals, again and again.
-      stricterFIFO: true,
-      // Waiting on Atomics keeps an idle worker from ever seeing its own events (a parser process that dies, a port).
-      atomics: 'disabled',
-    });
-    if (options.onMessage !== undefined) this.#piscina.on('message', options.onMessage);
-    // Without a listener the trouble of an idle worker would end the whole server.
-    this.#piscina.on('error', (error: Error) => options.onTrouble?.(error));
+    this.#options = options;
   }
 
   /** Tasks given to the pool and not answered yet. */
@@ -119,7 +127,12 @@ export class Pool {
 
   /** Runs one task. Refused with 503 when too many wait; whatever the worker throws arrives here. */
   async run<Result>(task: object, options: RunOptions = {}): Promise<Result> {
-    if (this.#waiting >= this.#queueTasksMax + this.threads) {
+    if (this.#closed) {
+      throw new AppError('unavailable', 'The server is shutting down; try again in a moment.', {
+        retryAfterMs: 1_000,
+      });
+    }
+    if (this.#waiting >= this.#options.queueTasksMax + this.threads) {
       throw new AppError(
         'unavailable',
         `The server is busy: too much work waits for the ${this.name} pool.`,
@@ -128,6 +141,7 @@ export class Pool {
         },
       );
     }
+    this.#piscina ??= startThreads(this.#options);
     this.#waiting += 1;
     try {
       const queued = { ...task, [Piscina.queueOptionsSymbol]: { priority: options.priority ?? 'ingest' } };
@@ -137,8 +151,9 @@ export class Pool {
     }
   }
 
-  /** Waits for running tasks; those that still queue are refused. Twice is once. */
+  /** Ends the threads: tasks that run or wait are refused, as are later ones. Twice is once. */
   async close(): Promise<void> {
-    await this.#piscina.destroy();
+    this.#closed = true;
+    await this.#piscina?.destroy();
   }
 }

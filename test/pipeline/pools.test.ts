@@ -61,3 +61,25 @@ t.test('an idle worker that fails is replaced, and the server hears of it and go
   t.same(troubles, ['no memory for an idle thread']);
   t.match(await pool.run<ChunkOutcome[]>(task(1)), [{ result: { pageStarts: [0] } }]);
 });
+
+t.test('threads start with the first task, and a closed pool starts none', async (t) => {
+  let started = 0;
+  const count = () => {
+    started += 1;
+  };
+  process.on('worker', count);
+  t.teardown(() => process.off('worker', count));
+  const pool = new Pool({ name: 'chunk', threads: 2, queueTasksMax: 2 });
+  t.equal(started, 0);
+  await pool.run(task(1));
+  t.equal(started, 2);
+  await pool.close();
+  await pool.close();
+  const unused = new Pool({ name: 'chunk', threads: 2, queueTasksMax: 2 });
+  await unused.close();
+  for (const closed of [pool, unused]) {
+    await t.rejects(closed.run(task(1)), { code: 'unavailable', message: /shutting down/ });
+    t.equal(closed.depth, 0);
+  }
+  t.equal(started, 2);
+});
