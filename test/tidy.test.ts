@@ -57,7 +57,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Packages that are a language rather than an outside thing; every other one lives in a single file. */
-const sharedPackages: readonly string[] = ['typebox', 'typebox/value', 'typebox/compile', 'msgpackr'];
+const sharedPackages: readonly string[] = ['msgpackr'];
 
 /** Second implementations of a contract that only the contract's suite builds. */
 const twins: readonly string[] = ['src/store/memory-store.ts'];

@@ -1,10 +1,10 @@
-import type { Static, TSchema } from 'typebox';
 import { actorOf, managers, type Named, owners } from '../accounts/membership-gate.ts';
 import type { PersonCall } from '../accounts/user-operations.ts';
 import type { Billing, BillingCall } from '../billing/billing.ts';
 import { GenericMessageResponse } from '../schemas/accounts.ts';
 import * as wire from '../schemas/billing.ts';
 import type { Role } from '../schemas/principal.ts';
+import type { Static, TSchema } from '../schemas/typebox.ts';
 import { type AccountRoute, type AccountServices, accountRoute, changes, serves } from './account-route.ts';
 
 /** What organisations pay, and what for. */

@@ -1,4 +1,3 @@
-import type { Static, TSchema } from 'typebox';
 import type { Attempts } from '../accounts/attempts.ts';
 import type { Idempotency } from '../accounts/idempotency.ts';
 import type { MembershipGate } from '../accounts/membership-gate.ts';
@@ -11,6 +10,7 @@ import { assert } from '../base/assert.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
 import type { Principal } from '../schemas/principal.ts';
+import type { Static, TSchema } from '../schemas/typebox.ts';
 import type { RouteWords } from './route-words.ts';
 
 /** The use cases of the account side. */

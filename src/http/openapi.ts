@@ -1,7 +1,7 @@
-import type { TSchema } from 'typebox';
 import { type Need, operationNeeds } from '../access/authorise.ts';
 import { AddDocumentResponse } from '../schemas/documents.ts';
 import { ErrorResponse, HTTPValidationError } from '../schemas/errors.ts';
+import type { TSchema } from '../schemas/typebox.ts';
 import type { AccountRoute } from './account-route.ts';
 import type { JsonRoute, Route } from './routes.ts';
 

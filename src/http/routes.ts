@@ -1,4 +1,3 @@
-import type { Static, TSchema } from 'typebox';
 import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
 import * as admin from '../schemas/admin.ts';
@@ -10,6 +9,7 @@ import * as models from '../schemas/models.ts';
 import * as parsers from '../schemas/parsers.ts';
 import * as queries from '../schemas/queries.ts';
 import * as status from '../schemas/status.ts';
+import type { Static, TSchema } from '../schemas/typebox.ts';
 import * as usage from '../schemas/usage.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';

@@ -1,5 +1,3 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
 import {
   changedRestriction,
   DBAPIKeyPermission,
@@ -13,6 +11,7 @@ import {
 import { auditLogRange } from './audit.ts';
 import { OrganizationStorage, RateLimits, shownOverrides } from './organisation-limits.ts';
 import { roles } from './principal.ts';
+import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 /** The account side: people, sign-in, organisations, members, invitations, API keys, the audit log. */

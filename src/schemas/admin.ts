@@ -1,8 +1,7 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
 import { limits } from '../base/limits.ts';
 import { changedOverrides, OrganizationStorage, RateLimits, shownOverrides } from './organisation-limits.ts';
 import { keyPermissions } from './principal.ts';
+import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 export const DBAPIKeyPermission = OneOf(keyPermissions, {

@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
 import { limits } from '../base/limits.ts';
+import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, Timestamp, Uuid } from './wire.ts';
 
 /** The audit log, as members of an organisation and the administrator read it. */

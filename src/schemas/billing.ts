@@ -1,7 +1,6 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
 import { SubscriptionType } from './admin.ts';
 import { RateLimits } from './organisation-limits.ts';
+import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 /** Billing: tiers, payment methods, invoices. Money is a whole number of the currency's smallest unit. */

@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
 import { QueryDefaults } from './queries.ts';
+import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, Nullable } from './wire.ts';
 
 export const AddCollectionRequest = Component('AddCollectionRequest', 'A collection to create.', {

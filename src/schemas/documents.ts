@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
 import { ParsingProgress } from './status.ts';
+import { type Static, Type } from './typebox.ts';
 import {
   CollectionName,
   Component,

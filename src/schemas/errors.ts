@@ -1,5 +1,4 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
+import { type Static, Type } from './typebox.ts';
 import { Component } from './wire.ts';
 
 /** Body of every 4xx and 5xx except 422. */

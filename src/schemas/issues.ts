@@ -1,7 +1,6 @@
-import type { TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
 import type { ValidationIssue } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
+import { checkOf, type TSchema } from './typebox.ts';
 
 /** The keywords that our schemas use; everything else in them describes. */
 interface Shape {
@@ -25,16 +24,16 @@ const typeNames: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-const validators = new WeakMap<Shape, Validator>();
+const checks = new WeakMap<Shape, (value: unknown) => boolean>();
 
 /** Compiled once for each part of a schema: a list has up to a million items, and the loop waits while they are read. */
 function fits(shape: Shape, value: unknown): boolean {
-  let validator = validators.get(shape);
-  if (validator === undefined) {
-    validator = Compile(shape as TSchema);
-    validators.set(shape, validator);
+  let check = checks.get(shape);
+  if (check === undefined) {
+    check = checkOf(shape as TSchema);
+    checks.set(shape, check);
   }
-  return validator.Check(value);
+  return check(value);
 }
 
 /**

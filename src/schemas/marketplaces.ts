@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
 import { SubscriptionType } from './admin.ts';
+import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 /** People who come from a marketplace, and what their organisations have there. */

@@ -1,5 +1,4 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
+import { type Static, Type } from './typebox.ts';
 import { Component, Count, Nullable, OneOf } from './wire.ts';
 
 const latencies = ['fast', 'slow'] as const;

@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
 import { limits } from '../base/limits.ts';
+import { type Static, Type } from './typebox.ts';
 import { Component, Nullable } from './wire.ts';
 
 /** Limits of an organisation as requests change them and replies show them. */

@@ -1,5 +1,4 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
+import { type Static, Type } from './typebox.ts';
 import { Component } from './wire.ts';
 
 export const ParseDocumentRequest = Component('ParseDocumentRequest', 'A file to read; nothing is stored.', {

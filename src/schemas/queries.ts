@@ -1,5 +1,4 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
+import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, DocumentMetadataJson, GivenVector, Nullable, OneOf } from './wire.ts';
 
 const latencyModes = ['low', 'high'] as const;

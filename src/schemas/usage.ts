@@ -1,5 +1,4 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
+import { type Static, Type } from './typebox.ts';
 import { Component, Count, Nullable, OneOf, Uuid } from './wire.ts';
 
 const aggregationWindows = ['minutely', 'hourly', 'daily'] as const;

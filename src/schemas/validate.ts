@@ -1,20 +1,19 @@
-import type { Static, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { AppError, type ValidationIssue } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
 import { issuesOf } from './issues.ts';
+import { checkOf, type Static, type TSchema } from './typebox.ts';
 
 /** Returns the value, typed, when it has the shape; throws AppError `invalid` (422) with the faults otherwise. */
 export type Validate<T> = (value: unknown) => T;
 
-/** Compiles `schema` once. `loc` is where faults are said to lie: "body", or the path of a nested value. */
+/** A check by `schema`. `loc` is where faults are said to lie: "body", or the path of a nested value. */
 export function compileValidator<S extends TSchema>(
   schema: S,
   loc: readonly string[] = ['body'],
 ): Validate<Static<S>> {
-  const compiled = Compile(schema);
+  const fits = checkOf(schema);
   return (value) => {
-    if (compiled.Check(value)) return value;
+    if (fits(value)) return value;
     throw invalid(issuesOf(schema, value, loc));
   };
 }

@@ -1,5 +1,4 @@
-import type { Static, TObject, TProperties, TSchema } from 'typebox';
-import Type from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, Type } from './typebox.ts';
 
 /**
  * Words that every schema of the wire contract shares. A schema with a `title` is a named component: the OpenAPI

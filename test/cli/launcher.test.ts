@@ -15,8 +15,8 @@ import t, { type Test } from 'tap';
 import { projectRoot } from '../../src/base/root.ts';
 
 /**
- * The real launcher in a project of its own, whose npm, node-gyp, tsc and vite are small scripts that write down that they
- * ran and leave behind what the real ones would.
+ * The real launcher in a project of its own, whose npm, node-gyp, tsc, rolldown and vite are small scripts that write
+ * down that they ran and leave behind what the real ones would.
  */
 
 interface Ended {
@@ -35,6 +35,10 @@ if (readFileSync('src/cli/main.ts', 'utf8').includes('broken')) { console.log('m
 mkdirSync('dist/src/cli', { recursive: true });
 writeFileSync('dist/src/cli/main.js', readFileSync('src/cli/main.ts', 'utf8'));
 `;
+const fakeJoiner = `
+import { appendFileSync } from 'node:fs';
+appendFileSync('ran.log', 'rolldown\\n');
+`;
 const fakeBundler = `
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 appendFileSync('ran.log', 'vite\\n');
@@ -48,6 +52,8 @@ if (process.env.NPM_FAILS) { console.error('npm error code ENOTFOUND'); process.
 mkdirSync('node_modules/typescript/bin', { recursive: true });
 writeFileSync('node_modules/typescript/package.json', '{"type":"module"}');
 writeFileSync('node_modules/typescript/bin/tsc', ${JSON.stringify(fakeCompiler)});
+mkdirSync('node_modules/rolldown/bin', { recursive: true });
+writeFileSync('node_modules/rolldown/bin/cli.mjs', ${JSON.stringify(fakeJoiner)});
 mkdirSync('node_modules/vite/bin', { recursive: true });
 writeFileSync('node_modules/vite/package.json', '{"type":"module"}');
 writeFileSync('node_modules/vite/bin/vite.js', ${JSON.stringify(fakeBundler)});
@@ -135,7 +141,7 @@ function ran(folder: string): string[] {
   return lines;
 }
 
-const everything = ['npm ci', 'node-gyp configure', 'node-gyp build', 'tsc', 'vite'];
+const everything = ['npm ci', 'node-gyp configure', 'node-gyp build', 'tsc', 'rolldown', 'vite'];
 
 t.test('a fresh clone installs, builds and hands over; the next start only hands over', async (t) => {
   const folder = freshClone(t);
@@ -170,22 +176,26 @@ t.test('only what is stale is done again', async (t) => {
   const cases: [string, () => void, string[]][] = [
     ['a native source', () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'), everything.slice(1, 3)],
     ['a new native file', () => writeFileSync(join(folder, 'native', 'b.h'), ''), everything.slice(1, 3)],
-    ['a TypeScript source', () => writeFileSync(join(folder, 'src', 'cli', 'main.ts'), '1;'), ['tsc']],
+    [
+      'a TypeScript source',
+      () => writeFileSync(join(folder, 'src', 'cli', 'main.ts'), '1;'),
+      ['tsc', 'rolldown'],
+    ],
     [
       'the lock file',
       () => writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(newer)),
-      ['npm ci', 'tsc', 'vite'],
+      ['npm ci', 'tsc', 'rolldown', 'vite'],
     ],
     ['a page of the dashboard', () => writeFileSync(join(folder, 'web', 'index.html'), 'new'), ['vite']],
     ['a picture of it', () => writeFileSync(join(folder, 'web', 'picture.png'), 'new'), []],
     [
       'what server and dashboard share',
       () => writeFileSync(join(folder, 'src', 'search', 'filter.ts'), '1;'),
-      ['tsc', 'vite'],
+      ['tsc', 'rolldown', 'vite'],
     ],
     ['a lost dashboard', () => rmSync(join(folder, 'dist', 'web'), { recursive: true }), ['vite']],
     ['a lost addon', () => rmSync(join(folder, 'build', 'Release', 'quarry.node')), everything.slice(1, 3)],
-    ['a lost dist', () => rmSync(join(folder, 'dist'), { recursive: true }), ['tsc', 'vite']],
+    ['a lost dist', () => rmSync(join(folder, 'dist'), { recursive: true }), ['tsc', 'rolldown', 'vite']],
     ['lost packages', () => rmSync(join(folder, 'node_modules'), { recursive: true }), ['npm ci']],
     ['touching without a change', () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'), []],
   ];
@@ -262,7 +272,7 @@ t.test(
     ran(folder);
     writeFileSync(source, '1;');
     t.equal((await ended(start(folder, ['serve']))).code, 0);
-    t.same(ran(folder), ['tsc', 'vite']);
+    t.same(ran(folder), ['tsc', 'rolldown', 'vite']);
   },
 );
 

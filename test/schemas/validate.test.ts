@@ -1,8 +1,8 @@
 import t from 'tap';
-import Type from 'typebox';
 import { AppError } from '../../src/base/app-error.ts';
 import { limits } from '../../src/base/limits.ts';
 import { AddDocumentRequest, AddDocumentsRequest, BatchDocument } from '../../src/schemas/documents.ts';
+import { Type } from '../../src/schemas/typebox.ts';
 import { compileValidator } from '../../src/schemas/validate.ts';
 import { Nullable } from '../../src/schemas/wire.ts';
 
