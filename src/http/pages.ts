@@ -31,26 +31,15 @@ export interface PageVisit {
   readonly draining: boolean;
 }
 
-/** The dashboard, and what the server says about itself. The fixed pages are made once. */
+type FixedPage = Extract<PageRoute['page'], 'openapi' | 'account-openapi' | 'docs'>;
+
+/** The dashboard, and what the server says about itself. The fixed pages are made once, when somebody asks for them. */
 export class Pages {
   readonly #options: PagesOptions;
-  readonly #openApi: Reply;
-  readonly #accountOpenApi: Reply;
-  readonly #docs: Reply;
+  readonly #fixed = new Map<FixedPage, Reply>();
 
   constructor(options: PagesOptions) {
     this.#options = options;
-    const isAccount = (route: Route) => route.kind === 'account';
-    const [accounts, retrieval] = [
-      options.routes.filter(isAccount),
-      options.routes.filter((route) => !isAccount(route)),
-    ];
-    this.#openApi = jsonReply(200, openApi(retrieval, options.version));
-    this.#accountOpenApi = jsonReply(200, openApi(accounts, options.version, accountWords));
-    this.#docs = textReply(200, 'text/html; charset=utf-8', docsPage(options.routes), {
-      'content-security-policy': docsPolicy,
-      'referrer-policy': 'no-referrer',
-    });
   }
 
   /** Errors: 404 for a file that there is not. */
@@ -71,12 +60,16 @@ export class Pages {
       case 'metrics':
         return textReply(200, this.#options.metrics.contentType, await this.#options.metrics.text());
       case 'openapi':
-        return this.#openApi;
       case 'account-openapi':
-        return this.#accountOpenApi;
       case 'docs':
-        return this.#docs;
+        return this.#fixedPage(page);
     }
+  }
+
+  #fixedPage(page: FixedPage): Reply {
+    const made = this.#fixed.get(page) ?? fixedPage(page, this.#options);
+    this.#fixed.set(page, made);
+    return made;
   }
 
   #readyz(draining: boolean): Reply {
@@ -88,5 +81,26 @@ export class Pages {
       { status, components },
       status === 'ready' ? {} : headers,
     );
+  }
+}
+
+function fixedPage(page: FixedPage, { routes, version }: PagesOptions): Reply {
+  const isAccount = (route: Route) => route.kind === 'account';
+  switch (page) {
+    case 'openapi':
+      return jsonReply(
+        200,
+        openApi(
+          routes.filter((route) => !isAccount(route)),
+          version,
+        ),
+      );
+    case 'account-openapi':
+      return jsonReply(200, openApi(routes.filter(isAccount), version, accountWords));
+    case 'docs':
+      return textReply(200, 'text/html; charset=utf-8', docsPage(routes), {
+        'content-security-policy': docsPolicy,
+        'referrer-policy': 'no-referrer',
+      });
   }
 }
