@@ -29,6 +29,7 @@ export const operationNeeds = {
   'top-documents': 'read',
   'top-pages': 'read',
   'top-snippets': 'read',
+  'get-model-list': 'read',
   embed: 'read',
   rerank: 'read',
   embeddings: 'read',

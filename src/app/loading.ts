@@ -1,8 +1,10 @@
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Readiness } from '../http/pages.ts';
 import type { ModelCatalogue } from '../models/catalogue.ts';
 import type { OpenedTools } from '../parsing/open-tools.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
+import type { Operation } from '../store/store.ts';
 import { clock } from './given.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Storage } from './storage.ts';
@@ -21,6 +23,23 @@ async function countWhole({ counts, store }: Storage, collectionId: string): Pro
   await store.write([counts.put(collectionId, await counts.recount(collectionId))], { mayUseReserve: true });
 }
 
+/** Lists the failed documents that an earlier build did not, once, before anything is written. */
+async function listFailures({ counts, documents, store }: Storage, collectionId: string): Promise<void> {
+  const { parsing_failed: unread, indexing_failed: unindexed } = counts.get(collectionId).documents;
+  let missing = unread + unindexed;
+  if (missing === 0) return;
+  for await (const _ of documents.listFailed(collectionId)) missing -= 1;
+  if (missing <= 0) return;
+  let group: Operation[] = [];
+  for await (const operation of documents.unlistedFailures(collectionId)) {
+    group.push(operation);
+    if (group.length < limits.sweepOperationsMax) continue;
+    await store.write(group, { mayUseReserve: true });
+    group = [];
+  }
+  if (group.length > 0) await store.write(group, { mayUseReserve: true });
+}
+
 /** Loads every collection, then lets the pipeline work. */
 export async function load(
   storage: Storage,
@@ -33,6 +52,7 @@ export async function load(
   const started = clock.monotonic();
   for (const collection of collections) {
     await countWhole(storage, collection.collectionId);
+    await listFailures(storage, collection.collectionId);
     await storage.indexes.open(collection);
     progress.loaded += 1;
   }

@@ -101,7 +101,7 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
     changeOf: (collection) => pipeline.modelChanges.progressOf(collection),
   });
   const parsers = parserServices(parts);
-  const models = modelService({ pipeline, gate, meter });
+  const models = modelService({ settings: parts.settings, pipeline, gate, meter });
   const admin = new AdminService({
     ...{ organisations, keys, audit, end: parts.endOrganisation },
     storageOf: storageOf(quotas, pipeline),
@@ -169,10 +169,11 @@ function parserTurns({ parseThreads: runningMax }: Settings): FairTurns {
 }
 
 function modelService({
+  settings,
   pipeline,
   gate,
   meter,
-}: Pick<ServiceParts, 'pipeline' | 'gate'> & Pick<Storage, 'meter'>): ModelService {
+}: Pick<ServiceParts, 'settings' | 'pipeline' | 'gate'> & Pick<Storage, 'meter'>): ModelService {
   const { catalogue } = pipeline;
   return new ModelService({
     runs: pipeline.models,
@@ -180,6 +181,12 @@ function modelService({
     meter,
     clock,
     catalogue: {
+      list: () => ({
+        embedding_models: [...catalogue.embeddingNames],
+        rerankers: [...catalogue.rerankerNames],
+        default_embedding_model: catalogue.embeddingDefault.id,
+        default_reranker: settings.reranker,
+      }),
       dimensionsOf: (id, asked) => catalogue.dimensionsOf(id, asked),
       checkReranker: (id) => {
         catalogue.reranker(id);
@@ -226,6 +233,7 @@ function bindServices(rooms: ServiceRooms): Services {
     topPages: (call, request) => queries.topPages(call, request),
     topSnippets: (call, request) => queries.topSnippets(call, request),
     parseDocument: (call, request) => parsers.parseDocument(call, request),
+    getModelList: () => models.getModelList(),
     embed: (call, request) => models.embed(call, request),
     rerank: (call, request) => models.rerank(call, request),
     openAiEmbeddings: (call, request) => models.openAiEmbeddings(call, request),

@@ -8,6 +8,8 @@ export type ListedDocument = DocumentMetadataResponse & { readonly sha256?: stri
 export interface ListRequest {
   readonly collection: string;
   readonly prefix?: string;
+  /** Only those that could not be parsed or indexed. */
+  readonly onlyFailed?: boolean;
 }
 
 /** All documents of a collection in ascending order of their paths, page by page. */
@@ -18,6 +20,7 @@ export async function* listDocuments(api: Api, request: ListRequest): AsyncGener
       collection_name: request.collection,
       limit: limits.listDocumentsMax,
       ...(request.prefix === undefined || request.prefix === '' ? {} : { path_prefix: request.prefix }),
+      ...(request.onlyFailed === true ? { only_failed: true } : {}),
       ...(after === null ? {} : { path_gt: after }),
     });
     yield* reply.documents;

@@ -101,9 +101,9 @@ async function list(
   const request = {
     collection: String(options.collection),
     ...(options.prefix === undefined ? {} : { prefix: String(options.prefix) }),
+    onlyFailed: options.failed === true,
   };
   for await (const document of listDocuments(context.api, request)) {
-    if (options.failed === true && !hasFailed(document)) continue;
     if (options.json === true) context.terminal.out(JSON.stringify(document));
     else rows.push([document.path, document.index_status, ...listedFacts(document)]);
   }
@@ -235,9 +235,8 @@ async function retry(
 async function failedDocuments(context: CommandContext, collection: string, paths: readonly string[]) {
   const failed: { path: string; index_status: string }[] = [];
   if (paths.length === 0) {
-    for await (const document of listDocuments(context.api, { collection })) {
-      if (hasFailed(document)) failed.push(document);
-    }
+    for await (const document of listDocuments(context.api, { collection, onlyFailed: true }))
+      failed.push(document);
     return failed;
   }
   for (const path of paths) {

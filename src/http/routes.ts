@@ -548,6 +548,17 @@ const queryRoutes: readonly Route[] = [
 
 const modelRoutes: readonly Route[] = [
   serves({
+    operation: 'get-model-list',
+    path: '/models/get-model-list',
+    summary: 'List the models',
+    description:
+      'Lists the names that requests may use for embedding models and rerankers: those built in, and those that the operator added. The body may be empty.',
+    request: EmptyRequest,
+    reply: models.GetModelListResponse,
+    example: {},
+    serve: (services, call, request) => services.getModelList(call, request),
+  }),
+  serves({
     operation: 'embed',
     path: '/models/embed',
     summary: 'Embed texts',

@@ -88,6 +88,7 @@ export interface Services {
   readonly topSnippets: Serve<queries.TopSnippetsRequest, Rendered<queries.TopSnippetsResponse>>;
   readonly parseDocument: Serve<parsers.ParseDocumentRequest, parsers.ParseDocumentResponse>;
 
+  readonly getModelList: Serve<EmptyRequest, models.GetModelListResponse>;
   readonly embed: Serve<models.EmbedRequest, models.EmbedResponse>;
   readonly rerank: Serve<models.RerankRequest, models.RerankResponse>;
   readonly openAiEmbeddings: Serve<models.OpenAiEmbeddingsRequest, models.OpenAiEmbeddingsResponse>;

@@ -70,10 +70,14 @@ export class ModelCatalogue {
     return this.#options.embeddings[0]!;
   }
 
+  /** Every name an embedding model can be called by. */
+  get embeddingNames(): readonly string[] {
+    return this.#names(this.#options.embeddings);
+  }
+
   /** Every name a reranker can be called by. */
   get rerankerNames(): readonly string[] {
-    const { rerankers } = this.#options;
-    return this.#names(rerankers);
+    return this.#names(this.#options.rerankers);
   }
 
   /** The embedding model of this name; an unknown one is a 404 that lists the known ones. */

@@ -289,7 +289,7 @@ export class DocumentProgress {
         change,
         [
           ...this.#expected(job),
-          documents.update(record),
+          ...documents.update(record, before),
           counts.change(job.collectionId, {
             from: before.status,
             to: record.status,

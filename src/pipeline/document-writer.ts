@@ -292,7 +292,7 @@ export class DocumentWriter {
   #put(collection: Collection, record: DocumentRecord, existing: DocumentRecord | undefined): Operation[] {
     const { documents, counts } = this.#options;
     return [
-      ...documents.put(record),
+      ...documents.put(record, existing ?? null),
       counts.change(collection.collectionId, {
         from: existing?.status ?? null,
         to: record.status,

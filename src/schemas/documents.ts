@@ -287,6 +287,12 @@ export const GetDocumentInfoListRequest = Component(
           'Only paths after it: send the last path of the page before. The same name in the query string wins.',
       }),
     ),
+    only_failed: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Only documents that could not be parsed or indexed. Costs as much as there are of those.',
+      }),
+    ),
   },
 );
 export type GetDocumentInfoListRequest = Static<typeof GetDocumentInfoListRequest>;

@@ -155,3 +155,19 @@ export const CohereRerankResponse = Component(
   },
 );
 export type CohereRerankResponse = Static<typeof CohereRerankResponse>;
+
+export const GetModelListResponse = Component('GetModelListResponse', 'The models that requests may name.', {
+  embedding_models: Type.Array(Type.String(), {
+    description: 'Names of embedding models, those of the operator too.',
+    examples: [['zembed-1']],
+  }),
+  rerankers: Type.Array(Type.String(), {
+    description: 'Names of rerankers, those of the operator too.',
+    examples: [['zerank-2', 'zerank-1']],
+  }),
+  default_embedding_model: Type.String({ description: 'What new collections use.' }),
+  default_reranker: Nullable(Type.String(), {
+    description: 'What queries use that do not name one; null when they use none.',
+  }),
+});
+export type GetModelListResponse = Static<typeof GetModelListResponse>;

@@ -229,6 +229,7 @@ export class DocumentServices {
     if (prefix !== null) checkPathBound('path_prefix', prefix);
     if (pathGt !== null) checkPathBound('path_gt', pathGt);
     const { collection, sees } = this.#place(call, request.collection_name);
+    const { documents: all } = this.#options;
     const documents: DocumentMetadataResponse[] = [];
     const range = {
       // Those that the caller does not see do not count.
@@ -236,7 +237,9 @@ export class DocumentServices {
       ...(prefix === null ? {} : { prefix }),
       ...(pathGt === null ? {} : { pathGt }),
     };
-    for await (const record of this.#options.documents.list(collection.collectionId, range)) {
+    const { collectionId } = collection;
+    const listed = request.only_failed ? all.listFailed(collectionId, range) : all.list(collectionId, range);
+    for await (const record of listed) {
       // Whoever sees few of many may make it look at all of them: not when nobody waits any more.
       if (call.caller.gone) break;
       if (!sees(record)) continue;

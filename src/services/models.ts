@@ -8,6 +8,7 @@ import type {
   CohereRerankResponse,
   EmbedRequest,
   EmbedResponse,
+  GetModelListResponse,
   Latency,
   OpenAiEmbeddingsRequest,
   OpenAiEmbeddingsResponse,
@@ -36,6 +37,8 @@ export interface ModelRuns {
 
 /** Which models there are, by the ids that clients send; `models/registry` and `models/dimensions` know. */
 export interface ModelCatalogue {
+  /** Every name of each kind, and what is used where none is given. */
+  list(): GetModelListResponse;
   /** Components of the vectors: `asked`, or the model's own default. 404 unknown model, 400 not offered. */
   dimensionsOf(embeddingModel: string, asked: number | null): number;
   /** 404 unknown model. */
@@ -129,6 +132,11 @@ export class ModelService {
     this.#gate = options.gate;
     this.#meter = options.meter;
     this.#clock = options.clock;
+  }
+
+  /** `POST /models/get-model-list`. */
+  async getModelList(): Promise<GetModelListResponse> {
+    return this.#catalogue.list();
   }
 
   /** `POST /models/embed`. Errors: 404 unknown model, 400 dimensions, 413, 429. */

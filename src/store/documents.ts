@@ -2,7 +2,7 @@ import type { DocumentIndexStatus } from '../schemas/documents.ts';
 import { prefixRange, tables, text, textPrefix, uuid } from './keys.ts';
 import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
 import type { Operation, RangeOptions, Store } from './store.ts';
-import { Table } from './table.ts';
+import { bytesCodec, Table } from './table.ts';
 
 export type ContentKind = 'text' | 'text-pages' | 'text-pages-unordered' | 'auto';
 
@@ -63,8 +63,19 @@ const ids = new Table<readonly [documentId: string], readonly [collectionId: str
   tables.documentId,
   [uuid],
 );
+/** Which documents have failed, so that nobody looks through all of them. */
+const failedDocuments = new Table<readonly [collectionId: string, path: string], Uint8Array>(
+  tables.failedDocuments,
+  [uuid, text],
+  bytesCodec,
+);
+const nothing = new Uint8Array(0);
 
-/** Documents by collection and path, and by id. */
+function hasFailed({ status }: DocumentRecord): boolean {
+  return status === 'parsing_failed' || status === 'indexing_failed';
+}
+
+/** Documents by collection and path, by id, and those that have failed. */
 export class Documents {
   readonly #store: Store;
 
@@ -97,23 +108,50 @@ export class Documents {
 
   /** Records by path in the order of UTF-8 bytes. */
   async *list(collectionId: string, options: ListOptions = {}): AsyncGenerator<DocumentRecord, void, void> {
-    for await (const { value } of documents.range(
-      this.#store,
-      [collectionId],
-      listRange(collectionId, options),
-    )) {
-      yield value;
+    const range = listRange(documents.keyOf(collectionId), options);
+    for await (const { value } of documents.range(this.#store, [collectionId], range)) yield value;
+  }
+
+  /** The same of those that could not be parsed or indexed; what it takes depends on their number only. */
+  async *listFailed(
+    collectionId: string,
+    options: ListOptions = {},
+  ): AsyncGenerator<DocumentRecord, void, void> {
+    const range = listRange(failedDocuments.keyOf(collectionId), options);
+    for await (const { key } of failedDocuments.range(this.#store, [collectionId], range)) {
+      const record = documents.get(this.#store, key);
+      if (record !== undefined && hasFailed(record)) yield record;
     }
   }
 
-  /** Writes a record; a new document id becomes findable with it. Join it with the counts' change in one write. */
-  put(record: DocumentRecord): Operation[] {
-    return [this.update(record), ids.put([record.documentId], [record.collectionId, record.path])];
+  /** Lists those of them that earlier builds did not list; join some at a time, while nothing else is written. */
+  async *unlistedFailures(collectionId: string): AsyncGenerator<Operation, void, void> {
+    for await (const record of this.list(collectionId)) {
+      const { path } = record;
+      const isListed = failedDocuments.get(this.#store, [collectionId, path]) !== undefined;
+      if (hasFailed(record) && !isListed) yield failedDocuments.put([collectionId, path], nothing);
+    }
   }
 
-  /** Writes a record whose document id is findable already. */
-  update(record: DocumentRecord): Operation {
-    return documents.put([record.collectionId, record.path], record);
+  /**
+   * Writes a record in the place of `before`, null for a new path; a new document id becomes findable with it. Join it
+   * with the counts' change in one write.
+   */
+  put(record: DocumentRecord, before: DocumentRecord | null): Operation[] {
+    return [
+      ...this.update(record, before),
+      ids.put([record.documentId], [record.collectionId, record.path]),
+    ];
+  }
+
+  /** Writes a record, whose document id is findable already, in the place of `before`. */
+  update(record: DocumentRecord, before: DocumentRecord | null): Operation[] {
+    const { collectionId, path } = record;
+    const written = documents.put([collectionId, path], record);
+    const failed = hasFailed(record);
+    if (failed === (before !== null && hasFailed(before))) return [written];
+    const place = [collectionId, path] as const;
+    return [written, failed ? failedDocuments.put(place, nothing) : failedDocuments.delete(place)];
   }
 
   /** Removes the record and its ids; the content goes to the garbage in the same write. */
@@ -122,6 +160,7 @@ export class Documents {
       documents.delete([record.collectionId, record.path]),
       this.forgetId(record.documentId),
     ];
+    if (hasFailed(record)) operations.push(failedDocuments.delete([record.collectionId, record.path]));
     const live = record.liveDocumentId;
     if (live !== null && live !== record.documentId) operations.push(this.forgetId(live));
     return operations;
@@ -157,10 +196,11 @@ export class Documents {
   }
 }
 
-function listRange(collectionId: string, options: ListOptions): RangeOptions {
+/** `collection`: how the keys of its documents begin; their paths come next. */
+function listRange(collection: Uint8Array, options: ListOptions): RangeOptions {
   const { prefix = '', pathGt, limit } = options;
-  const range = prefixRange(Buffer.concat([documents.keyOf(collectionId), textPrefix(prefix)]));
-  const after = pathGt === undefined ? null : documents.keyOf(collectionId, pathGt);
+  const range = prefixRange(Buffer.concat([collection, textPrefix(prefix)]));
+  const after = pathGt === undefined ? null : Buffer.concat([collection, text.encode(pathGt)]);
   // The greater of the two starts counts: a path_gt before the prefix must not widen the range.
   const start = after !== null && Buffer.compare(after, range.gte) >= 0 ? { gt: after } : { gte: range.gte };
   return { ...start, lt: range.lt, ...(limit === undefined ? {} : { limit }) };

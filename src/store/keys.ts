@@ -46,6 +46,7 @@ import { assert } from '../base/assert.ts';
  * | 0x32 | versions         | uuid collectionId, u53 version                    | what a search result shows             |
  * | 0x33 | live             | uuid collectionId, u32 shard, u53 version         | documentId                             |
  * | 0x34 | changes          | uuid collectionId, u53 sequence                   | shard, add, remove                     |
+ * | 0x35 | failedDocuments  | uuid collectionId, text path                      | nothing                                |
  * | 0x40 | content          | uuid documentId, u8 part, u32 index               | by part, see content.ts                |
  * | 0x50 | jobs             | u53 version                                       | job                                    |
  * | 0x51 | garbage          | u53 dueAt, u53 version                            | what to delete then                    |
@@ -98,6 +99,7 @@ export const tables = {
   versions: 0x32,
   live: 0x33,
   changes: 0x34,
+  failedDocuments: 0x35,
   content: 0x40,
   jobs: 0x50,
   garbage: 0x51,

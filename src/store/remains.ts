@@ -45,6 +45,7 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   versions: 'collection',
   live: 'collection',
   changes: 'collection',
+  failedDocuments: 'collection',
   content: 'document',
   jobs: 'anywhere',
   garbage: 'anywhere',

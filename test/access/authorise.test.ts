@@ -33,6 +33,7 @@ const expected: Readonly<Record<Operation, readonly [number, number, number, num
   'top-documents': [401, 200, 200, 403, 403],
   'top-pages': [401, 200, 200, 403, 403],
   'top-snippets': [401, 200, 200, 403, 403],
+  'get-model-list': [401, 200, 200, 403, 403],
   embed: [401, 200, 200, 403, 403],
   rerank: [401, 200, 200, 403, 403],
   embeddings: [401, 200, 200, 403, 403],

@@ -107,7 +107,10 @@ export class FakeServer {
       const after = body.path_gt === undefined ? '' : String(body.path_gt);
       const prefix = body.path_prefix === undefined ? '' : String(body.path_prefix);
       const documents = this.#listed(String(body.collection_name)).filter(
-        (document) => document.path > after && document.path.startsWith(prefix),
+        (document) =>
+          document.path > after &&
+          document.path.startsWith(prefix) &&
+          (body.only_failed !== true || document.index_status.endsWith('_failed')),
       );
       return { status: 200, body: { documents: documents.slice(0, Number(body.limit)) } };
     },

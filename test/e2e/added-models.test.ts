@@ -121,6 +121,10 @@ t.test('a server embeds and reranks with added models, also under names that cli
     documents: ['salt', 'gull', ''],
   });
   t.equal(ranked.results[0]?.index, 1);
+  const listed = await api.call('models/get-model-list');
+  t.match(listed, { default_embedding_model: 'letters', default_reranker: 'judge' });
+  t.ok(['letters', 'zembed-1'].every((name) => listed.embedding_models.includes(name)));
+  t.ok(['judge', 'zerank-2'].every((name) => listed.rerankers.includes(name)));
   t.match(await (await fetch(`${server.url}/readyz`)).json(), {
     components: { models: { detail: 'new collections use letters; added: letters, judge' } },
   });

@@ -151,6 +151,9 @@ await t.test('updates have their preconditions', async (t) => {
   });
   const bad = await api.info(collection_name, 'bad');
   t.equal(bad.index_status, 'parsing_failed');
+  t.same(await api.paths(collection_name, { only_failed: true }), ['bad']);
+  t.same(await api.paths(collection_name, { only_failed: true, path_gt: 'bad' }), []);
+  t.same(await api.paths(collection_name, { only_failed: true, path_prefix: 'g' }), []);
   t.equal(bad.num_pages, null);
   t.match(bad.error, /\w+/);
   const update = (path: string, change: object) =>

@@ -249,6 +249,12 @@ const AddDocumentsResponse = Type.Object({
     }),
   ),
 });
+const GetModelListResponse = Type.Object({
+  embedding_models: Type.Array(Type.String()),
+  rerankers: Type.Array(Type.String()),
+  default_embedding_model: Type.String(),
+  default_reranker: Nullable(Type.String()),
+});
 const ParseDocumentResponse = Type.Object({ pages: Type.Array(Type.String()) });
 const OpenAiEmbeddings = Type.Object({
   object: Type.Literal('list'),
@@ -308,6 +314,7 @@ const replyShapes = {
   'documents/add-documents': AddDocumentsResponse,
   'collections/change-model': DefaultResponse,
   'parsers/parse-document': ParseDocumentResponse,
+  'models/get-model-list': GetModelListResponse,
   embeddings: OpenAiEmbeddings,
   rerank: CohereRerank,
 } as const;

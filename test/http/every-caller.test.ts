@@ -193,6 +193,7 @@ const expectations: Readonly<Record<string, Line>> = {
   'top-documents': { expected: reads(200), ask: inCollection({ query: 'granite', k: 3 }) },
   'top-pages': { expected: reads(200), ask: inCollection({ query: 'granite', k: 3 }) },
   'top-snippets': { expected: reads(200), ask: inCollection({ query: 'granite', k: 3, explain: true }) },
+  'get-model-list': { expected: reads(200, 200), ask: says() },
   embed: {
     expected: reads(200, 200),
     ask: says({ model: 'zembed-1', input_type: 'query', input: 'granite' }),

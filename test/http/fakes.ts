@@ -87,6 +87,12 @@ export const fakeServices: Services = {
     pages: [decodeBase64(base64_data).toString()],
     warnings: [],
   }),
+  getModelList: async () => ({
+    embedding_models: ['zembed-1'],
+    rerankers: ['zerank-2'],
+    default_embedding_model: 'zembed-1',
+    default_reranker: null,
+  }),
   embed: async () => ({ results: [{ embedding: [1, 0] }], usage: { total_bytes: 1, total_tokens: 1 } }),
   rerank: async () => ({
     results: [{ index: 0, relevance_score: 0.5 }],

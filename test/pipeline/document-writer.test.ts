@@ -38,7 +38,7 @@ t.test(
       const now = documents.get(collectionId, 'a.txt');
       const record =
         status === null ? null : { ...indexed, status, version: now?.version ?? indexed.version };
-      const operations = record === null ? [] : documents.put(record);
+      const operations = record === null ? [] : documents.put(record, null);
       const from = now?.status ?? null;
       await store.write([...operations, counts.change(collectionId, { from, to: status, bytes: 0 })]);
     };

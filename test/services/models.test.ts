@@ -65,6 +65,12 @@ function build(organisation: OrganisationLimits = unlimited) {
   const runs = new FakeRuns(time);
   const facts: (ModelFact & { kind: string; documents?: number; inferenceMs?: number })[] = [];
   const gate = new ModelAdmission({ limitsOf: () => organisation, clock: time, timer: time });
+  const listed = {
+    embedding_models: ['zembed-1'],
+    rerankers: ['zerank-1', 'zerank-2'],
+    default_embedding_model: 'zembed-1',
+    default_reranker: null,
+  };
   const service = new ModelService({
     runs,
     gate,
@@ -74,6 +80,7 @@ function build(organisation: OrganisationLimits = unlimited) {
       recordRerank: (fact) => facts.push({ kind: 'rerank', ...fact }),
     },
     catalogue: {
+      list: () => listed,
       dimensionsOf: (model, asked) => {
         if (model !== 'zembed-1') throw new AppError('not_found', 'the ids are zembed-1');
         if (asked !== null && !offered.includes(asked)) throw new AppError('bad_request', 'not offered');

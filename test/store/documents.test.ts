@@ -21,8 +21,8 @@ t.test('paths list in the order of their UTF-8 bytes, by prefix and after a path
   const collectionId = randomUUID();
   // UTF-16 order would put 😀 before ﬀ.
   const paths = ['a', 'a/b', 'a/ﬀ', 'a/😀', 'ab', 'b'];
-  for (const path of [...paths].reverse()) await store.write(documents.put(document({ collectionId, path })));
-  await store.write(documents.put(document({ path: 'a' })));
+  for (const path of [...paths].reverse()) await store.write(documents.put(document({ collectionId, path }), null));
+  await store.write(documents.put(document({ path: 'a' }), null));
   t.same(await pathsOf(documents.list(collectionId)), paths);
   const cases = [
     [{ prefix: 'a/' }, ['a/b', 'a/ﬀ', 'a/😀']],
@@ -42,7 +42,7 @@ t.test('metadata comes back as it was, whatever its names', async (t) => {
   const metadata = JSON.parse('{"__proto__":"x","constructor":"y","list:tags":["a","ü"],"empty":""}');
   const record = document({ metadata });
   const found = version({ metadata });
-  await store.write([...new Documents(store).put(record), new Versions(store).put(found)]);
+  await store.write([...new Documents(store).put(record, null), new Versions(store).put(found)]);
   const read = new Documents(store).get(record.collectionId, record.path);
   t.equal(JSON.stringify(read?.metadata), JSON.stringify(metadata));
   t.equal(JSON.stringify(new Versions(store).get(found.collectionId, 1)?.metadata), JSON.stringify(metadata));
@@ -54,13 +54,13 @@ t.test('a document id finds its document while it is the current or the searchab
   const documents = new Documents(store);
   const old = document({ live: 1 });
   const indexed = { ...old, liveDocumentId: old.documentId };
-  await store.write(documents.put(indexed));
+  await store.write(documents.put(indexed, null));
   const next = { ...indexed, documentId: randomUUID(), version: 2 };
-  await store.write(documents.put(next));
+  await store.write(documents.put(next, indexed));
   t.same(documents.byId(old.documentId), next, 'search still answers from the old one');
   t.same(documents.byId(next.documentId), next);
   const switched = { ...next, live: 2, liveDocumentId: next.documentId };
-  await store.write([...documents.put(switched), documents.forgetId(old.documentId)]);
+  await store.write([...documents.put(switched, next), documents.forgetId(old.documentId)]);
   t.equal(documents.byId(old.documentId), undefined);
   await store.write(documents.delete(switched));
   t.equal(documents.byId(next.documentId), undefined);
@@ -72,11 +72,11 @@ t.test('a write that expects a version is refused once somebody else changed the
   const documents = new Documents(store);
   const record = document();
   const { collectionId, path } = record;
-  await store.write([documents.expectAbsent(collectionId, path), ...documents.put(record)]);
+  await store.write([documents.expectAbsent(collectionId, path), ...documents.put(record, null)]);
   await t.rejects(store.write([documents.expectAbsent(collectionId, path)]), ExpectationFailed);
   await store.write([
     documents.expectVersion(collectionId, path, 1),
-    ...documents.put({ ...record, version: 2 }),
+    ...documents.put({ ...record, version: 2 }, record),
   ]);
   await t.rejects(store.write([documents.expectVersion(collectionId, path, 1)]), ExpectationFailed);
 });
@@ -90,14 +90,14 @@ t.test('counts follow every change and agree with a recount', async (t) => {
   await Promise.all(
     records.map((record) =>
       store.write([
-        ...documents.put(record),
+        ...documents.put(record, null),
         counts.change(collectionId, { from: null, to: 'not_parsed', bytes: 0, stored: record.size }),
       ]),
     ),
   );
   const [first, second] = records as [DocumentRecord, DocumentRecord];
   await store.write([
-    ...documents.put({ ...first, status: 'indexed', indexedBytes: 7 }),
+    ...documents.put({ ...first, status: 'indexed', indexedBytes: 7 }, first),
     counts.change(collectionId, { from: 'not_parsed', to: 'indexed', bytes: 7 }),
   ]);
   await store.write([
@@ -149,10 +149,42 @@ t.test('counts of an earlier build, which knew no raw bytes, are told from whole
   const record = document({ collectionId, path: 'a', status: 'indexed', size: 7, indexedBytes: 5 });
   const key = Buffer.concat([Uint8Array.of(tables.counts), uuid.encode(collectionId)]);
   const earlier = encodeCounters([0, 0, 0, 0, 1, 0, 0, 5]);
-  await store.write([...documents.put(record), { type: 'put', key, value: earlier }]);
+  await store.write([...documents.put(record, null), { type: 'put', key, value: earlier }]);
   t.ok(counts.isPartial(collectionId));
   t.equal(counts.get(collectionId).storedBytes, 0);
   await store.write([counts.put(collectionId, await counts.recount(collectionId))]);
   t.notOk(counts.isPartial(collectionId));
   t.match(counts.get(collectionId), { indexedBytes: 5, storedBytes: 7 });
+});
+
+t.test('failed documents are listed alone, until they are tried again or deleted', async (t) => {
+  const store = new MemoryStore();
+  const documents = new Documents(store);
+  const collectionId = randomUUID();
+  const others = ['a', 'b/1', 'b/2', 'b/3', 'c'].map((path) => document({ collectionId, path }));
+  for (const record of others) await store.write(documents.put(record, null));
+  const failed = others.slice(1, 4).map((record) => ({ ...record, status: 'parsing_failed' }) as const);
+  for (const [i, record] of failed.entries()) await store.write(documents.update(record, others[i + 1]!));
+  const listed = async (options = {}) => pathsOf(documents.listFailed(collectionId, options));
+  t.same(await listed(), ['b/1', 'b/2', 'b/3']);
+  t.same(await listed({ prefix: 'b/', pathGt: 'b/1', limit: 1 }), ['b/2']);
+  t.same(await pathsOf(documents.listFailed(randomUUID())), []);
+  const [first, second, third] = failed;
+  await store.write(documents.update({ ...first!, status: 'indexing_failed' }, first!));
+  await store.write(documents.put({ ...second!, status: 'not_parsed' }, second!));
+  t.same(await listed(), ['b/1', 'b/3']);
+  await store.write(documents.delete(third!));
+  t.same(await listed(), ['b/1']);
+});
+
+t.test('failed documents of an earlier build, which did not list them, are found and listed', async (t) => {
+  const store = new MemoryStore();
+  const documents = new Documents(store);
+  const record = document({ status: 'parsing_failed' });
+  const [written] = documents.put(record, null);
+  await store.write([written!]);
+  t.same(await pathsOf(documents.listFailed(record.collectionId)), []);
+  for await (const operation of documents.unlistedFailures(record.collectionId)) await store.write([operation]);
+  t.same(await pathsOf(documents.listFailed(record.collectionId)), [record.path]);
+  for await (const _ of documents.unlistedFailures(record.collectionId)) t.fail('all of them are listed');
 });

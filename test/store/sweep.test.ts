@@ -53,7 +53,7 @@ async function addDocument(
   const current = { collectionId, path, documentId: newId, rawHash: newBlob.hash, version: number * 2 + 1 };
   const live = { shard: 0, version: number * 2 };
   await store.write([
-    ...new Documents(store).put(document({ ...current, live: live.version, liveDocumentId: oldId })),
+    ...new Documents(store).put(document({ ...current, live: live.version, liveDocumentId: oldId }), null),
     new Versions(store).put(version({ ...current, documentId: oldId, rawHash: oldBlob.hash, ...live })),
     putBlobReference(oldBlob.hash, oldId),
     putBlobReference(newBlob.hash, newId),
