@@ -290,7 +290,8 @@ export const GetDocumentInfoListRequest = Component(
     only_failed: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Only documents that could not be parsed or indexed. Costs as much as there are of those.',
+        description:
+          'Only documents that could not be parsed or indexed. Costs as much as there are of those.',
       }),
     ),
   },

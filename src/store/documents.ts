@@ -138,10 +138,7 @@ export class Documents {
    * with the counts' change in one write.
    */
   put(record: DocumentRecord, before: DocumentRecord | null): Operation[] {
-    return [
-      ...this.update(record, before),
-      ids.put([record.documentId], [record.collectionId, record.path]),
-    ];
+    return [...this.update(record, before), ids.put([record.documentId], [record.collectionId, record.path])];
   }
 
   /** Writes a record, whose document id is findable already, in the place of `before`. */

@@ -21,7 +21,8 @@ t.test('paths list in the order of their UTF-8 bytes, by prefix and after a path
   const collectionId = randomUUID();
   // UTF-16 order would put 😀 before ﬀ.
   const paths = ['a', 'a/b', 'a/ﬀ', 'a/😀', 'ab', 'b'];
-  for (const path of [...paths].reverse()) await store.write(documents.put(document({ collectionId, path }), null));
+  for (const path of [...paths].reverse())
+    await store.write(documents.put(document({ collectionId, path }), null));
   await store.write(documents.put(document({ path: 'a' }), null));
   t.same(await pathsOf(documents.list(collectionId)), paths);
   const cases = [
@@ -184,7 +185,8 @@ t.test('failed documents of an earlier build, which did not list them, are found
   const [written] = documents.put(record, null);
   await store.write([written!]);
   t.same(await pathsOf(documents.listFailed(record.collectionId)), []);
-  for await (const operation of documents.unlistedFailures(record.collectionId)) await store.write([operation]);
+  for await (const operation of documents.unlistedFailures(record.collectionId))
+    await store.write([operation]);
   t.same(await pathsOf(documents.listFailed(record.collectionId)), [record.path]);
   for await (const _ of documents.unlistedFailures(record.collectionId)) t.fail('all of them are listed');
 });

@@ -10,6 +10,11 @@ export function documentsOf(collection: string): string {
   return address('documents', { collection });
 }
 
+/** Those that could not be parsed or indexed. */
+export function failedOf(collection: string): string {
+  return address('documents', { collection, show: 'failed' });
+}
+
 export function documentAt(collection: string, path: string, page?: number): string {
   return address('document', { collection, path, page: page === undefined ? undefined : String(page + 1) });
 }

@@ -3,18 +3,26 @@ import { useState } from 'preact/hooks';
 import type * as wire from '../../../src/schemas/queries.ts';
 import { documentAt } from '../addresses.ts';
 import { Blank } from '../parts/blank.tsx';
+import { Button } from '../parts/button.tsx';
 import { score as asScore, count, counted, duration } from '../words/numbers.ts';
 import { Explanation, mostLexical } from './explanation.tsx';
 import { Highlighted } from './highlight.tsx';
 import { PagePicture } from './page-picture.tsx';
-import { type Answer, answer } from './question.ts';
+import type { Answer } from './question.ts';
 
 /** Results whose page is looked for, so that its picture can stand beside them. */
 const picturedMax = 20;
+/** Results that are shown before one asks for more, and then each time. */
+const shownAtOnce = 50;
+
+interface AnswersProps {
+  readonly found: Answer | null;
+  /** Another answer is on its way. */
+  readonly isOld: boolean;
+}
 
 /** What came back, best first. */
-export function Answers({ isOld }: { readonly isOld: boolean }) {
-  const found = answer.value;
+export function Answers({ found, isOld }: AnswersProps) {
   if (found === null)
     return (
       <Blank title="Ask something that your documents answer">
@@ -34,9 +42,7 @@ export function Answers({ isOld }: { readonly isOld: boolean }) {
           Documents that are not indexed yet are not found; a filter may leave out all others.
         </Blank>
       ) : (
-        <ol class="results">
-          <Results found={found} />
-        </ol>
+        <Results key={found.number} found={found} />
       )}
     </div>
   );
@@ -50,7 +56,7 @@ function Summary({ found }: { readonly found: Answer }) {
     <div class="summary">
       <p role="status" class="number">
         <strong>{counted(found.results.length, 'result')}</strong> in {duration(found.ms)}
-        {server !== null && <span class="soft"> · {duration(server)} on the server</span>}
+        {server !== null && <span class="soft"> · {duration(server)} of them in search</span>}
       </p>
       {parts !== undefined && (
         <p class="soft number times">
@@ -67,12 +73,32 @@ function Summary({ found }: { readonly found: Answer }) {
   );
 }
 
+/** Two thousand at once would make the page slow: so many, and more when they are wanted. */
 function Results({ found }: { readonly found: Answer }) {
+  const [shown, setShown] = useState(shownAtOnce);
+  const left = found.results.length - shown;
+  return (
+    <>
+      <ol class="results">
+        <BestResults found={found} most={shown} />
+      </ol>
+      {left > 0 && (
+        <div class="row center more-results">
+          <Button onClick={() => setShown(shown + shownAtOnce)}>
+            Show {count(Math.min(left, shownAtOnce))} more of {count(left)}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function BestResults({ found, most }: { readonly found: Answer; readonly most: number }) {
   const { collection } = found;
   const highest = mostLexical(found.results);
   switch (found.kind) {
     case 'snippets':
-      return found.results.map((result, i) => {
+      return found.results.slice(0, most).map((result, i) => {
         const [first = 0, end = 1] = result.page_span;
         const key = `${result.path}\n${result.start_index}\n${result.end_index}`;
         return (
@@ -88,7 +114,7 @@ function Results({ found }: { readonly found: Answer }) {
         );
       });
     case 'pages':
-      return found.results.map((result, i) => {
+      return found.results.slice(0, most).map((result, i) => {
         const at = { collection, path: result.path, page: result.page_index, end: result.page_index + 1 };
         return (
           <Result
@@ -104,7 +130,7 @@ function Results({ found }: { readonly found: Answer }) {
         );
       });
     case 'documents':
-      return found.results.map((result, i) => (
+      return found.results.slice(0, most).map((result, i) => (
         <Result
           key={result.path}
           place={{ collection, path: result.path, page: null, end: null }}

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { documentsOf, playgroundOf, uploadTo } from '../addresses.ts';
 import { Blank } from '../parts/blank.tsx';
@@ -17,9 +17,11 @@ import { Picture } from '../shell/pictures.tsx';
 import { bytes, count } from '../words/numbers.ts';
 import { NewCollection } from './new-collection.tsx';
 
-/** Collections whose numbers are asked for at one time, and at most. */
+/** Collections whose numbers are asked for at one time, and those that are looked at again and again. */
 const askedAtOnce = 4;
-const askedMax = 200;
+const watchedMax = 200;
+/** Collections that are listed before one asks for more, and then each time. */
+const shownAtOnce = 100;
 
 /** All collections: create one, delete one, and the way into each. */
 export function Collections() {
@@ -84,10 +86,28 @@ interface CollectionTableProps {
 }
 
 function CollectionTable({ names, onDelete }: CollectionTableProps) {
+  const [most, setMost] = useState(shownAtOnce);
+  const shown = useMemo(() => names.slice(0, most), [names, most]);
+  const left = names.length - shown.length;
+  return (
+    <div class="stack">
+      <CollectionRows names={shown} onDelete={onDelete} />
+      {left > 0 && (
+        <div class="row center">
+          <Button onClick={() => setMost(most + shownAtOnce)}>
+            Show {count(Math.min(left, shownAtOnce))} more of {count(left)}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function CollectionRows({ names, onDelete }: CollectionTableProps) {
   const counts = useCounts(names);
   const of = (name: string, field: (status: StatusResponse) => string) => {
     const status = counts.get(name);
-    return status && field(status);
+    return status === null ? '–' : status && field(status);
   };
   return (
     <Table
@@ -146,7 +166,8 @@ function CollectionTable({ names, onDelete }: CollectionTableProps) {
   );
 }
 
-function State({ status }: { readonly status: StatusResponse | undefined }) {
+function State({ status }: { readonly status: StatusResponse | null | undefined }) {
+  if (status === null) return <Chip>Not known</Chip>;
   if (status === undefined) return <Pending value={undefined} width="6ch" />;
   const underWay = status.num_parsing_documents + status.num_indexing_documents;
   if (underWay > 0) return <Chip tone="info">{count(underWay)} under way</Chip>;
@@ -159,24 +180,33 @@ function State({ status }: { readonly status: StatusResponse | undefined }) {
   );
 }
 
-/** The numbers of each collection, a few at a time, again while something is under way. */
-function useCounts(names: readonly string[]): ReadonlyMap<string, StatusResponse> {
-  const [counts, setCounts] = useState<ReadonlyMap<string, StatusResponse>>(new Map());
-  const ask = async (abort: AbortSignal): Promise<'busy' | 'idle'> => {
-    const waiting = names.slice(0, askedMax);
+type Counts = ReadonlyMap<string, StatusResponse | null>;
+
+/** The numbers of each collection, a few at a time, again while something is under way; null where none came. */
+function useCounts(names: readonly string[]): Counts {
+  const [counts, setCounts] = useState<Counts>(new Map());
+  const ask = async (asked: readonly string[], abort: AbortSignal): Promise<'busy' | 'idle'> => {
+    const waiting = [...asked];
     let isBusy = false;
     const worker = async () => {
       for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-        const status = await getStatus(name, abort);
         const of = name;
-        isBusy ||= status.num_parsing_documents + status.num_indexing_documents > 0;
+        const status = await getStatus(of, abort).catch((error: unknown) => {
+          if (abort.aborted) throw error;
+          return null; // deleted meanwhile, or no answer: the row says that nothing is known
+        });
+        isBusy ||= isUnderWay(status);
         setCounts((before) => new Map(before).set(of, status));
       }
     };
     await Promise.all(Array.from({ length: askedAtOnce }, worker));
     return isBusy ? 'busy' : 'idle';
   };
-  useLoad(ask, [names]);
-  usePoll(ask, [names]);
+  useLoad((abort) => ask(names, abort), [names]);
+  usePoll((abort) => ask(names.slice(0, watchedMax), abort), [names]);
   return counts;
+}
+
+function isUnderWay(status: StatusResponse | null): boolean {
+  return status !== null && status.num_parsing_documents + status.num_indexing_documents > 0;
 }

@@ -10,6 +10,8 @@ const refreshedMin = 50;
 interface ListOptions {
   readonly collection: string;
   readonly prefix: string;
+  /** Only those that could not be parsed or indexed. */
+  readonly onlyFailed: boolean;
 }
 
 /** The documents of a collection whose paths begin with a prefix, in the order of their paths, as far as loaded. */
@@ -37,7 +39,11 @@ export class DocumentList {
     this.isLoading.value = true;
     try {
       const found = await this.#list(this.rows.peek().at(-1)?.path, pageRows);
-      this.rows.value = [...this.rows.peek(), ...found];
+      // What was looked at again meanwhile may have brought some of them.
+      const rows = this.rows.peek();
+      const last = rows.at(-1)?.path;
+      const fresh = last === undefined ? found : found.filter(({ path }) => byBytes(path, last) > 0);
+      this.rows.value = [...rows, ...fresh];
       this.isComplete.value = found.length < pageRows;
       this.error.value = null;
     } catch (error) {
@@ -45,11 +51,6 @@ export class DocumentList {
     } finally {
       this.isLoading.value = false;
     }
-  }
-
-  async loadAll(): Promise<void> {
-    while (!this.isComplete.peek() && this.error.peek() === null && !this.#abort.signal.aborted)
-      await this.loadMore();
   }
 
   /** Looks again at the rows from `first` to `end`: what changed, what is gone, what came between. */
@@ -67,16 +68,23 @@ export class DocumentList {
     else if (tail.length === 0) this.isComplete.value = false;
   }
 
-  /** Looks again at all rows, and changes them in one step. */
-  async refreshAll(): Promise<void> {
-    const rows: DocumentRow[] = [];
+  /** Begins anew: the first rows are loaded again, those behind them when they are wanted. */
+  async restart(): Promise<void> {
+    const found = await this.#list(undefined, pageRows);
+    this.rows.value = found;
+    this.isComplete.value = found.length < pageRows;
+    this.error.value = null;
+  }
+
+  /** All rows as the server has them, also those that are not loaded, a page at a time. */
+  async *pages(): AsyncGenerator<readonly DocumentRow[], void, void> {
+    let after: string | undefined;
     for (;;) {
-      const found = await this.#list(rows.at(-1)?.path, pageRows);
-      rows.push(...found);
-      if (found.length < pageRows) break;
+      const found = await this.#list(after, pageRows);
+      yield found;
+      after = found.at(-1)?.path;
+      if (found.length < pageRows) return;
     }
-    this.rows.value = rows;
-    this.isComplete.value = true;
   }
 
   /** Takes rows away that this page deleted. */
@@ -85,8 +93,14 @@ export class DocumentList {
   }
 
   async #list(after: string | undefined, limit: number): Promise<DocumentRow[]> {
-    const { collection, prefix } = this.#options;
-    const request = { collection_name: collection, path_prefix: prefix, limit, path_gt: after ?? null };
+    const { collection, prefix, onlyFailed } = this.#options;
+    const request = {
+      collection_name: collection,
+      path_prefix: prefix,
+      limit,
+      path_gt: after ?? null,
+      ...(onlyFailed ? { only_failed: true } : {}),
+    };
     return (await listDocuments(request, this.#abort.signal)).documents;
   }
 }

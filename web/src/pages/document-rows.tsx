@@ -6,7 +6,7 @@ import { Button, LinkButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { SkeletonRows } from '../parts/skeleton.tsx';
 import { toast } from '../parts/toasts.tsx';
-import { NotLoaded } from '../parts/trouble.tsx';
+import { NotLoaded, Trouble } from '../parts/trouble.tsx';
 import { type Seen, VirtualRows } from '../parts/virtual-rows.tsx';
 import { When } from '../parts/when.tsx';
 import { sentenceOf } from '../server/call.ts';
@@ -15,7 +15,6 @@ import { type DocumentRow, deleteDocuments } from '../server/retrieval.ts';
 import { bytes, count, counted } from '../words/numbers.ts';
 import type { DocumentList } from './document-list.ts';
 import { retryAll } from './retry.ts';
-import { hasFailed } from './stages.ts';
 import { StateChip } from './state-chip.tsx';
 
 /** Of one document; narrow, it stands in two lines. */
@@ -37,8 +36,7 @@ interface DocumentRowsProps {
 
 export function DocumentRows({ list, collection, prefix, filter, onSeen }: DocumentRowsProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const all = list.rows.value;
-  const rows = filter === 'failed' ? all.filter((row) => hasFailed(row.index_status)) : all;
+  const rows = list.rows.value;
   const isWhole = list.isComplete.value;
   const trouble = list.error.value;
   const choose = (path: string, isChosen: boolean) => {
@@ -61,7 +59,7 @@ export function DocumentRows({ list, collection, prefix, filter, onSeen }: Docum
           {chosen.size > 0 ? `${counted(chosen.size, 'document')} chosen` : many}
         </p>
         <div class="row">
-          {filter === 'failed' && <RetryAll list={list} rows={rows} />}
+          {filter === 'failed' && <RetryAll list={list} />}
           {chosen.size > 0 && (
             <ChosenActions
               list={list}
@@ -84,7 +82,7 @@ export function DocumentRows({ list, collection, prefix, filter, onSeen }: Docum
           rowHeight={isNarrow.value ? rowHeights.narrow : rowHeights.wide}
           keyOf={(row) => row.path}
           onSeen={(seen) => {
-            if (filter === 'all') onSeen(seen);
+            onSeen(seen);
             if (seen.end > rows.length - sparedRows) void list.loadMore();
           }}
           render={(row) => (
@@ -122,17 +120,21 @@ function Headings() {
   );
 }
 
-function RetryAll({ list, rows }: { readonly list: DocumentList; readonly rows: readonly DocumentRow[] }) {
+/** Tries all of them again, also those that are not loaded. */
+function RetryAll({ list }: { readonly list: DocumentList }) {
   const doing = useDoing(async () => {
-    const { tried, refused } = await retryAll(rows);
+    const { tried, refused } = await retryAll(list.pages());
     if (refused === null) toast(`${counted(tried, 'document')} tried again.`);
     else toast(sentenceOf(refused), 'bad');
-    await list.refreshAll();
+    await list.restart();
   });
   return (
-    <Button onClick={doing.start} busy={doing.isBusy} disabled={!list.isComplete.value}>
-      Try all again
-    </Button>
+    <>
+      <Trouble error={doing.error} />
+      <Button onClick={doing.start} busy={doing.isBusy}>
+        Try all again
+      </Button>
+    </>
   );
 }
 

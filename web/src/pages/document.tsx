@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { DocumentResponse } from '../../../src/schemas/documents.ts';
+import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
 import { documentAt, documentsOf } from '../addresses.ts';
 import { Blank } from '../parts/blank.tsx';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -12,7 +12,7 @@ import { toast } from '../parts/toasts.tsx';
 import { NotLoaded, Trouble } from '../parts/trouble.tsx';
 import { CallError } from '../server/call.ts';
 import { useDoing } from '../server/doing.ts';
-import { useLoad, usePoll } from '../server/load.ts';
+import { type Loaded, useLoad, usePoll } from '../server/load.ts';
 import { deleteDocuments, getDocument, getPage, local, type Place } from '../server/retrieval.ts';
 import { Picture } from '../shell/pictures.tsx';
 import { bytes, count } from '../words/numbers.ts';
@@ -57,12 +57,19 @@ function Shown({ place, asked }: ShownProps) {
   const [isDeleting, setDeleting] = useState(false);
   const loaded = useLoad(async (abort) => (await getDocument(place, abort)).document, []);
   const found = loaded.data;
+  const index = pageIndex(asked, found);
+  const page = usePage(place, index, found);
   usePoll(async (abort) => {
     if (found === undefined || isSettled(found.index_status)) return 'idle';
-    loaded.replace((await getDocument(place, abort)).document);
+    try {
+      loaded.replace((await getDocument(place, abort)).document);
+    } catch (error) {
+      if (isUnknown(error)) loaded.reload();
+      throw error;
+    }
     return 'busy';
   }, []);
-  if (loaded.error instanceof CallError && loaded.error.status === 404) return <Missing />;
+  if (isUnknown(loaded.error)) return <Missing />;
   return (
     <Page
       title={place.path}
@@ -80,13 +87,13 @@ function Shown({ place, asked }: ShownProps) {
     >
       {loaded.error !== null && found === undefined ? (
         <NotLoaded error={loaded.error} onRetry={loaded.reload} />
+      ) : found === undefined || (page.data === undefined && page.error === null) ? (
+        <Waiting key="waiting" />
       ) : (
-        <div class="document">
+        <div key="document" class="document">
           <div class="stack">
-            {found !== undefined && hasFailed(found.index_status) && (
-              <Failure found={found} onRetried={loaded.reload} />
-            )}
-            <Pages place={place} found={found} asked={asked} />
+            {hasFailed(found.index_status) && <Failure found={found} onRetried={loaded.reload} />}
+            <Pages place={place} found={found} index={index} page={page} />
           </div>
           <div class="stack">
             <Facts found={found} />
@@ -97,6 +104,60 @@ function Shown({ place, asked }: ShownProps) {
       {isDeleting && <DeleteDocument place={place} onClose={() => setDeleting(false)} />}
     </Page>
   );
+}
+
+/** In the place of all of it, so that it comes in one step and nothing moves. */
+function Waiting() {
+  return (
+    <div class="document" role="status" aria-label="Loading">
+      <div class="card">
+        <Skeleton lines={14} width="40%" />
+      </div>
+      <div class="card">
+        <Skeleton lines={6} width="50%" />
+      </div>
+    </div>
+  );
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof CallError && error.status === 404;
+}
+
+/** The page that is shown: the one asked for, or the nearest that there is once that is known. */
+function pageIndex(asked: number, found: DocumentResponse | undefined): number {
+  const wanted = Number.isInteger(asked) ? Math.max(0, asked) : 0;
+  const pages = found?.num_pages ?? null;
+  return pages === null ? wanted : Math.min(wanted, Math.max(0, pages - 1));
+}
+
+/**
+ * A page beside its document, asked for at the same time; null while the document has no such page. While another one
+ * loads, the last one stays.
+ */
+function usePage(
+  place: Place,
+  index: number,
+  found: DocumentResponse | undefined,
+): Loaded<PageResponse | null> {
+  const page = useLoad(
+    async (abort) => {
+      try {
+        return (await getPage(place, { index, withText: true }, abort)).page;
+      } catch (error) {
+        if (isUnknown(error)) return null;
+        throw error;
+      }
+    },
+    [index],
+  );
+  const last = useRef(page.data);
+  last.current = page.data ?? last.current;
+  const pages = found?.num_pages ?? 0;
+  useEffect(() => {
+    if (pages > 0 && page.data === null) page.reload();
+  }, [pages, page.data]);
+  return { ...page, data: page.data === undefined ? last.current : page.data };
 }
 
 /** Without an address as long as the document loads; it has its place already. */
@@ -158,13 +219,7 @@ function Failure({ found, onRetried }: FailureProps) {
   );
 }
 
-function Facts({ found }: { readonly found: DocumentResponse | undefined }) {
-  if (found === undefined)
-    return (
-      <Card title="About">
-        <Skeleton lines={6} width="50%" />
-      </Card>
-    );
+function Facts({ found }: { readonly found: DocumentResponse }) {
   const facts = [
     ['State', <StateChip key="state" row={{ ...found, error: null }} />],
     ['Title', found.title],
@@ -209,15 +264,16 @@ function languageName(code: string | null): string | null {
 
 interface PagesProps {
   readonly place: Place;
-  readonly found: DocumentResponse | undefined;
-  readonly asked: number;
+  readonly found: DocumentResponse;
+  readonly index: number;
+  readonly page: Loaded<PageResponse | null>;
 }
 
 /** A page at a time: its picture, where it has one, and its text. */
-function Pages({ place, found, asked }: PagesProps) {
+function Pages({ place, found, index, page }: PagesProps) {
   const { route } = useLocation();
-  const pages = found?.num_pages ?? null;
-  if (found !== undefined && (pages === null || pages === 0))
+  const pages = found.num_pages ?? 0;
+  if (pages === 0)
     return isSettled(found.index_status) ? (
       hasFailed(found.index_status) ? null : (
         <Blank title="No pages">There is no text in this document.</Blank>
@@ -225,15 +281,12 @@ function Pages({ place, found, asked }: PagesProps) {
     ) : (
       <Blank title="Being read">Its pages are shown here when they are known.</Blank>
     );
-  const last = (pages ?? 1) - 1;
-  const index = Math.max(0, Math.min(Number.isInteger(asked) ? asked : 0, last));
   const turn = (to: number) => route(documentAt(place.collection, place.path, to), true);
   return (
     <section class="card" aria-label="Pages">
       <header>
         <h2>
-          Page {count(index + 1)}
-          {pages === null ? '' : ` of ${count(pages)}`}
+          Page {count(index + 1)} of {count(pages)}
         </h2>
         <div class="row">
           <Button
@@ -247,40 +300,24 @@ function Pages({ place, found, asked }: PagesProps) {
           <Button
             tone="ghost"
             aria-label="Next page"
-            disabled={index === last}
+            disabled={index === pages - 1}
             onClick={() => turn(index + 1)}
           >
             <Picture of="next" />
           </Button>
         </div>
       </header>
-      {found === undefined ? (
-        <Skeleton lines={12} width="40%" />
-      ) : (
-        <PageShown place={place} found={found} index={index} />
-      )}
+      <PageShown page={page} />
     </section>
   );
 }
 
-function PageShown({
-  place,
-  found,
-  index,
-}: {
-  readonly place: Place;
-  readonly found: DocumentResponse;
-  readonly index: number;
-}) {
-  const page = useLoad(
-    async (abort) => (await getPage(place, { index, withText: true }, abort)).page,
-    [found.id, index],
-  );
+function PageShown({ page }: { readonly page: Loaded<PageResponse | null> }) {
   if (page.error !== null) return <NotLoaded error={page.error} onRetry={page.reload} />;
-  if (page.data === undefined) return <Skeleton lines={12} width="40%" />;
-  const { image_url: image, content } = page.data;
+  if (page.data === undefined || page.data === null) return <Skeleton lines={12} width="40%" />;
+  const { image_url: image, content, page_index: index } = page.data;
   return (
-    <div class={image === null ? 'page-shown' : 'page-shown two'}>
+    <div class={`page-shown ${image === null ? '' : 'two'} ${page.isLoading ? 'old' : ''}`}>
       {image !== null && (
         <a class="page-image" href={local(image)} target="_blank" rel="noreferrer">
           <img src={`${local(image)}&width=768`} alt={`Page ${index + 1} as it looks`} loading="lazy" />

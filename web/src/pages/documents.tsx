@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
-import { documentsOf, uploadTo } from '../addresses.ts';
+import { documentsOf, failedOf, uploadTo } from '../addresses.ts';
 import { Blank } from '../parts/blank.tsx';
 import { LinkButton } from '../parts/button.tsx';
 import { Choice, Field } from '../parts/field.tsx';
@@ -22,7 +22,7 @@ const typingMs = 250;
 
 /** The documents of a collection, as many as there are. */
 export function Documents() {
-  const { route } = useLocation();
+  const { route, query } = useLocation();
   const { names, chosen } = useCollection();
   if (names.error !== null && names.data === undefined)
     return (
@@ -62,7 +62,9 @@ export function Documents() {
         key={chosen}
         collection={chosen}
         names={names.data ?? []}
+        filter={query.show === 'failed' ? 'failed' : 'all'}
         onChoose={(name) => route(documentsOf(name))}
+        onFilter={(filter) => route(filter === 'failed' ? failedOf(chosen) : documentsOf(chosen), true)}
       />
     </Page>
   );
@@ -71,23 +73,24 @@ export function Documents() {
 interface InCollectionProps {
   readonly collection: string;
   readonly names: readonly string[];
+  readonly filter: Filter;
   readonly onChoose: (name: string) => void;
+  readonly onFilter: (filter: Filter) => void;
 }
 
-function InCollection({ collection, names, onChoose }: InCollectionProps) {
+function InCollection({ collection, names, filter, onChoose, onFilter }: InCollectionProps) {
   const [typed, setTyped] = useState('');
   const prefix = useSettled(typed);
-  const [filter, setFilter] = useState<Filter>('all');
-  const list = useMemo(() => new DocumentList({ collection, prefix }), [collection, prefix]);
+  const list = useMemo(
+    () => new DocumentList({ collection, prefix, onlyFailed: filter === 'failed' }),
+    [collection, prefix, filter],
+  );
   const seen = useRef<Seen>({ first: 0, end: 0 });
   const status = useLoad((abort) => getStatus(collection, abort), [collection]);
   useEffect(() => {
     void list.loadMore();
     return () => list.close();
   }, [list]);
-  useEffect(() => {
-    if (filter === 'failed') void list.loadAll();
-  }, [list, filter]);
   useEffect(() => {
     if (list.error.peek() !== null) void list.loadMore();
   }, [list, returns.value]);
@@ -98,9 +101,7 @@ function InCollection({ collection, names, onChoose }: InCollectionProps) {
       status.replace(found);
       const isBusy = found.num_parsing_documents + found.num_indexing_documents > 0;
       const rows = list.rows.peek().slice(seen.current.first, seen.current.end);
-      const failedChanged = found.num_failed_documents !== status.data?.num_failed_documents;
-      if (filter === 'failed' && failedChanged) await list.refreshAll();
-      else if (changed || rows.some((row) => !isSettled(row.index_status))) await list.refresh(seen.current);
+      if (changed || rows.some((row) => !isSettled(row.index_status))) await list.refresh(seen.current);
       return isBusy ? 'busy' : 'idle';
     },
     [list],
@@ -111,10 +112,11 @@ function InCollection({ collection, names, onChoose }: InCollectionProps) {
       <div class="filters">
         <CollectionField names={names} chosen={collection} onChoose={onChoose} />
         <PrefixField typed={typed} onType={setTyped} />
-        <FilterChoice filter={filter} status={status.data} onChoose={setFilter} />
+        <FilterChoice filter={filter} status={status.data} onChoose={onFilter} />
       </div>
       <UnderWay status={status.data} />
       <DocumentRows
+        key={`${filter}\n${prefix}`}
         list={list}
         filter={filter}
         prefix={prefix}

@@ -4,7 +4,6 @@ import { Button } from '../parts/button.tsx';
 import { Dialog, DialogActions } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { Skeleton } from '../parts/skeleton.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { Trouble } from '../parts/trouble.tsx';
 import { useDoing } from '../server/doing.ts';
@@ -13,15 +12,15 @@ import { parsedJson } from '../words/json.ts';
 
 interface MetadataCardProps {
   readonly place: Place;
-  readonly found: DocumentResponse | undefined;
+  readonly found: DocumentResponse;
   readonly onSaved: () => void;
 }
 
 /** What is known of a document beside its text, by which queries can filter. */
 export function MetadataCard({ place, found, onSaved }: MetadataCardProps) {
   const [isEditing, setEditing] = useState(false);
-  const entries = Object.entries(found?.metadata ?? {});
-  const mayEdit = found?.index_status === 'indexed';
+  const entries = Object.entries(found.metadata);
+  const mayEdit = found.index_status === 'indexed';
   return (
     <Card
       title="Metadata"
@@ -36,9 +35,7 @@ export function MetadataCard({ place, found, onSaved }: MetadataCardProps) {
         </Button>
       }
     >
-      {found === undefined ? (
-        <Skeleton lines={2} width="60%" />
-      ) : entries.length === 0 ? (
+      {entries.length === 0 ? (
         <p class="soft">None. Queries can filter by what you write here, such as an author or a year.</p>
       ) : (
         <dl class="facts">
@@ -50,7 +47,7 @@ export function MetadataCard({ place, found, onSaved }: MetadataCardProps) {
           ))}
         </dl>
       )}
-      {isEditing && found !== undefined && (
+      {isEditing && (
         <MetadataDialog place={place} found={found} onClose={() => setEditing(false)} onSaved={onSaved} />
       )}
     </Card>

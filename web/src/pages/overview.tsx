@@ -8,12 +8,14 @@ import { Card, Page } from '../parts/page.tsx';
 import { Pending, Skeleton } from '../parts/skeleton.tsx';
 import { NotLoaded, Trouble } from '../parts/trouble.tsx';
 import { organizationInfo } from '../server/account.ts';
+import { billingIsOn } from '../server/billing-on.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { documentUsage, getStatus, queryUsage } from '../server/retrieval.ts';
 import { bytes, count, duration, percent } from '../words/numbers.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { barsOf, type Span, seconds } from './overview-bars.ts';
 import { stageWords } from './stages.ts';
+import { tierName } from './team/tiers.ts';
 
 /** How things stand: documents, work, questions, room. */
 export function Overview() {
@@ -27,20 +29,24 @@ export function Overview() {
   return (
     <Page
       title="Overview"
+      lead={isEmpty ? 'Here is how to begin.' : undefined}
       actions={
-        <>
-          <LinkButton href="/app/upload">Upload</LinkButton>
-          <LinkButton href="/app/playground" tone="primary">
-            Ask a question
-          </LinkButton>
-        </>
+        isEmpty ? undefined : (
+          <>
+            <LinkButton href="/app/upload">Upload</LinkButton>
+            <LinkButton href="/app/playground" tone="primary">
+              Ask a question
+            </LinkButton>
+          </>
+        )
       }
     >
       {status.error !== null && status.data === undefined ? (
         <NotLoaded error={status.error} onRetry={status.reload} />
+      ) : isEmpty ? (
+        <FirstSteps />
       ) : (
         <div class="stack">
-          {isEmpty && <FirstSteps />}
           <Counts status={status.data} />
           {status.data !== undefined && <Waiting status={status.data} />}
           <div class="cards">
@@ -162,7 +168,8 @@ function Indexing() {
     <Card title="Indexed in the last hour">
       <Trouble error={usage.error} />
       <p class="figure">
-        <Pending value={all === undefined ? undefined : count(all)} /> <span class="soft">documents</span>
+        <Pending value={all === undefined ? undefined : count(all)} />{' '}
+        <span class="soft">{all === 1 ? 'document' : 'documents'}</span>
       </p>
       <Bars title="Documents indexed" step="Minute" bars={bars} />
     </Card>
@@ -184,7 +191,7 @@ function Queries() {
       <Trouble error={usage.error} />
       <p class="figure">
         <Pending value={all === undefined ? undefined : count(all)} />{' '}
-        <span class="soft">questions, on average</span>{' '}
+        <span class="soft">{all === 1 ? 'question, answered in' : 'questions, on average'}</span>{' '}
         <Pending
           value={
             all === undefined || spent === undefined ? undefined : all === 0 ? '–' : duration(spent / all)
@@ -228,8 +235,8 @@ function Limits() {
           <p class="hint">
             {found.rate_limits.queries_per_minute === null
               ? 'Questions are not limited.'
-              : `${count(found.rate_limits.queries_per_minute)} questions a minute.`}{' '}
-            Tier: {found.subscription_tier}.
+              : `${count(found.rate_limits.queries_per_minute)} questions a minute.`}
+            {billingIsOn.value && ` Plan: ${tierName(found.subscription_tier)}.`}
           </p>
         </div>
       )}

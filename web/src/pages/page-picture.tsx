@@ -44,14 +44,14 @@ export function PagePicture({ place, first, end, known, terms }: PagePictureProp
           <>
             <span class="unseen">{name}</span>
             <span class="number" aria-hidden="true">
-              {count(page + 1)}
+              Page {count(page + 1)}
             </span>
           </>
         ) : (
           <img src={`${local(address)}&width=256`} width={74} height={96} alt={name} loading="lazy" />
         )}
       </span>
-      {end - first > 1 && <span class="number">Page {count(page + 1)}</span>}
+      {end - first > 1 && address !== null && <span class="number">Page {count(page + 1)}</span>}
     </a>
   );
 }

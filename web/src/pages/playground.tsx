@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { playgroundOf } from '../addresses.ts';
@@ -9,11 +10,13 @@ import { Page } from '../parts/page.tsx';
 import { SkeletonRows } from '../parts/skeleton.tsx';
 import { NotLoaded, Trouble } from '../parts/trouble.tsx';
 import { type Doing, useDoing } from '../server/doing.ts';
+import { useLoad } from '../server/load.ts';
+import { listModels } from '../server/retrieval.ts';
 import { Answers } from './answers.tsx';
 import { CodeDialog } from './code-dialog.tsx';
 import { CollectionField, useCollection } from './collection-choice.tsx';
-import { answer, ask, change, filterFault, most, question } from './question.ts';
-import { UnderWay, useUnderWay } from './under-way.tsx';
+import { answerOf, ask, change, filterFault, most, noReranker, question } from './question.ts';
+import { UnderWay, useProgress } from './under-way.tsx';
 
 /** Ask, and see how the answer was found. */
 export function Playground() {
@@ -27,8 +30,10 @@ export function Playground() {
     // Below the form, nobody would see that they came.
     if (isNarrow.peek()) answers.current?.scrollIntoView({ block: 'start' });
   });
-  const left = useUnderWay(chosen);
-  useAskedAgain(left, doing);
+  const found = answerOf(chosen);
+  const left = useProgress(chosen)?.left;
+  useAskedAgain(left, { isWanted: found?.results.length === 0, doing });
+  const field = useRef<HTMLTextAreaElement>(null);
   if (names.error !== null && names.data === undefined)
     return (
       <Page title="Playground">
@@ -54,6 +59,8 @@ export function Playground() {
     <Page
       title="Playground"
       lead="Ask in your own words, and see how each answer was found."
+      // A keyboard that comes up by itself would hide half of a small screen.
+      {...(isNarrow.peek() ? {} : { start: field })}
       actions={
         <Button disabled={chosen === null} onClick={() => setCode(true)}>
           Copy as code
@@ -63,6 +70,7 @@ export function Playground() {
       <div class="playground">
         <Form
           doing={doing}
+          field={field}
           collections={names.data ?? []}
           chosen={chosen}
           onChoose={(name) => route(playgroundOf(name), true)}
@@ -70,10 +78,10 @@ export function Playground() {
         <section ref={answers} class="answers" aria-label="Answers" aria-busy={doing.isBusy}>
           <Trouble error={doing.error} />
           <UnderWay left={left} />
-          {doing.isBusy && answer.value === null ? (
+          {doing.isBusy && found === null ? (
             <SkeletonRows rows={4} />
           ) : (
-            <Answers isOld={doing.isBusy} />
+            <Answers found={found} isOld={doing.isBusy} />
           )}
         </section>
       </div>
@@ -83,23 +91,27 @@ export function Playground() {
 }
 
 /** Who asked before the documents were there gets the answer when they are. */
-function useAskedAgain(left: number | undefined, doing: Doing): void {
+function useAskedAgain(
+  left: number | undefined,
+  { isWanted, doing }: { readonly isWanted: boolean; readonly doing: Doing },
+): void {
   const before = useRef(left);
   useEffect(() => {
     const hasEnded = left === 0 && before.current !== undefined && before.current > 0;
     before.current = left;
-    if (hasEnded && answer.peek()?.results.length === 0) doing.start();
+    if (hasEnded && isWanted) doing.start();
   }, [left]);
 }
 
 interface FormProps {
   readonly doing: Doing;
+  readonly field: RefObject<HTMLTextAreaElement | null>;
   readonly collections: readonly string[];
   readonly chosen: string | null;
   readonly onChoose: (name: string) => void;
 }
 
-function Form({ doing, collections, chosen, onChoose }: FormProps) {
+function Form({ doing, field, collections, chosen, onChoose }: FormProps) {
   const { query, kind } = question.value;
   const fault = filterFault(question.value.filter);
   const isReady = query.trim() !== '' && fault === null;
@@ -125,6 +137,7 @@ function Form({ doing, collections, chosen, onChoose }: FormProps) {
         {(names) => (
           <textarea
             {...names}
+            ref={field}
             rows={3}
             maxLength={8_192}
             placeholder="How long do refunds take?"
@@ -150,20 +163,18 @@ function Form({ doing, collections, chosen, onChoose }: FormProps) {
         onChange={(next) => change({ kind: next, k: Math.min(question.value.k, most[next]) })}
       />
       <CollectionField names={collections} chosen={chosen} onChoose={onChoose} />
-      <Options fault={fault} />
       <Button type="submit" tone="primary" class="wide" busy={doing.isBusy} disabled={!isReady}>
         Ask
       </Button>
+      <Options fault={fault} />
     </form>
   );
 }
 
-const rerankers = ['zerank-2', 'zerank-1', 'zerank-1-small'] as const;
-
 function Options({ fault }: { readonly fault: string | null }) {
   const { kind, filter, latency, isPrecise } = question.value;
   return (
-    <>
+    <div class="options">
       <div class="pair">
         <ResultsField />
         <RerankerField />
@@ -201,7 +212,7 @@ function Options({ fault }: { readonly fault: string | null }) {
           onChange={(isHigh) => change({ latency: isHigh ? 'high' : 'low' })}
         />
       </div>
-    </>
+    </div>
   );
 }
 
@@ -224,17 +235,24 @@ function ResultsField() {
   );
 }
 
+/** Those that the server has, the operator's too; the chosen one also as long as they load. */
 function RerankerField() {
+  const models = useLoad(listModels, []);
+  const { reranker } = question.value;
+  const byItself = models.data?.default_reranker ?? null;
+  const known = models.data?.rerankers ?? [];
+  const isListed = reranker === '' || reranker === noReranker || known.includes(reranker);
   return (
-    <Field label="Reranker">
+    <Field label="Reranker" error={models.error === null ? null : 'They could not be listed.'}>
       {(names) => (
         <select
           {...names}
-          value={question.value.reranker}
+          value={reranker}
           onChange={(event) => change({ reranker: event.currentTarget.value })}
         >
-          <option value="">None</option>
-          {rerankers.map((name) => (
+          <option value="">{byItself === null ? 'None' : `As set: ${byItself}`}</option>
+          {byItself !== null && <option value={noReranker}>None</option>}
+          {[...(isListed ? [] : [reranker]), ...known].map((name) => (
             <option key={name} value={name}>
               {name}
             </option>

@@ -3,6 +3,7 @@ import type * as wire from '../../../src/schemas/queries.ts';
 import { parseFilter } from '../../../src/search/filter.ts';
 import { now } from '../browser/clock.ts';
 import { topDocuments, topPages, topSnippets } from '../server/retrieval.ts';
+import { organizationId } from '../server/session.ts';
 import { parsedJson } from '../words/json.ts';
 
 /** A question as the playground asks it, and what came back. Both stay while other pages are shown. */
@@ -14,7 +15,7 @@ export interface Question {
   readonly query: string;
   readonly k: number;
   readonly filter: string;
-  /** Empty for none. */
+  /** Empty for whatever the server uses by itself. */
   readonly reranker: string;
   readonly latency: 'low' | 'high';
   readonly isPrecise: boolean;
@@ -29,6 +30,9 @@ export const question = signal<Question>({
   latency: 'low',
   isPrecise: false,
 });
+
+/** In the place of a reranker, none of which has such a name: none, whatever the server would use. */
+export const noReranker = '-';
 
 export const most: Readonly<Record<Kind, number>> = { snippets: 128, pages: 1_024, documents: 2_048 };
 
@@ -60,7 +64,7 @@ export function requestOf(collection: string, asked: Question): Request {
     query,
     k,
     ...(filter.trim() === '' ? {} : { filter: parsedJson(filter).value }),
-    ...(reranker === '' ? {} : { reranker }),
+    ...(reranker === '' ? {} : { reranker: reranker === noReranker ? null : reranker }),
     ...(latency === 'low' ? {} : { latency_mode: latency }),
     ...(kind === 'snippets' && isPrecise ? { precise_responses: true } : {}),
     ...(kind === 'pages' ? { include_content: true } : {}),
@@ -69,6 +73,9 @@ export function requestOf(collection: string, asked: Question): Request {
 }
 
 interface Common {
+  /** Another one for each answer. */
+  readonly number: number;
+  readonly organizationId: string;
   readonly collection: string;
   /** Milliseconds from the click to the answer. */
   readonly ms: number;
@@ -83,18 +90,29 @@ export type Answer = Common &
     | { readonly kind: 'documents'; readonly results: readonly wire.DocumentRetrievalResponse[] }
   );
 
-export const answer = signal<Answer | null>(null);
+const answer = signal<Answer | null>(null);
+let answers = 0;
+
+/** What the last question found, where it was put to this collection. */
+export function answerOf(collection: string | null): Answer | null {
+  const found = answer.value;
+  return found?.collection === collection && found.organizationId === organizationId() ? found : null;
+}
 
 /** Asks, and keeps the answer. Errors: `CallError`. */
 export async function ask(collection: string): Promise<void> {
   const asked = question.peek();
   const request = { ...requestOf(collection, asked), explain: true };
+  const place = { organizationId: organizationId(), collection };
   const begun = now();
   const found = await askedFor(asked.kind, request);
-  answer.value = { ...found, collection, ms: now() - begun };
+  answers += 1;
+  answer.value = { ...found, ...place, number: answers, ms: now() - begun };
 }
 
-type WithoutCall<Each> = Each extends Answer ? Omit<Each, 'collection' | 'ms'> : never;
+type WithoutCall<Each> = Each extends Answer
+  ? Omit<Each, 'number' | 'organizationId' | 'collection' | 'ms'>
+  : never;
 type Found = WithoutCall<Answer>;
 
 async function askedFor(kind: Kind, request: Request): Promise<Found> {

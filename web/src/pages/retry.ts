@@ -10,11 +10,24 @@ export function retry({ collection_name: collection, path, index_status: status 
   return updateDocument({ collection, path }, { index_status: retryOf(status) });
 }
 
-/** Tries documents again, a few at a time. `refused`: why one could not be; those that changed meanwhile do not count. */
+/**
+ * Tries documents again, a few at a time, until one is refused. `refused`: why; those that changed meanwhile do not
+ * count.
+ */
 export async function retryAll(
-  rows: readonly Failed[],
+  pages: AsyncIterable<readonly Failed[]>,
 ): Promise<{ readonly tried: number; readonly refused: unknown }> {
-  const waiting = [...rows];
+  let tried = 0;
+  for await (const page of pages) {
+    const found = await retryPage(page);
+    tried += found.tried;
+    if (found.refused !== null) return { tried, refused: found.refused };
+  }
+  return { tried, refused: null };
+}
+
+async function retryPage(page: readonly Failed[]) {
+  const waiting = [...page];
   let tried = 0;
   let refused: unknown = null;
   const worker = async () => {

@@ -7,6 +7,7 @@ import { Skeleton } from '../parts/skeleton.tsx';
 import { NotLoaded, Trouble } from '../parts/trouble.tsx';
 import { useDoing } from '../server/doing.ts';
 import { useLoad } from '../server/load.ts';
+import { loadSession } from '../server/session.ts';
 import { providerAddress, type SignInOptions, sendMagicLink, signInOptions } from '../server/sign-in.ts';
 import { AdministratorForm } from './administrator-form.tsx';
 
@@ -14,6 +15,12 @@ import { AdministratorForm } from './administrator-form.tsx';
 export function SignIn() {
   useEffect(() => {
     document.title = 'Sign in · Quarry';
+    // The link of a mail opens in another tab: whoever comes back to this one is in.
+    const look = () => {
+      if (!document.hidden) loadSession().catch(() => {}); // without an answer this page is still the right one
+    };
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
   }, []);
   return (
     <main class="alone">

@@ -2,26 +2,30 @@ import { useLoad, usePoll } from '../server/load.ts';
 import { getStatus } from '../server/retrieval.ts';
 import { counted } from '../words/numbers.ts';
 
-/** How many documents of a collection are on their way into search, looked at again and again; undefined while not known. */
-export function useUnderWay(collection: string | null): number | undefined {
-  const look = async (abort: AbortSignal) => {
-    if (collection === null) return 0;
-    const { num_parsing_documents: parsing, num_indexing_documents: indexing } = await getStatus(
-      collection,
-      abort,
-    );
-    return parsing + indexing;
+interface Progress {
+  /** Documents on their way into search. */
+  readonly left: number;
+  readonly failed: number;
+}
+
+/** How far the documents of a collection are, looked at again and again; undefined while not known. */
+export function useProgress(collection: string | null): Progress | undefined {
+  const look = async (abort: AbortSignal): Promise<Progress> => {
+    if (collection === null) return { left: 0, failed: 0 };
+    const status = await getStatus(collection, abort);
+    const left = status.num_parsing_documents + status.num_indexing_documents;
+    return { left, failed: status.num_failed_documents };
   };
-  const left = useLoad(look, [collection]);
+  const progress = useLoad(look, [collection]);
   usePoll(
     async (abort) => {
       const found = await look(abort);
-      left.replace(found);
-      return found > 0 ? 'busy' : 'idle';
+      progress.replace(found);
+      return found.left > 0 ? 'busy' : 'idle';
     },
     [collection],
   );
-  return left.data;
+  return progress.data;
 }
 
 /** Said as long as there are some. */

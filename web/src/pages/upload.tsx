@@ -1,34 +1,21 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { documentAt, documentsOf, playgroundOf, uploadTo } from '../addresses.ts';
-import { isNarrow } from '../browser/media.ts';
-import { Button, LinkButton } from '../parts/button.tsx';
-import { Chip } from '../parts/chip.tsx';
+import { uploadTo } from '../addresses.ts';
+import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/field.tsx';
 import { Page } from '../parts/page.tsx';
 import { NotLoaded, Trouble } from '../parts/trouble.tsx';
-import { VirtualRows } from '../parts/virtual-rows.tsx';
 import { organizationInfo } from '../server/account.ts';
 import { CallError } from '../server/call.ts';
 import { useLoad } from '../server/load.ts';
 import { addCollection } from '../server/retrieval.ts';
+import { organizationId } from '../server/session.ts';
 import { Picture } from '../shell/pictures.tsx';
-import { bytes, count, counted } from '../words/numbers.ts';
+import { bytes } from '../words/numbers.ts';
 import { CollectionField, useCollection } from './collection-choice.tsx';
 import { fromDrop, fromPicker } from './dropped-files.ts';
-import { useUnderWay } from './under-way.tsx';
-import {
-  addUploads,
-  type Chosen,
-  cancelAll,
-  cancelUpload,
-  clearUploads,
-  isUnderWay,
-  overwriteUpload,
-  retryUpload,
-  type Upload,
-  uploads,
-} from './uploads.ts';
+import { UploadList } from './upload-list.tsx';
+import { addUploads, type Chosen, uploads } from './uploads.ts';
 
 /** The collection of somebody who has none yet and drops files first. */
 const firstCollection = 'documents';
@@ -48,11 +35,12 @@ export function UploadPage() {
     );
   const all = names.data ?? [];
   const collection = chosen ?? firstCollection;
+  const own = uploads.value.filter((upload) => upload.organizationId === organizationId());
   const take = async (found: Promise<Chosen[]> | Chosen[]) => {
     setError(null);
     try {
       const files = await found;
-      if (files.length === 0) return;
+      if (files.length === 0) throw new Error('There is no file in it.');
       if (!all.includes(collection)) await created(collection);
       const prefix = folder.trim().replace(/\/*$/, '');
       addUploads(
@@ -71,36 +59,48 @@ export function UploadPage() {
       lead="PDF, Office, HTML, mails, e-books, pictures of text, and plain text. What a file is, is seen from its content."
     >
       <div class="stack">
-        <div class="filters two">
-          {(names.data === undefined || all.length > 0) && (
+        <DropZone onFiles={take} isReady={names.data !== undefined} bytesMax={limit.data} />
+        <Trouble error={error} />
+        {names.data?.length === 0 ? (
+          <p class="hint">
+            They go into a collection named “{firstCollection}”, which the first of them makes.
+          </p>
+        ) : (
+          <div class="filters two">
             <CollectionField
               names={all}
               chosen={collection}
               onChoose={(name) => route(uploadTo(name), true)}
             />
-          )}
-          <Field label="Folder (optional)">
-            {(control) => (
-              <input
-                {...control}
-                type="text"
-                autoComplete="off"
-                spellcheck={false}
-                placeholder="reports/2026"
-                value={folder}
-                onInput={(event) => setFolder(event.currentTarget.value)}
-              />
-            )}
-          </Field>
-        </div>
-        <DropZone onFiles={take} isReady={names.data !== undefined} bytesMax={limit.data} />
-        {all.length === 0 && names.data !== undefined && (
-          <p class="hint">You have no collection yet: the first files make one named “{firstCollection}”.</p>
+            <FolderField folder={folder} onType={setFolder} />
+          </div>
         )}
-        <Trouble error={error} />
-        {uploads.value.length > 0 && <UploadList />}
+        {own.length > 0 && <UploadList all={own} />}
       </div>
     </Page>
+  );
+}
+
+interface FolderFieldProps {
+  readonly folder: string;
+  readonly onType: (folder: string) => void;
+}
+
+function FolderField({ folder, onType }: FolderFieldProps) {
+  return (
+    <Field label="Folder in it (optional)">
+      {(control) => (
+        <input
+          {...control}
+          type="text"
+          autoComplete="off"
+          spellcheck={false}
+          placeholder="reports/2026"
+          value={folder}
+          onInput={(event) => onType(event.currentTarget.value)}
+        />
+      )}
+    </Field>
   );
 }
 
@@ -121,7 +121,9 @@ interface DropZoneProps {
 }
 
 function DropZone({ isReady, bytesMax, onFiles }: DropZoneProps) {
-  const [isOver, setOver] = useState(false);
+  const isOver = useDrop((data) => {
+    if (isReady) void onFiles(fromDrop(data));
+  });
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement>(null);
   const picked = (event: { readonly currentTarget: HTMLInputElement }) => {
@@ -130,20 +132,7 @@ function DropZone({ isReady, bytesMax, onFiles }: DropZoneProps) {
     void onFiles(found);
   };
   return (
-    <section
-      class={`drop ${isOver ? 'over' : ''}`}
-      aria-label="Files"
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        if (event.dataTransfer !== null && isReady) void onFiles(fromDrop(event.dataTransfer));
-      }}
-    >
+    <section class={`drop ${isOver ? 'over' : ''}`} aria-label="Files">
       <Picture of="upload" />
       <h2>Drop files or folders here</h2>
       <p class="soft">
@@ -180,128 +169,34 @@ function DropZone({ isReady, bytesMax, onFiles }: DropZoneProps) {
   );
 }
 
-function replaceAll(all: readonly Upload[]): void {
-  for (const { id } of all) overwriteUpload(id);
-}
-
-function retryEach(all: readonly Upload[]): void {
-  for (const { id } of all) retryUpload(id);
-}
-
-const rowHeights = { wide: 60, narrow: 100 } as const;
-
-function UploadList() {
-  const all = uploads.value;
-  const underWay = all.filter(isUnderWay).length;
-  const stored = all.filter(({ state }) => state.name === 'stored').length;
-  const exist = all.filter(({ state }) => state.name === 'exists');
-  const failed = all.filter(({ state }) => state.name === 'failed');
-  const collection = all.at(-1)?.collection ?? firstCollection;
-  const left = useUnderWay(collection);
-  return (
-    <section class="stack" aria-label="Uploads">
-      <div class="list-head">
-        <p role="status" class="number">
-          {underWay > 0
-            ? `${count(stored)} of ${counted(all.length, 'file')} uploaded`
-            : `${counted(stored, 'file')} uploaded`}
-          {failed.length > 0 && `, ${count(failed.length)} failed`}
-          {exist.length > 0 && `, ${count(exist.length)} exist already`}
-          {left !== undefined && left > 0 && (
-            <span class="soft"> · {counted(left, 'document')} on the way into search</span>
-          )}
-        </p>
-        <div class="row">
-          {exist.length > 0 && <Button onClick={() => replaceAll(exist)}>Replace existing</Button>}
-          {failed.length > 0 && <Button onClick={() => retryEach(failed)}>Try failed again</Button>}
-          {underWay > 0 ? (
-            <Button onClick={cancelAll}>Cancel all</Button>
-          ) : (
-            <>
-              <Button tone="ghost" onClick={clearUploads}>
-                Clear list
-              </Button>
-              <LinkButton href={documentsOf(collection)}>See documents</LinkButton>
-              <LinkButton href={playgroundOf(collection)} tone="primary">
-                Ask a question
-              </LinkButton>
-            </>
-          )}
-        </div>
-      </div>
-      <div role="table" aria-label="Uploads" aria-rowcount={all.length}>
-        <VirtualRows
-          rows={all}
-          rowHeight={isNarrow.value ? rowHeights.narrow : rowHeights.wide}
-          keyOf={({ id }) => String(id)}
-          render={(each) => <Row upload={each} />}
-        />
-      </div>
-    </section>
-  );
-}
-
-function Row({ upload }: { readonly upload: Upload }) {
-  const { path, file, collection, state } = upload;
-  return (
-    <div class="upload-row" role="presentation">
-      <span role="cell" class="cut">
-        {state.name === 'stored' ? <a href={documentAt(collection, path)}>{path}</a> : path}
-        <span class="soft number cut">
-          {bytes(file.size)} into {collection}
-          {state.name === 'failed' && <span class="wrong"> · {state.why}</span>}
-        </span>
-      </span>
-      <span role="cell" class="upload-state">
-        <State upload={upload} />
-      </span>
-      <span role="cell" class="row">
-        <Actions upload={upload} />
-      </span>
-    </div>
-  );
-}
-
-function State({ upload: { state, file, path } }: { readonly upload: Upload }) {
-  switch (state.name) {
-    case 'waiting':
-      return <Chip>Waiting</Chip>;
-    case 'sending':
-      return <progress max={Math.max(1, file.size)} value={state.sent} aria-label={`Upload of ${path}`} />;
-    case 'stored':
-      return <Chip tone="good">Uploaded</Chip>;
-    case 'exists':
-      return <Chip tone="warning">Exists already</Chip>;
-    case 'failed':
-      return <Chip tone="bad">Failed</Chip>;
-    case 'cancelled':
-      return <Chip>Cancelled</Chip>;
-  }
-}
-
-function Actions({ upload: { id, path, state } }: { readonly upload: Upload }) {
-  switch (state.name) {
-    case 'waiting':
-    case 'sending':
-      return (
-        <Button tone="ghost" aria-label={`Cancel ${path}`} onClick={() => cancelUpload(id)}>
-          Cancel
-        </Button>
-      );
-    case 'exists':
-      return (
-        <Button aria-label={`Replace ${path}`} onClick={() => overwriteUpload(id)}>
-          Replace
-        </Button>
-      );
-    case 'failed':
-    case 'cancelled':
-      return (
-        <Button aria-label={`Try ${path} again`} onClick={() => retryUpload(id)}>
-          Try again
-        </Button>
-      );
-    case 'stored':
-      return null;
-  }
+/**
+ * Takes files wherever on the page they are let go: beside its target the browser would open them, and the page would
+ * be gone. Tells whether some are held over it.
+ */
+function useDrop(onDrop: (data: DataTransfer) => void): boolean {
+  const [isOver, setOver] = useState(false);
+  const latest = useRef(onDrop);
+  latest.current = onDrop;
+  useEffect(() => {
+    const over = (event: DragEvent) => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    const leave = (event: DragEvent) => {
+      if (event.relatedTarget === null) setOver(false);
+    };
+    const drop = (event: DragEvent) => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      event.preventDefault();
+      setOver(false);
+      latest.current(event.dataTransfer);
+    };
+    const listening = new AbortController();
+    window.addEventListener('dragover', over, listening);
+    window.addEventListener('dragleave', leave, listening);
+    window.addEventListener('drop', drop, listening);
+    return () => listening.abort();
+  }, []);
+  return isOver;
 }

@@ -20,13 +20,18 @@ export interface Upload {
   readonly path: string;
   readonly file: File;
   readonly overwrite: boolean;
+  /** How often it was begun and got no answer. */
+  readonly unanswered: number;
   readonly state: UploadState;
 }
 
 const atOnce = 3;
+/** After so many it is the file that gets no answer, and not the server: a proxy may cut off what is too large for it. */
+const unansweredMax = 3;
 /** Files of one list; whoever has more has the command line. */
 const uploadsMax = 20_000;
 export const uploads = signal<readonly Upload[]>([]);
+const cutOff = `It was cut off ${unansweredMax} times. It may be too large for a proxy on the way.`;
 const running = new Map<number, XMLHttpRequest>();
 let last = 0;
 
@@ -45,42 +50,43 @@ export function addUploads(collection: string, chosen: readonly Chosen[], bytesM
   const tooLarge = { name: 'failed', why: `It is larger than ${bytes(bytesMax)}.`, returns: false } as const;
   const made = chosen.map(({ file, path }): Upload => {
     last += 1;
-    const at = { id: last, organizationId: organizationId(), collection, path, file, overwrite: false };
-    return { ...at, state: file.size > bytesMax ? tooLarge : { name: 'waiting' } };
+    const at = { id: last, organizationId: organizationId(), collection, path, file };
+    const state: UploadState = file.size > bytesMax ? tooLarge : { name: 'waiting' };
+    return { ...at, overwrite: false, unanswered: 0, state };
   });
   uploads.value = [...uploads.value, ...made];
   startWaiting();
 }
 
-export function cancelUpload(id: number): void {
-  running.get(id)?.abort();
-  change(id, { state: { name: 'cancelled' } });
+/** All of them at one time, so that none begins because another one ended. */
+export function cancelUploads(ids: readonly number[]): void {
+  change(ids, { state: { name: 'cancelled' } });
+  for (const id of ids) running.get(id)?.abort();
 }
 
-export function retryUpload(id: number): void {
-  change(id, { state: { name: 'waiting' } });
+export function retryUploads(ids: readonly number[]): void {
+  change(ids, { unanswered: 0, state: { name: 'waiting' } });
 }
 
-export function overwriteUpload(id: number): void {
-  change(id, { overwrite: true, state: { name: 'waiting' } });
-}
-
-export function cancelAll(): void {
-  for (const { id, state } of uploads.peek())
-    if (state.name === 'waiting' || state.name === 'sending') cancelUpload(id);
+export function overwriteUploads(ids: readonly number[]): void {
+  change(ids, { overwrite: true, unanswered: 0, state: { name: 'waiting' } });
 }
 
 /** Takes those off the list that are done with. */
 export function clearUploads(): void {
-  uploads.value = uploads.value.filter(({ state }) => state.name === 'waiting' || state.name === 'sending');
+  uploads.value = uploads.value.filter(isUnderWay);
 }
 
 export function isUnderWay({ state }: Upload): boolean {
   return state.name === 'waiting' || state.name === 'sending';
 }
 
-function change(id: number, to: Partial<Pick<Upload, 'state' | 'overwrite'>>): void {
-  uploads.value = uploads.value.map((each) => (each.id === id ? { ...each, ...to } : each));
+function change(
+  ids: readonly number[],
+  to: Partial<Pick<Upload, 'state' | 'overwrite' | 'unanswered'>>,
+): void {
+  const meant = new Set(ids);
+  uploads.value = uploads.peek().map((each) => (meant.has(each.id) ? { ...each, ...to } : each));
   startWaiting();
 }
 
@@ -93,16 +99,16 @@ function startWaiting(): void {
 }
 
 function send(upload: Upload): void {
-  const { id, organizationId: organization, collection, path, file, overwrite } = upload;
+  const { id, organizationId: organization, collection, path, file, overwrite, unanswered } = upload;
   const sending = new XMLHttpRequest();
   running.set(id, sending);
-  const end = (state: UploadState) => {
+  const end = (state: UploadState, missed = 0) => {
     running.delete(id);
     if (stateOf(id) === 'cancelled') startWaiting();
-    else change(id, { state });
+    else change([id], { state, unanswered: missed });
   };
   sending.upload.onprogress = ({ loaded }) => {
-    if (running.has(id)) change(id, { state: { name: 'sending', sent: loaded } });
+    if (stateOf(id) === 'sending') change([id], { state: { name: 'sending', sent: loaded } });
   };
   sending.onload = () => {
     if (sending.status === 200 || sending.status === 201) return end({ name: 'stored' });
@@ -114,14 +120,16 @@ function send(upload: Upload): void {
   sending.onabort = () => end({ name: 'cancelled' });
   sending.onerror = () => {
     isReachable.value = false;
-    end({ name: 'failed', why: noAnswer, returns: true });
+    const missed = unanswered + 1;
+    if (missed < unansweredMax) end({ name: 'failed', why: noAnswer, returns: true }, missed);
+    else end({ name: 'failed', why: cutOff, returns: false });
   };
   // A path of its own in the address: what is in it cannot be mistaken for parts of the address.
   const address = `/v1/documents/${encodeURIComponent(collection)}/${encodeURIComponent(path)}`;
   sending.open('PUT', overwrite ? `${address}?overwrite=true` : address);
   sending.setRequestHeader('x-quarry-organization', organization);
   sending.setRequestHeader('content-type', 'application/octet-stream');
-  change(id, { state: { name: 'sending', sent: 0 } });
+  change([id], { state: { name: 'sending', sent: 0 } });
   sending.send(file);
 }
 
@@ -132,7 +140,7 @@ function stateOf(id: number): UploadState['name'] | undefined {
 /** After a refusal that ends by itself, or when somebody signs in again, the upload goes on without being asked. */
 function goOnLater(id: number, { status, retryAfterMs }: CallError): void {
   const again = () => {
-    if (stateOf(id) === 'failed') retryUpload(id);
+    if (stateOf(id) === 'failed') retryUploads([id]);
   };
   if (status === 401)
     renewSession().then(again, () => {}); // refused only when somebody signed out: then it stays as it is

@@ -41,7 +41,7 @@ export function Bars({ title, step, bars, format = count }: BarsProps) {
       >
         <title id={id}>{title}</title>
         {shown.map(({ label, value }, i) => (
-          <g key={label} class="bar">
+          <g key={i} class="bar">
             <rect class="bar-back" x={i * (barWidth + gap)} y={0} width={barWidth} height={height} />
             <rect
               class="bar-value"
@@ -67,8 +67,9 @@ export function Bars({ title, step, bars, format = count }: BarsProps) {
           </tr>
         </thead>
         <tbody>
-          {shown.map(({ label, value }) => (
-            <tr key={label}>
+          {shown.map(({ label, value }, i) => (
+            // Where clocks are set back, an hour comes twice.
+            <tr key={i}>
               <td>{label}</td>
               <td>{format(value)}</td>
             </tr>

@@ -1,22 +1,24 @@
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** How many pages were shown; the heading of every one but the first takes the focus, so that readers begin there. */
+/** How many pages were shown; where every one but the first begins takes the focus, so that readers begin there. */
 const shown = signal(0);
 
 interface PageProps {
   readonly title: string;
   readonly lead?: ComponentChildren;
   readonly actions?: ComponentChildren;
+  /** Where it begins, when that is not its heading. */
+  readonly start?: RefObject<HTMLElement | null>;
   readonly children: ComponentChildren;
 }
 
 /** What every page begins with: its name, a line about it, and what one can do. */
-export function Page({ title, lead, actions, children }: PageProps) {
+export function Page({ title, lead, actions, start, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (shown.peek() > 0) heading.current?.focus({ preventScroll: true });
+    if (shown.peek() > 0) (start?.current ?? heading.current)?.focus({ preventScroll: true });
     shown.value += 1;
   }, []);
   useEffect(() => {

@@ -14,9 +14,20 @@ export interface Loaded<T> {
 }
 
 interface State<T> {
+  /** What it was loaded for. */
+  readonly of: Inputs;
   readonly data: T | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
+}
+
+/** As long as nothing came: also what came for other inputs is nothing. */
+function nothing<T>(of: Inputs): State<T> {
+  return { of, data: undefined, error: null, isLoading: true };
+}
+
+function isOf({ of }: State<unknown>, inputs: Inputs): boolean {
+  return of.length === inputs.length && of.every((each, i) => Object.is(each, inputs[i]));
 }
 
 /**
@@ -24,18 +35,18 @@ interface State<T> {
  * server comes back after it gave no answer.
  */
 export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inputs): Loaded<T> {
-  const [state, setState] = useState<State<T>>({ data: undefined, error: null, isLoading: true });
+  const [kept, setState] = useState<State<T>>(() => nothing(inputs));
   const [round, setRound] = useState(0);
-  const latest = useRef(load);
-  latest.current = load;
+  const state = isOf(kept, inputs) ? kept : nothing<T>(inputs);
+  const latest = useRef({ load, inputs });
+  latest.current = { load, inputs };
 
-  useEffect(() => setState({ data: undefined, error: null, isLoading: true }), inputs);
   useEffect(() => {
     const abort = new AbortController();
-    setState((before) => ({ ...before, isLoading: true }));
-    latest.current(abort.signal).then(
+    setState((before) => ({ ...(isOf(before, inputs) ? before : nothing<T>(inputs)), isLoading: true }));
+    latest.current.load(abort.signal).then(
       (data) => {
-        if (!abort.signal.aborted) setState({ data, error: null, isLoading: false });
+        if (!abort.signal.aborted) setState({ of: inputs, data, error: null, isLoading: false });
       },
       (error: unknown) => {
         if (isAbort(error) || abort.signal.aborted) return;
@@ -47,8 +58,12 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, inputs: Inp
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
   useReturn(state.error, reload);
-  const replace = useCallback((data: T) => setState({ data, error: null, isLoading: false }), []);
-  return { ...state, reload, replace };
+  const replace = useCallback(
+    (data: T) => setState({ of: latest.current.inputs, data, error: null, isLoading: false }),
+    [],
+  );
+  const { data, error, isLoading } = state;
+  return { data, error, isLoading, reload, replace };
 }
 
 /** Calls `again` when the server is back, if it gave no answer before. */

@@ -1,5 +1,6 @@
 import type * as collections from '../../../src/schemas/collections.ts';
 import type * as documents from '../../../src/schemas/documents.ts';
+import type * as models from '../../../src/schemas/models.ts';
 import type * as queries from '../../../src/schemas/queries.ts';
 import type * as status from '../../../src/schemas/status.ts';
 import type * as usage from '../../../src/schemas/usage.ts';
@@ -25,6 +26,10 @@ export function addCollection(request: collections.AddCollectionRequest): Promis
 
 export function deleteCollection(collection: string): Promise<DefaultResponse> {
   return ask('/collections/delete-collection', { collection_name: collection });
+}
+
+export function listModels(signal?: Abort): Promise<models.GetModelListResponse> {
+  return ask('/models/get-model-list', {}, signal);
 }
 
 /** Of one collection, or of all. */

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { SignInWays } from '../pages/sign-in.tsx';
 import { Button } from '../parts/button.tsx';
 import { Dialog, DialogActions } from '../parts/dialog.tsx';
@@ -19,6 +19,8 @@ export function SessionEnded() {
       document.removeEventListener('visibilitychange', look);
     };
   }, []);
+  const [isMissing, setMissing] = useState(false);
+  const claim = async () => setMissing(!(await lookForSession()));
   const who = session.value.state === 'in' ? session.value.who.user.email : '';
   return (
     <Dialog title="Your session has ended" mayClose={false} onClose={() => {}}>
@@ -27,9 +29,12 @@ export function SessionEnded() {
         and goes on by itself.
       </p>
       <SignInWays isOver email={who} />
+      <p role="status" class="hint">
+        {isMissing && 'Nobody has signed in in this browser yet, or the server does not answer.'}
+      </p>
       <DialogActions>
         <Button onClick={() => window.location.assign('/app/')}>Leave this page</Button>
-        <Button tone="primary" onClick={() => void lookForSession()}>
+        <Button tone="primary" onClick={() => void claim()}>
           I have signed in
         </Button>
       </DialogActions>

@@ -1,5 +1,3 @@
-import { now } from '../browser/clock.ts';
-
 /** Times as the browser's language writes them, in its time zone. */
 
 const exactly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
@@ -27,9 +25,9 @@ export function timeOfDay(timestamp: string | number): string {
   return clockOnly.format(new Date(timestamp));
 }
 
-/** "3 minutes ago", "yesterday"; a date for what is more than a month away. */
-export function ago(timestamp: string | number): string {
-  const difference = new Date(timestamp).getTime() - now();
+/** "3 minutes ago", "yesterday"; a date for what is more than a month away from `now`. */
+export function ago(timestamp: string | number, now: number): string {
+  const difference = new Date(timestamp).getTime() - now;
   const distance = Math.abs(difference);
   const step = steps.find(({ until }) => distance < until);
   if (step === undefined) return day(timestamp);

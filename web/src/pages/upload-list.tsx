@@ -1,0 +1,185 @@
+import { documentAt, documentsOf, failedOf, playgroundOf } from '../addresses.ts';
+import { isNarrow } from '../browser/media.ts';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { Chip } from '../parts/chip.tsx';
+import { VirtualRows } from '../parts/virtual-rows.tsx';
+import { bytes, count, counted } from '../words/numbers.ts';
+import { useProgress } from './under-way.tsx';
+import {
+  cancelUploads,
+  clearUploads,
+  isUnderWay,
+  overwriteUploads,
+  retryUploads,
+  type Upload,
+} from './uploads.ts';
+
+const rowHeights = { wide: 60, narrow: 100 } as const;
+
+/** Files on their way and those that arrived, and what to do next; `all` has one at least. */
+export function UploadList({ all }: { readonly all: readonly Upload[] }) {
+  const collection = all.at(-1)!.collection;
+  const isSent = !all.some(isUnderWay);
+  return (
+    <section class="stack" aria-label="Uploads">
+      <div class="list-head">
+        <p role="status" class="number">
+          <Summary all={all} />
+          <Searchable key={`${isSent}`} collection={collection} isSent={isSent} />
+        </p>
+        <div class="row">
+          <NextSteps all={all} collection={collection} isSent={isSent} />
+        </div>
+      </div>
+      <div role="table" aria-label="Uploads" aria-rowcount={all.length}>
+        <VirtualRows
+          rows={all}
+          rowHeight={isNarrow.value ? rowHeights.narrow : rowHeights.wide}
+          keyOf={({ id }) => String(id)}
+          render={row}
+        />
+      </div>
+    </section>
+  );
+}
+
+const idsOf = (some: readonly Upload[]) => some.map(({ id }) => id);
+const inState = (all: readonly Upload[], wanted: Upload['state']['name']) =>
+  all.filter(({ state }) => state.name === wanted);
+
+function Summary({ all }: { readonly all: readonly Upload[] }) {
+  const stored = inState(all, 'stored').length;
+  const failed = inState(all, 'failed').length;
+  const exist = inState(all, 'exists').length;
+  return (
+    <>
+      {all.some(isUnderWay)
+        ? `${count(stored)} of ${counted(all.length, 'file')} uploaded`
+        : `${counted(stored, 'file')} uploaded`}
+      {failed > 0 && `, ${count(failed)} failed`}
+      {exist > 0 && `, ${count(exist)} exist already`}
+    </>
+  );
+}
+
+interface SearchableProps {
+  readonly collection: string;
+  /** Whether all files are sent: then it says, too, that they can be asked. */
+  readonly isSent: boolean;
+}
+
+/** How far what was uploaded is on its way into search. */
+function Searchable({ collection, isSent }: SearchableProps) {
+  const found = useProgress(collection);
+  if (found === undefined) return null;
+  const { left, failed } = found;
+  return (
+    <span class="soft">
+      {left > 0
+        ? ` · ${counted(left, 'document')} on the way into search`
+        : isSent && ' · all of them can be asked now'}
+      {failed > 0 && (
+        <>
+          {' · '}
+          <a href={failedOf(collection)}>{counted(failed, 'document')} could not be read</a>
+        </>
+      )}
+    </span>
+  );
+}
+
+interface NextStepsProps extends SearchableProps {
+  readonly all: readonly Upload[];
+}
+
+function NextSteps({ all, collection, isSent }: NextStepsProps) {
+  const exist = inState(all, 'exists');
+  const failed = inState(all, 'failed');
+  return (
+    <>
+      {exist.length > 0 && <Button onClick={() => overwriteUploads(idsOf(exist))}>Replace existing</Button>}
+      {failed.length > 0 && <Button onClick={() => retryUploads(idsOf(failed))}>Try failed again</Button>}
+      {isSent ? (
+        <>
+          <Button tone="ghost" onClick={clearUploads}>
+            Clear list
+          </Button>
+          <LinkButton href={documentsOf(collection)}>See documents</LinkButton>
+          <LinkButton href={playgroundOf(collection)} tone="primary">
+            Ask a question
+          </LinkButton>
+        </>
+      ) : (
+        <Button onClick={() => cancelUploads(idsOf(all.filter(isUnderWay)))}>Cancel all</Button>
+      )}
+    </>
+  );
+}
+
+/** The same function each time, so that a row is drawn again only when its file has moved on. */
+const row = (upload: Upload) => <Row upload={upload} />;
+
+function Row({ upload }: { readonly upload: Upload }) {
+  const { path, file, collection, state } = upload;
+  return (
+    <div class="upload-row" role="presentation">
+      <span role="cell" class="cut">
+        {state.name === 'stored' ? <a href={documentAt(collection, path)}>{path}</a> : path}
+        <span class="soft number cut">
+          {bytes(file.size)} into {collection}
+          {state.name === 'failed' && <span class="wrong"> · {state.why}</span>}
+        </span>
+      </span>
+      <span role="cell" class="upload-state">
+        <State upload={upload} />
+      </span>
+      <span role="cell" class="row">
+        <Actions upload={upload} />
+      </span>
+    </div>
+  );
+}
+
+function State({ upload: { state, file, path } }: { readonly upload: Upload }) {
+  switch (state.name) {
+    case 'waiting':
+      return <Chip>Waiting</Chip>;
+    case 'sending':
+      return <progress max={Math.max(1, file.size)} value={state.sent} aria-label={`Upload of ${path}`} />;
+    case 'stored':
+      return <Chip tone="good">Uploaded</Chip>;
+    case 'exists':
+      return <Chip tone="warning">Exists already</Chip>;
+    case 'failed':
+      return <Chip tone="bad">Failed</Chip>;
+    case 'cancelled':
+      return <Chip>Cancelled</Chip>;
+  }
+}
+
+function Actions({ upload: { id, path, state } }: { readonly upload: Upload }) {
+  switch (state.name) {
+    case 'waiting':
+    case 'sending':
+      return (
+        <Button tone="ghost" aria-label={`Cancel ${path}`} onClick={() => cancelUploads([id])}>
+          Cancel
+        </Button>
+      );
+    case 'exists':
+      return (
+        <Button aria-label={`Replace ${path}`} onClick={() => overwriteUploads([id])}>
+          Replace
+        </Button>
+      );
+    case 'failed':
+    case 'cancelled':
+      return (
+        <Button aria-label={`Try ${path} again`} onClick={() => retryUploads([id])}>
+          Try again
+        </Button>
+      );
+    case 'stored':
+      return null;
+  }
+}
