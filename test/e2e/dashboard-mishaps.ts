@@ -62,6 +62,8 @@ export async function expiredStory(t: Test, browser: Browser): Promise<void> {
   t.equal((await send(`${server.url}/api/users/revoke-session`, { headers, body: {} })).status, 200);
   await form.getByRole('button', { name: 'Create collection' }).click();
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  await page.getByRole('button', { name: 'I have signed in' }).click();
+  await page.getByText('Nobody has signed in in this browser yet').waitFor();
 
   const tab = await context.newPage();
   await signInAgain(tab, server);
@@ -81,6 +83,7 @@ export async function offlineStory(t: Test, browser: Browser): Promise<void> {
   const { page, context, troubles } = await openPage(t, browser);
   await signInAsOperator(page, server);
   await page.getByRole('link', { name: 'Playground' }).click();
+  await page.getByRole('heading', { name: 'Playground' }).waitFor();
   await page.getByLabel('Question').fill('When are refunds paid?');
   await context.setOffline(true);
   await page.getByRole('button', { name: 'Ask', exact: true }).click();

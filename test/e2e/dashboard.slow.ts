@@ -3,8 +3,11 @@ import { noBrowser, openBrowser } from './browser.ts';
 import { firstRunStory } from './dashboard-first-run.ts';
 import { hostileStory } from './dashboard-hostile.ts';
 import { keyboardStory } from './dashboard-keyboard.ts';
+import { manyDocumentsStory, manyOthersStory } from './dashboard-many.ts';
 import { expiredStory, offlineStory, uploadStory } from './dashboard-mishaps.ts';
 import { pagesStory } from './dashboard-pages.ts';
+import { statesStory } from './dashboard-states.ts';
+import { switchingStory } from './dashboard-switching.ts';
 import { teamStory } from './dashboard-team.ts';
 
 /** The dashboard in a real browser, whole stories against a real server. Screens are left in `dist/screens`. */
@@ -19,6 +22,10 @@ const stories = {
   'without the network nothing is lost, and the page goes on when it is back': offlineStory,
   'the keyboard alone is enough': keyboardStory,
   'nothing that is stored ever runs': hostileStory,
+  'each collection and each organisation shows only its own': switchingStory,
+  'ten thousand documents are as easy as ten': manyDocumentsStory,
+  'hundreds of collections, results and files come in parts': manyOthersStory,
+  'with nothing, while it loads and when it fails every page says so': statesStory,
   'every page can be used by everybody, in light and dark, wide and narrow': pagesStory,
 } as const;
 

@@ -1,12 +1,22 @@
+import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { kept } from '../browser/kept.ts';
 import { Field } from '../parts/field.tsx';
 import { type Loaded, useLoad } from '../server/load.ts';
 import { listCollections } from '../server/retrieval.ts';
+import { organizationId } from '../server/session.ts';
 
 export interface ChosenCollection {
   readonly names: Loaded<readonly string[]>;
-  /** The one that the address says, else the first; null while not known and where there is none. */
+  /** The one that the address says, else the one worked in last, else the first; null while not known, or none. */
   readonly chosen: string | null;
+}
+
+/** The collection that somebody worked in last, behind the organisation that it belongs to. */
+const last = kept('collection');
+
+function keyOf(name: string): string {
+  return `${organizationId()} ${name}`;
 }
 
 /** The collection that a page shows; it stands in the address, so that it can be kept and sent. */
@@ -16,7 +26,12 @@ export function useCollection(): ChosenCollection {
     async (abort) => (await listCollections(abort)).collection_names,
     [],
   );
-  return { names, chosen: query.collection ?? names.data?.[0] ?? null };
+  const all = names.data ?? [];
+  const chosen = query.collection ?? all.find((name) => keyOf(name) === last.value) ?? all[0] ?? null;
+  useEffect(() => {
+    if (chosen !== null && all.includes(chosen)) last.value = keyOf(chosen);
+  }, [chosen, names.data]);
+  return { names, chosen };
 }
 
 interface CollectionFieldProps {

@@ -31,10 +31,11 @@ interface DocumentRowsProps {
   readonly collection: string;
   readonly prefix: string;
   readonly filter: Filter;
+  readonly onRetried: () => void;
   readonly onSeen: (seen: Seen) => void;
 }
 
-export function DocumentRows({ list, collection, prefix, filter, onSeen }: DocumentRowsProps) {
+export function DocumentRows({ list, collection, prefix, filter, onRetried, onSeen }: DocumentRowsProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const rows = list.rows.value;
   const isWhole = list.isComplete.value;
@@ -59,7 +60,7 @@ export function DocumentRows({ list, collection, prefix, filter, onSeen }: Docum
           {chosen.size > 0 ? `${counted(chosen.size, 'document')} chosen` : many}
         </p>
         <div class="row">
-          {filter === 'failed' && <RetryAll list={list} />}
+          {filter === 'failed' && <RetryAll list={list} onRetried={onRetried} />}
           {chosen.size > 0 && (
             <ChosenActions
               list={list}
@@ -121,11 +122,12 @@ function Headings() {
 }
 
 /** Tries all of them again, also those that are not loaded. */
-function RetryAll({ list }: { readonly list: DocumentList }) {
+function RetryAll({ list, onRetried }: Pick<DocumentRowsProps, 'list' | 'onRetried'>) {
   const doing = useDoing(async () => {
     const { tried, refused } = await retryAll(list.pages());
     if (refused === null) toast(`${counted(tried, 'document')} tried again.`);
     else toast(sentenceOf(refused), 'bad');
+    onRetried();
     await list.restart();
   });
   return (

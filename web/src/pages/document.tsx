@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
 import { documentAt, documentsOf } from '../addresses.ts';
@@ -59,16 +59,20 @@ function Shown({ place, asked }: ShownProps) {
   const found = loaded.data;
   const index = pageIndex(asked, found);
   const page = usePage(place, index, found);
-  usePoll(async (abort) => {
-    if (found === undefined || isSettled(found.index_status)) return 'idle';
-    try {
-      loaded.replace((await getDocument(place, abort)).document);
-    } catch (error) {
-      if (isUnknown(error)) loaded.reload();
-      throw error;
-    }
-    return 'busy';
-  }, []);
+  const isDone = found === undefined || isSettled(found.index_status);
+  usePoll(
+    async (abort) => {
+      if (isDone) return 'idle';
+      try {
+        loaded.replace((await getDocument(place, abort)).document);
+      } catch (error) {
+        if (isUnknown(error)) loaded.reload();
+        throw error;
+      }
+      return 'busy';
+    },
+    [isDone],
+  );
   if (isUnknown(loaded.error)) return <Missing />;
   return (
     <Page
@@ -87,7 +91,7 @@ function Shown({ place, asked }: ShownProps) {
     >
       {loaded.error !== null && found === undefined ? (
         <NotLoaded error={loaded.error} onRetry={loaded.reload} />
-      ) : found === undefined || (page.data === undefined && page.error === null) ? (
+      ) : found === undefined || isAwaited(found, page) ? (
         <Waiting key="waiting" />
       ) : (
         <div key="document" class="document">
@@ -120,6 +124,11 @@ function Waiting() {
   );
 }
 
+/** There is a page, and it is not there yet. */
+function isAwaited(found: DocumentResponse, { data, error }: Loaded<PageResponse | null>): boolean {
+  return (found.num_pages ?? 0) > 0 && (data ?? null) === null && error === null;
+}
+
 function isUnknown(error: unknown): boolean {
   return error instanceof CallError && error.status === 404;
 }
@@ -131,33 +140,20 @@ function pageIndex(asked: number, found: DocumentResponse | undefined): number {
   return pages === null ? wanted : Math.min(wanted, Math.max(0, pages - 1));
 }
 
-/**
- * A page beside its document, asked for at the same time; null while the document has no such page. While another one
- * loads, the last one stays.
- */
+/** A page of a document; null where the document has none. While another one loads, the last one stays. */
 function usePage(
   place: Place,
   index: number,
   found: DocumentResponse | undefined,
 ): Loaded<PageResponse | null> {
+  const pages = found?.num_pages ?? 0;
   const page = useLoad(
-    async (abort) => {
-      try {
-        return (await getPage(place, { index, withText: true }, abort)).page;
-      } catch (error) {
-        if (isUnknown(error)) return null;
-        throw error;
-      }
-    },
-    [index],
+    async (abort) => (pages === 0 ? null : (await getPage(place, { index, withText: true }, abort)).page),
+    [found?.id, pages, index],
   );
   const last = useRef(page.data);
   last.current = page.data ?? last.current;
-  const pages = found?.num_pages ?? 0;
-  useEffect(() => {
-    if (pages > 0 && page.data === null) page.reload();
-  }, [pages, page.data]);
-  return { ...page, data: page.data === undefined ? last.current : page.data };
+  return { ...page, data: page.data ?? last.current };
 }
 
 /** Without an address as long as the document loads; it has its place already. */

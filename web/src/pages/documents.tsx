@@ -86,6 +86,7 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
     [collection, prefix, filter],
   );
   const seen = useRef<Seen>({ first: 0, end: 0 });
+  const [retries, setRetries] = useState(0);
   const status = useLoad((abort) => getStatus(collection, abort), [collection]);
   useEffect(() => {
     void list.loadMore();
@@ -101,10 +102,12 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
       status.replace(found);
       const isBusy = found.num_parsing_documents + found.num_indexing_documents > 0;
       const rows = list.rows.peek().slice(seen.current.first, seen.current.end);
-      if (changed || rows.some((row) => !isSettled(row.index_status))) await list.refresh(seen.current);
+      // One that was tried again may have failed again between two looks, and the numbers are as they were.
+      const mayDiffer = changed || filter === 'failed' || rows.some((row) => !isSettled(row.index_status));
+      if (mayDiffer) await list.refresh(seen.current);
       return isBusy ? 'busy' : 'idle';
     },
-    [list],
+    [list, retries],
   );
 
   return (
@@ -121,6 +124,7 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
         filter={filter}
         prefix={prefix}
         collection={collection}
+        onRetried={() => setRetries(retries + 1)}
         onSeen={(now) => {
           seen.current = now;
         }}

@@ -69,7 +69,7 @@ export function UploadPage() {
           <div class="filters two">
             <CollectionField
               names={all}
-              chosen={collection}
+              chosen={names.data === undefined ? chosen : collection}
               onChoose={(name) => route(uploadTo(name), true)}
             />
             <FolderField folder={folder} onType={setFolder} />

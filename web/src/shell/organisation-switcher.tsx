@@ -9,9 +9,9 @@ export function OrganisationSwitcher() {
   const place = organization.value;
   // What the address names may not be there in the other one.
   const choose = (id: string) => {
-    chooseOrganization(id);
     const to = path === '/app/document' ? '/app/documents' : path;
     if (url !== to) route(to);
+    chooseOrganization(id);
   };
   const name = place === null ? 'No organisation' : place.name;
   return (

@@ -1,0 +1,89 @@
+import type { Browser, Page, Route } from 'playwright-core';
+import type { Test } from 'tap';
+import { graveFindings, keepScreen, openPage } from './browser.ts';
+import { signInAsOperator } from './dashboard-people.ts';
+import { TestServer } from './server.ts';
+
+/** Every page with nothing on it, while it loads, and when it cannot be loaded. */
+
+const looks = {
+  light: { colorScheme: 'light', viewport: { width: 1_280, height: 800 } },
+  'dark-narrow': { colorScheme: 'dark', viewport: { width: 320, height: 720 } },
+} as const;
+
+/** What stands on it for who has nothing yet. */
+const empty = {
+  '': 'Here is how to begin.',
+  collections: 'No collections yet',
+  documents: 'No documents yet',
+  'document?collection=a&path=b': 'This document does not exist',
+  upload: 'Drop files or folders here',
+  playground: 'There is nothing to ask yet',
+  keys: 'Read and write',
+  members: 'Nobody is invited at the moment.',
+  usage: 'In all',
+  audit: 'organization.created',
+  organization: 'Danger zone',
+  organizations: 'Create an organisation',
+  settings: 'Where you are signed in',
+} as const;
+/** Shows what the session says already. */
+const needsNothing = 'organizations';
+
+const detail = 'The store does not answer: try again in a moment.';
+const isSession = (route: Route) => route.request().url().endsWith('/get-user');
+const refused = (route: Route) =>
+  isSession(route) ? route.continue() : route.fulfill({ status: 500, json: { detail } });
+const held = (route: Route) => (isSession(route) ? route.continue() : undefined);
+const calls = /\/(v1|api)\//;
+
+export async function statesStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const first = await openPage(t, browser);
+  await signInAsOperator(first.page, server);
+  const storageState = await first.context.storageState();
+  for (const [look, options] of Object.entries(looks)) {
+    const { page, context, troubles } = await openPage(t, browser, { ...options, storageState });
+    for (const [address, words] of Object.entries(empty)) {
+      const name = `${/^\w*/.exec(address)?.[0] || 'overview'}-%-${look}`;
+      const open = async () => {
+        await page.goto(`${server.url}/app/${address}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+      };
+      await open();
+      await page.locator('main').getByText(words).first().waitFor();
+      await inspect(t, page, name.replace('%', 'empty'));
+      if (address === needsNothing) continue;
+
+      await page.route(calls, held);
+      await open();
+      await page.locator('.skeleton, .waiting, [disabled]').first().waitFor();
+      await inspect(t, page, name.replace('%', 'loading'));
+      await page.unroute(calls);
+
+      await page.route(calls, refused);
+      await open();
+      const alert = page.getByRole('alert').filter({ hasText: detail }).first();
+      await alert.waitFor();
+      await inspect(t, page, name.replace('%', 'error'));
+      await page.unroute(calls);
+      await alert.getByRole('button', { name: 'Try again' }).click();
+      await page.locator('main').getByText(words).first().waitFor();
+    }
+    t.same(
+      troubles.filter((line) => !/status of (404|500)/.test(line)),
+      [],
+      look,
+    );
+    await context.close();
+  }
+}
+
+async function inspect(t: Test, page: Page, name: string): Promise<void> {
+  await keepScreen(page, name);
+  t.same(await graveFindings(page), [], `${name}: axe`);
+  const [room, width] = await page.evaluate<[number, number]>(
+    '[document.documentElement.scrollWidth, window.innerWidth]',
+  );
+  t.ok(room <= width, `${name}: nothing reaches over the edge (${room} of ${width})`);
+}

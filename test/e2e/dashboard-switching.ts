@@ -1,0 +1,69 @@
+import type { Browser } from 'playwright-core';
+import type { Test } from 'tap';
+import { Api, eventually } from './api.ts';
+import { openPage } from './browser.ts';
+import { signInAsOperator } from './dashboard-people.ts';
+import { TestServer } from './server.ts';
+
+/** Somebody goes from collection to collection and from organisation to organisation: each shows only its own. */
+export async function switchingStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t, { RERANKER: 'zerank-1' });
+  const api = new Api(server);
+  for (const collection_name of ['alpha', 'beta'])
+    await api.call('collections/add-collection', { collection_name });
+  await api.add('beta', 'refunds.txt', 'Refunds are paid within fourteen days.');
+  const { page, troubles } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  const answers = page.getByRole('region', { name: 'Answers' });
+  const goTo = async (name: string) => {
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+  };
+
+  await goTo('Playground');
+  await eventually('one can type the question at once', async () =>
+    (await page.evaluate('document.activeElement.tagName')) === 'TEXTAREA' ? true : null,
+  );
+  await page.getByLabel('Collection').selectOption('beta');
+  const asked = page.waitForRequest('**/v1/queries/top-snippets');
+  const rerankers = page.getByLabel('Reranker');
+  await rerankers.getByRole('option', { name: 'As set: zerank-1' }).waitFor({ state: 'attached' });
+  t.ok((await rerankers.getByRole('option').allTextContents()).includes('zerank-2'));
+  await rerankers.selectOption('None');
+  await page.getByLabel('Question').fill('When are refunds paid?');
+  await page.keyboard.press('Enter');
+  t.match((await asked).postDataJSON(), { collection_name: 'beta', reranker: null });
+  await answers.getByText('within fourteen days').waitFor();
+  await page.getByLabel('Collection').selectOption('alpha');
+  await answers.getByText('Ask something that your documents answer').waitFor();
+  await page.getByLabel('Collection').selectOption('beta');
+  await answers.getByText('within fourteen days').waitFor();
+
+  await goTo('Documents');
+  await page.getByRole('link', { name: 'refunds.txt' }).waitFor();
+  t.equal(await page.getByLabel('Collection').inputValue(), 'beta', 'the one worked in last');
+  await page.getByRole('link', { name: 'refunds.txt' }).click();
+  await page.getByText('Page 1 of 1').waitFor();
+
+  const switcher = page.getByRole('button', { name: /^Organisation: / });
+  await switcher.click();
+  await page.getByRole('link', { name: 'Create or join an organisation' }).click();
+  await page.getByLabel('Name').fill('Second');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByText('Here is how to begin.').waitFor();
+  await goTo('Playground');
+  await page.getByRole('heading', { name: 'There is nothing to ask yet' }).waitFor();
+
+  const choose = async (name: string) => {
+    await switcher.click();
+    await page.getByRole('button', { name: new RegExp(`^${name} `) }).click();
+  };
+  await choose('default');
+  await answers.getByText('within fourteen days').waitFor();
+  await page.goto(`${server.url}/app/document?collection=beta&path=refunds.txt`);
+  await page.getByText('Page 1 of 1').waitFor();
+  await choose('Second');
+  await page.getByRole('heading', { name: 'No documents yet' }).waitFor();
+  t.match(page.url(), /\/app\/documents$/, 'the address names nothing of the other one');
+  t.same(troubles, []);
+}
