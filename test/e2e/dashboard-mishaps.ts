@@ -16,11 +16,23 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
   await signInAsOperator(page, server);
   await page.getByRole('link', { name: 'Upload', exact: true }).first().click();
 
+  const row = page.getByRole('table', { name: 'Uploads' });
+  let tries = 0;
+  await page.route('**/v1/documents/**', (route) => {
+    tries += 1;
+    return route.abort('connectionreset');
+  });
+  await upload(page, 'large.pdf', handbook);
+  await row.getByText('It was cut off 3 times.').waitFor();
+  await page.getByText('No connection to the server.').waitFor({ state: 'detached' });
+  t.equal(tries, 3, 'what somebody on the way cuts off is not sent for ever');
+  await page.getByRole('button', { name: 'Clear list' }).click();
+  await page.unroute('**/v1/documents/**');
+
   await page.route('**/v1/documents/**', (route) =>
     route.fulfill({ status: 429, json: { detail: 'The disk is almost full: free some room first.' } }),
   );
   await upload(page, 'handbook.pdf', handbook);
-  const row = page.getByRole('table', { name: 'Uploads' });
   await row.getByText('The disk is almost full: free some room first.').waitFor();
   await page.unroute('**/v1/documents/**');
   await page.getByRole('button', { name: 'Try handbook.pdf again' }).click();

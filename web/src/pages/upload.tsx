@@ -59,12 +59,15 @@ export function UploadPage() {
       lead="PDF, Office, HTML, mails, e-books, pictures of text, and plain text. What a file is, is seen from its content."
     >
       <div class="stack">
-        <DropZone onFiles={take} isReady={names.data !== undefined} bytesMax={limit.data} />
+        <DropZone
+          onFiles={take}
+          isReady={names.data !== undefined}
+          isSmall={own.length > 0}
+          bytesMax={limit.data}
+        />
         <Trouble error={error} />
         {names.data?.length === 0 ? (
-          <p class="hint">
-            They go into a collection named “{firstCollection}”, which the first of them makes.
-          </p>
+          <p class="hint">Your files go into a new collection named “{firstCollection}”.</p>
         ) : (
           <div class="filters two">
             <CollectionField
@@ -115,12 +118,14 @@ async function created(collection: string): Promise<void> {
 
 interface DropZoneProps {
   readonly isReady: boolean;
+  /** There are files on the page, which matter more now. */
+  readonly isSmall: boolean;
   /** Undefined while not known; then the server decides. */
   readonly bytesMax: number | undefined;
   readonly onFiles: (found: Promise<Chosen[]> | Chosen[]) => Promise<void>;
 }
 
-function DropZone({ isReady, bytesMax, onFiles }: DropZoneProps) {
+function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
   const isOver = useDrop((data) => {
     if (isReady) void onFiles(fromDrop(data));
   });
@@ -132,7 +137,7 @@ function DropZone({ isReady, bytesMax, onFiles }: DropZoneProps) {
     void onFiles(found);
   };
   return (
-    <section class={`drop ${isOver ? 'over' : ''}`} aria-label="Files">
+    <section class={`drop ${isOver ? 'over' : ''} ${isSmall ? 'small' : ''}`} aria-label="Files">
       <Picture of="upload" />
       <h2>Drop files or folders here</h2>
       <p class="soft">

@@ -32,8 +32,11 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
       class="dialog"
       aria-labelledby={id}
       onCancel={cancel}
-      // A click on the dialog itself is one outside of what it holds.
-      onMouseDown={(event) => event.target === dialog.current && mayClose && onClose()}
+      // A click on the dialog itself is one outside of what it holds. Where something may have been typed, it is a slip.
+      onMouseDown={(event) => {
+        const isOutside = event.target === dialog.current && dialog.current.querySelector('form') === null;
+        if (isOutside && mayClose) onClose();
+      }}
       // The browser closes it at a second Escape, whatever the first one was told.
       onClose={() => {
         if (dialog.current === null) return;

@@ -23,6 +23,9 @@ export class CallError extends Error {
 
 export const noAnswer = 'The server does not answer. What you entered is still here; try again in a moment.';
 
+const notOurs =
+  'Something else answered in the place of the server, perhaps a proxy that wants you to sign in.';
+
 /** Whether the server answers. A call that gets no answer turns it false; a watcher turns it back. */
 export const isReachable = signal(true);
 /** Counts how often the server came back, so that what failed to load can load again. */
@@ -84,7 +87,11 @@ async function callOnce<Reply>(path: string, request: unknown, options: CallOpti
   );
   const text = await answered(response.text());
   if (!response.ok) throw refusal(response.status, text, (name) => response.headers.get(name));
-  return JSON.parse(text) as Reply;
+  try {
+    return JSON.parse(text) as Reply;
+  } catch {
+    throw new CallError(notOurs, { status: response.status });
+  }
 }
 
 async function answered<T>(asked: Promise<T>): Promise<T> {

@@ -59,7 +59,7 @@ const charts: readonly Chart[] = [
 
 function meanTime(steps: readonly Step[]): string {
   const queries = sum(steps, (step) => step.queries);
-  return duration(queries === 0 ? 0 : sum(steps, (step) => step.queryMs * step.queries) / queries);
+  return queries === 0 ? '–' : duration(sum(steps, (step) => step.queryMs * step.queries) / queries);
 }
 
 /** What the organisation used, over time and in all. */
