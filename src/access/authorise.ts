@@ -80,6 +80,7 @@ export const operationNeeds = {
   'delete-organization-api-key': 'person',
   'get-audit-log': 'person',
   'billing-status': 'person',
+  'preview-subscription': 'person',
   subscribe: 'person',
   downgrade: 'person',
   'cancel-downgrade': 'person',

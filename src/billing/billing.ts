@@ -13,6 +13,7 @@ type Use<Request, Reply> = (call: BillingCall, request: Request) => Promise<Repl
 /** What organisations do about money. `stripe-billing` does it, `no-payments` stands in where no key is configured. */
 export interface Billing {
   readonly status: (call: BillingCall) => Promise<wire.BillingStatusResponse>;
+  readonly preview: Use<wire.PreviewRequest, wire.PreviewResponse>;
   readonly subscribe: Use<wire.SubscribeRequest, wire.SubscribeResponse>;
   readonly downgrade: Use<wire.DowngradeRequest, wire.DowngradeResponse>;
   readonly cancelDowngrade: Use<wire.BillingOrganizationRequest, wire.DowngradeResponse>;

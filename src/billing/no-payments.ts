@@ -31,6 +31,7 @@ export function noPayments(parts: {
         },
         parts,
       ),
+    preview: off,
     subscribe: off,
     downgrade: off,
     cancelDowngrade: off,

@@ -17,6 +17,7 @@ import { PaymentMethods } from './payment-methods.ts';
 import { Payments } from './payments.ts';
 import type { Plans } from './plans.ts';
 import { PortalPage } from './portal-page.ts';
+import { Previews } from './previews.ts';
 import { type Guesses, Promotions } from './promotions.ts';
 import { StripeReader } from './reading.ts';
 import { Repairs } from './repairs.ts';
@@ -75,6 +76,7 @@ function buildParts(options: StripeBillingOptions) {
   return {
     ...{ records, calls, catalogue, promotions, sync },
     ...{ lowering, subscribing: new Subscribing({ ...parts, lowering, sync }) },
+    previews: new Previews({ ...parts, sync }),
     methods: new PaymentMethods({ ...parts, sync, portal }),
     events: new BillingEvents({ ...parts, sync }),
     reports: new UsageReports(parts),
@@ -112,6 +114,9 @@ export class StripeBilling implements Billing {
       this.#options,
     );
   };
+
+  readonly preview: Billing['preview'] = ({ organisation }, { tier }) =>
+    this.#parts.previews.preview(organisation, tier);
 
   readonly subscribe: Billing['subscribe'] = async ({ organisation, by }, request) => {
     this.#back(request.return_url);

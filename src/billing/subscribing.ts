@@ -48,14 +48,8 @@ export class Subscribing {
     organisation: Organisation,
     request: { readonly tier: Organisation['tier']; readonly paymentMethodId: string | null },
   ): Promise<SubscribeResponse> {
-    const { tier, paymentMethodId } = request;
-    if (organisation.tier === 'enterprise' || tier === 'enterprise')
-      throw new AppError(
-        'bad_request',
-        'The tier enterprise is agreed on in person: write to whoever runs this server.',
-      );
-    if (!isPaid(tier))
-      throw new AppError('bad_request', 'The tier free is not subscribed to: use downgrade.');
+    const { paymentMethodId } = request;
+    const tier = paidTierOf(organisation, request.tier);
     const { organizationId } = organisation;
     const wanted: Wanted = { organisation, tier, paymentMethodId };
     return this.#options.sync.change(organizationId, { kind: 'subscribe', tier }, async (change) => {
@@ -80,11 +74,7 @@ export class Subscribing {
     const { stripe, calls, catalogue, customers } = this.#options;
     const { organisation, tier } = wanted;
     const { organizationId } = organisation;
-    if ((await this.#options.boughtElsewhere(organizationId)) !== null)
-      throw new AppError(
-        'conflict',
-        'This organisation pays through a marketplace: end that purchase first.',
-      );
+    await refuseBoughtElsewhere(this.#options.boughtElsewhere, organizationId);
     const { prices, metered } = await catalogue.read();
     if (wanted.paymentMethodId !== null) await customers.usable(account.customerId, wanted.paymentMethodId);
     const customer = await customers.customerOf(organisation);
@@ -234,10 +224,8 @@ export class Subscribing {
   async #raise(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
     const { organizationId } = wanted.organisation;
     const { tier } = wanted;
-    const from = tierOf(subscription);
-    if (from === null) throw ofNoTier();
-    if (from === tier && change.isRepeated) return 'paid';
-    if (rankOf(tier) <= rankOf(from)) throw notHigher(from, tier);
+    if (tierOf(subscription) === tier && change.isRepeated) return 'paid';
+    raisedFrom(subscription, tier);
     const { pendingUpgrade, openInvoice } = subscription;
     if (pendingUpgrade?.tier === tier) return this.#payRaise(wanted, subscription, change);
     if (pendingUpgrade !== null && openInvoice !== null)
@@ -412,6 +400,34 @@ export class Subscribing {
     }
     return method;
   }
+}
+
+/** What is asked for, where it is sold to this organisation. Errors: 400. */
+export function paidTierOf({ tier: has }: Organisation, wanted: Organisation['tier']): PaidTier {
+  if (has === 'enterprise' || wanted === 'enterprise')
+    throw new AppError(
+      'bad_request',
+      'The tier enterprise is agreed on in person: write to whoever runs this server.',
+    );
+  if (!isPaid(wanted))
+    throw new AppError('bad_request', 'The tier free is not subscribed to: use downgrade.');
+  return wanted;
+}
+
+/** Errors: 409 for who pays at a marketplace and must not pay twice. */
+export async function refuseBoughtElsewhere(
+  boughtElsewhere: BoughtElsewhere,
+  organizationId: string,
+): Promise<void> {
+  if ((await boughtElsewhere(organizationId)) !== null)
+    throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
+}
+
+/** Errors: 400 for a tier that is not higher, 409 where the subscription is to something else. */
+export function raisedFrom(subscription: SubscriptionCopy, tier: PaidTier): void {
+  const from = tierOf(subscription);
+  if (from === null) throw ofNoTier();
+  if (rankOf(tier) <= rankOf(from)) throw notHigher(from, tier);
 }
 
 function ofNoTier(): AppError {

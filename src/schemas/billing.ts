@@ -51,6 +51,30 @@ const PendingUpgrade = Component('PendingUpgrade', 'A higher tier that waits for
 });
 export type PendingUpgrade = Static<typeof PendingUpgrade>;
 
+export const PreviewRequest = Component('PreviewRequest', 'The tier an organisation thinks about.', {
+  organization_id: organizationId,
+  tier: SubscriptionType,
+});
+export type PreviewRequest = Static<typeof PreviewRequest>;
+
+const PreviewLine = Component('PreviewLine', 'A line of the invoice.', {
+  description: Type.String(),
+  amount_cents: cents('What it costs; negative for what is given back'),
+});
+
+export const PreviewResponse = Component('PreviewResponse', 'What `subscribe` would charge at this time.', {
+  subscription_tier: SubscriptionType,
+  as_of: Timestamp('The rest of the month is counted from then.'),
+  currency,
+  lines: Type.Array(PreviewLine),
+  total_cents: cents('The sum of the lines with discounts and taxes'),
+  credit_cents: cents('What credit pays of it'),
+  due_cents: cents('What is left to charge now'),
+  monthly_price_cents: cents('What each whole month costs from then on, without taxes'),
+  next_invoice_at: Timestamp('When the first whole month begins.'),
+});
+export type PreviewResponse = Static<typeof PreviewResponse>;
+
 export const SubscribeRequest = Component('SubscribeRequest', 'The tier an organisation wants.', {
   organization_id: organizationId,
   tier: SubscriptionType,

@@ -74,6 +74,7 @@ const expected: Readonly<Record<Operation, readonly [number, number, number, num
   'delete-organization-api-key': [401, 401, 401, 401, 200],
   'get-audit-log': [401, 401, 401, 401, 200],
   'billing-status': [401, 401, 401, 401, 200],
+  'preview-subscription': [401, 401, 401, 401, 200],
   subscribe: [401, 401, 401, 401, 200],
   downgrade: [401, 401, 401, 401, 200],
   'cancel-downgrade': [401, 401, 401, 401, 200],

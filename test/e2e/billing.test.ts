@@ -244,6 +244,53 @@ async function promotion(
   });
 }
 
+t.test('what a higher tier would charge is told before, to the cent, and changes nothing', async (t) => {
+  await promotion('EARLY');
+  const owner = await world.owner();
+  const first = await owner.call('preview', { tier: 'starter' });
+  t.match(first, {
+    subscription_tier: 'starter',
+    currency: 'usd',
+    due_cents: rest('starter', emulator.now),
+    credit_cents: 0,
+    monthly_price_cents: monthly.starter,
+    next_invoice_at: '2027-04-01T00:00:00.000Z',
+  });
+  t.equal(owner.customer(), null, 'who only looks is no customer');
+  await owner.call('redeem-code', { code: 'EARLY' });
+  const withCredit = await owner.call('preview', { tier: 'starter' });
+  t.match(withCredit, { credit_cents: 1_500, due_cents: first.due_cents - 1_500 });
+  await owner.call('subscribe', { tier: 'starter', payment_method_id: await owner.card() });
+  t.equal(collected(owner), withCredit.due_cents);
+
+  await owner.status();
+  const before = JSON.stringify(emulator.world.happenings);
+  const raise = await owner.call('preview', { tier: 'teams' });
+  t.match(raise.lines, [
+    { description: /Unused time on Quarry starter/, amount_cents: -rest('starter', emulator.now) },
+    { description: /Remaining time on Quarry teams/, amount_cents: rest('teams', emulator.now) },
+  ]);
+  t.equal(raise.total_cents, sum(raise.lines.map((line: { amount_cents: number }) => line.amount_cents)));
+  for (const [tier, expected] of [
+    ['starter', 400],
+    ['free', 400],
+    ['enterprise', 400],
+    ['gold', 422],
+  ] as const)
+    t.equal((await owner.ask('preview', { tier })).status, expected, tier);
+  t.equal(JSON.stringify(emulator.world.happenings), before, 'nothing happened');
+  await owner.call('subscribe', { tier: 'teams' });
+  t.equal(collected(owner), withCredit.due_cents + raise.due_cents, 'that is what was charged');
+  await owner.call('pause');
+  t.equal((await owner.ask('preview', { tier: 'teams' })).status, 409, 'paused');
+
+  const asked = await world.owner();
+  const card = await asked.card('tok_authenticationRequired');
+  await asked.call('subscribe', { tier: 'starter', payment_method_id: card });
+  t.equal((await asked.ask('preview', { tier: 'starter' })).status, 409, 'it waits for its payment');
+  t.match(await asked.call('preview', { tier: 'teams' }), { due_cents: rest('teams', emulator.now) });
+});
+
 t.test('a code is redeemed once, however often and fast it is sent', async (t) => {
   await promotion('ONCE');
   const owner = await world.owner();
@@ -391,6 +438,7 @@ t.test('while Stripe is down, what is known is shown as old, and nothing is chan
   const status = await owner.call('status');
   t.match(status, { stale: true, subscription_tier: 'starter', rate_limits: limitsOf.starter });
   const writes: readonly [Owner, string, object][] = [
+    [owner, 'preview', { tier: 'teams' }],
     [owner, 'subscribe', { tier: 'teams' }],
     [lowering, 'downgrade', { tier: 'free' }],
     [pausing, 'pause', {}],
@@ -522,6 +570,7 @@ t.test('only owners pay, admins look on, and others do not learn that it exists'
   /** What each operation is sent, and what the owner is told, in this order. */
   const operations: readonly [string, object, number][] = [
     ['status', {}, 200],
+    ['preview', { tier: 'teams' }, 200],
     ['subscribe', { tier: 'teams' }, 200],
     ['add-payment-method', {}, 200],
     ['manage-billing-details', {}, 200],

@@ -299,6 +299,7 @@ const expectations: Readonly<Record<string, Line>> = {
 
   // Nobody pays here: whoever may ask is told so.
   'billing-status': { expected: people(200, 200, 403, 404), ask: inOrganisation() },
+  'preview-subscription': { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'starter' }) },
   subscribe: { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'starter' }) },
   downgrade: { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'free' }) },
   'cancel-downgrade': { expected: people(503, 403, 403, 404), ask: inOrganisation() },

@@ -167,12 +167,20 @@ function preview({ world, parameters }: Call): Thing {
   );
 }
 
-function previewOfNew(world: World, customerId: string, details: Call['parameters']): Thing {
-  const customer = customerOf(world, customerId);
+const nobody = { id: null, object: 'customer', balance: 0, email: null, name: null } as unknown as Thing;
+
+/** Of somebody who is no customer yet, too: nobody's balance is spent. */
+function previewOfNew(world: World, customerId: string | undefined, details: Call['parameters']): Thing {
+  if ((details.items ?? []).length === 0)
+    throw new Refusal(
+      'You must provide at least one of: `subscription`, `schedule`, `subscription_details.items`, `schedule_details.phases`, `invoice_items`.',
+    );
+  const customer = customerId === undefined ? nobody : customerOf(world, customerId);
   const period = { start: world.now, end: world.now };
-  const blank: Thing = { id: 'sub_upcoming', object: 'subscription', billing_cycle_anchor: world.now };
+  const anchor = details.billing_cycle_anchor?.timestamp ?? world.now;
+  const blank: Thing = { id: 'sub_upcoming', object: 'subscription', billing_cycle_anchor: anchor };
   const items = (details.items ?? []).map((item: { price: string }) => newItem(world, blank, item, period));
-  const end = nextBoundary(blank, world.now);
+  const end = anchor > world.now ? anchor : nextBoundary(blank, world.now);
   const lines = (items as Thing[])
     .filter((item) => !isMetered(priceOf(world, item)))
     .map((item) => proratedLine(world, blank, item, { from: world.now, end, sign: 1 }))
