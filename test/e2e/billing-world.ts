@@ -89,6 +89,11 @@ export class BillingWorld {
     return owner;
   }
 
+  /** Somebody who has never been here. */
+  newcomer(email: string): Person {
+    return new Person(email, this.server, this.#mails);
+  }
+
   /** Moves the time of Stripe and of the server, stopping wherever something happens on the way. */
   async travel(date: string | number): Promise<void> {
     const goal = typeof date === 'number' ? date : seconds(date);

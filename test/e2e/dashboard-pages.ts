@@ -17,7 +17,7 @@ const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const password = 'correct horse battery staple';
 
 type Looks = Pick<BrowserContextOptions, 'colorScheme' | 'viewport'>;
-const looks: Readonly<Record<string, Looks>> = {
+export const looks: Readonly<Record<string, Looks>> = {
   light: { colorScheme: 'light', viewport: { width: 1_280, height: 800 } },
   dark: { colorScheme: 'dark', viewport: { width: 1_280, height: 800 } },
   'light-narrow': { colorScheme: 'light', viewport: { width: 320, height: 720 } },
@@ -121,7 +121,7 @@ const watchShifts = `
   }).observe({ type: 'layout-shift', buffered: true });
 `;
 
-async function inspect(t: Test, page: Page, name: string): Promise<void> {
+export async function inspect(t: Test, page: Page, name: string): Promise<void> {
   await keepScreen(page, name);
   t.same(await graveFindings(page), [], `${name}: axe`);
   const [room, width] = await page.evaluate<[number, number]>(

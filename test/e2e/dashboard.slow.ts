@@ -1,5 +1,6 @@
 import t from 'tap';
 import { noBrowser, openBrowser } from './browser.ts';
+import { billingStory } from './dashboard-billing.ts';
 import { firstRunStory } from './dashboard-first-run.ts';
 import { hostileStory } from './dashboard-hostile.ts';
 import { keyboardStory } from './dashboard-keyboard.ts';
@@ -20,6 +21,7 @@ const stories = {
   'an upload fails, is tried again, and replaces what was there': uploadStory,
   'a session that ends in the middle of the work costs nothing': expiredStory,
   'without the network nothing is lost, and the page goes on when it is back': offlineStory,
+  'somebody pays, changes their mind, and Stripe goes away and comes back': billingStory,
   'the keyboard alone is enough': keyboardStory,
   'nothing that is stored ever runs': hostileStory,
   'each collection and each organisation shows only its own': switchingStory,

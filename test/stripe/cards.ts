@@ -13,6 +13,16 @@ const testCards: Readonly<Record<string, CardBehaviour | 'refused'>> = {
   chargeDeclined: 'refused',
 };
 
+/** How their numbers end, where not like Visa's. */
+const lastDigits: Readonly<Record<string, string>> = {
+  mastercard: '4444',
+  amex: '8431',
+  chargeCustomerFail: '0341',
+  authenticationRequired: '3184',
+  authenticationRequiredOnSetup: '3155',
+  threeDSecure2Required: '3220',
+};
+
 /** A new card of a named kind; `pm_card_visa` and `tok_visa` name the same. */
 export function newCard(world: World, name: string): Thing {
   const kind = name.replace(/^(pm_card_|tok_)/, '');
@@ -41,7 +51,7 @@ export function newCard(world: World, name: string): Thing {
       fingerprint: world.id('fp'),
       funding: 'credit',
       generated_from: null,
-      last4: kind === 'mastercard' ? '4444' : '4242',
+      last4: lastDigits[kind] ?? '4242',
       networks: null,
       regulated_status: 'unregulated',
       three_d_secure_usage: { supported: true },

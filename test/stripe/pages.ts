@@ -23,8 +23,10 @@ export function page(world: World, method: string, path: string, form: URLSearch
         return method === 'POST' ? checkOut(world, id, form) : showCheckout(world, id);
       case 'portal':
         return showPortal(world, id);
-      default:
+      case 'v1':
         return null;
+      default:
+        return html(404, '<h1>There is no such page</h1>');
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -35,7 +37,7 @@ export function page(world: World, method: string, path: string, form: URLSearch
 function html(status: number, body: string): PageAnswer {
   return {
     status,
-    html: `<!doctype html><meta charset="utf-8"><title>Emulated Stripe</title><main>${body}</main>`,
+    html: `<!doctype html><meta charset="utf-8"><title>Emulated Stripe</title><link rel="icon" href="data:,"><main>${body}</main>`,
   };
 }
 

@@ -128,18 +128,17 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
           isNumber: true,
           cell: (name) => <Pending value={of(name, (status) => count(status.num_documents))} />,
         },
-        { title: 'State', isExtra: true, cell: (name) => <State status={counts.get(name)} /> },
+        { title: 'State', cell: (name) => <State status={counts.get(name)} /> },
         {
           title: 'Indexed text',
           isNumber: true,
-          isExtra: true,
           cell: (name) => (
             <Pending value={of(name, (status) => bytes(status.num_indexed_bytes))} width="5ch" />
           ),
         },
         {
           title: 'Actions',
-          isNumber: true,
+          isActions: true,
           cell: (name) => (
             <Menu class="at-end" name={`Actions for ${name}`} label={<Picture of="more" />}>
               <ul>

@@ -28,13 +28,23 @@ export function Button({ tone = 'plain', busy = false, children, ...rest }: Butt
 interface LinkButtonProps {
   readonly href: string;
   readonly tone?: Tone;
+  /** A page of somebody else, in another tab, so that this one stays. */
+  readonly isElsewhere?: boolean;
+  readonly onFollow?: () => void;
   readonly children: ComponentChildren;
 }
 
 /** A link that looks like a button, for a way that leads to another page. */
-export function LinkButton({ href, tone = 'plain', children }: LinkButtonProps) {
+export function LinkButton({
+  href,
+  tone = 'plain',
+  isElsewhere = false,
+  onFollow,
+  children,
+}: LinkButtonProps) {
+  const elsewhere = isElsewhere ? { target: '_blank', rel: 'noreferrer' } : {};
   return (
-    <a class={`button ${tone}`} href={href}>
+    <a class={`button ${tone}`} href={href} {...elsewhere} onClick={onFollow}>
       <span class="button-words">{children}</span>
     </a>
   );

@@ -12,13 +12,23 @@ interface ConfirmProps {
   readonly action: string;
   /** When given, it has to be typed before the button works. */
   readonly typed?: string;
+  /** `primary` for what is not dangerous. */
+  readonly tone?: 'danger' | 'primary';
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Asks before something that cannot be undone; stays open and says why when it fails. */
-export function Confirm({ title, action, typed, onConfirm, onClose, children }: ConfirmProps) {
+/** Asks before something that matters; stays open and says why when it fails. */
+export function Confirm({
+  title,
+  action,
+  typed,
+  tone = 'danger',
+  onConfirm,
+  onClose,
+  children,
+}: ConfirmProps) {
   const [words, setWords] = useState('');
   const doing = useDoing(async () => {
     await onConfirm();
@@ -51,7 +61,7 @@ export function Confirm({ title, action, typed, onConfirm, onClose, children }: 
         <Trouble error={doing.error} />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="danger" busy={doing.isBusy} disabled={!isReady}>
+          <Button type="submit" tone={tone} busy={doing.isBusy} disabled={!isReady}>
             {action}
           </Button>
         </DialogActions>

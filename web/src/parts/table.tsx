@@ -1,3 +1,4 @@
+// biome-ignore-all lint/a11y/noRedundantRoles: browsers forget that a table is one when it is laid out as something else
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -6,8 +7,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers stand at the right. */
   readonly isNumber?: boolean;
-  /** Left out where there is little room. */
-  readonly isExtra?: boolean;
+  /** What can be done with the row: at the right, and without its title where rows are cards. */
+  readonly isActions?: boolean;
 }
 
 interface TableProps<Row> {
@@ -18,10 +19,13 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
 }
 
-/** A table of some dozens of rows; for thousands there are virtual rows. */
+/**
+ * A table of some dozens of rows; for thousands there are virtual rows. Where it has little room each row is a card: the
+ * first column is its heading, the others follow below it with their titles.
+ */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
-  const kind = ({ isNumber = false, isExtra = false }: Column<Row>) =>
-    `${isNumber ? 'number' : ''} ${isExtra ? 'extra' : ''}`;
+  const kind = ({ isNumber = false, isActions = false }: Column<Row>) =>
+    isActions ? 'actions' : isNumber ? 'number' : undefined;
   const frame = useRef<HTMLDivElement>(null);
   /** Wider than its place: it scrolls, so the keyboard has to reach it. */
   const [isWide, setWide] = useState(false);
@@ -38,22 +42,22 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
       class="table-frame"
       {...(isWide ? { role: 'group', 'aria-label': caption, tabIndex: 0 } : {})}
     >
-      <table class="table">
+      <table class="table" role="table">
         <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
+        <thead role="rowgroup">
+          <tr role="row">
             {columns.map((column) => (
-              <th key={column.title} scope="col" class={kind(column)}>
+              <th key={column.title} role="columnheader" scope="col" class={kind(column)}>
                 {column.title}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={keyOf(row)} role="row">
               {columns.map((column) => (
-                <td key={column.title} class={kind(column)}>
+                <td key={column.title} role="cell" class={kind(column)} data-title={column.title}>
                   {column.cell(row)}
                 </td>
               ))}

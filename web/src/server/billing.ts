@@ -13,14 +13,27 @@ const returnUrl = '/app/billing';
 
 export type Status = billing.BillingStatusResponse;
 export type PaidTier = Extract<Status['subscription_tier'], 'starter' | 'teams'>;
+export type Preview = billing.PreviewResponse;
+
+export function isPaidTier(tier: Status['subscription_tier']): tier is PaidTier {
+  return tier === 'starter' || tier === 'teams';
+}
 
 export function getBilling(signal?: AbortSignal): Promise<Status> {
   return ask('status', {}, signal);
 }
 
-/** To a higher tier, or back to the one that was paused. */
-export function subscribe(tier: PaidTier): Promise<billing.SubscribeResponse> {
-  return ask('subscribe', { tier, return_url: returnUrl });
+/** What a higher tier would charge now. */
+export function previewSubscription(tier: PaidTier, signal?: AbortSignal): Promise<Preview> {
+  return ask('preview', { tier }, signal);
+}
+
+/** To a higher tier, or back to the one that was paused; `paymentMethodId`: null where there is none yet. */
+export function subscribe(
+  tier: PaidTier,
+  paymentMethodId: string | null,
+): Promise<billing.SubscribeResponse> {
+  return ask('subscribe', { tier, payment_method_id: paymentMethodId, return_url: returnUrl });
 }
 
 export function downgrade(tier: 'free' | 'starter'): Promise<billing.DowngradeResponse> {

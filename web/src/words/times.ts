@@ -2,6 +2,9 @@
 
 const exactly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+/** Months of billing begin and end in UTC, wherever the browser is. */
+const dayInUtc = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const monthInUtc = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const clockOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'long' });
 
@@ -19,6 +22,16 @@ export function exact(timestamp: string | number): string {
 
 export function day(timestamp: string | number): string {
   return dayOnly.format(new Date(timestamp));
+}
+
+/** The day on which something begins or ends that is counted in months of UTC. */
+export function billingDay(timestamp: string): string {
+  return dayInUtc.format(new Date(timestamp));
+}
+
+/** "November 2026"; `of`: `2026-11`. */
+export function month(of: string): string {
+  return monthInUtc.format(new Date(`${of}-01T00:00:00Z`));
 }
 
 export function timeOfDay(timestamp: string | number): string {

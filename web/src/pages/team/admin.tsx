@@ -144,10 +144,10 @@ function columnsFor(onOpen: (row: Listed) => void): Column<Listed>[] {
         </span>
       ),
     },
-    { title: 'Created', isExtra: true, cell: ({ created_at }) => <When at={created_at} /> },
+    { title: 'Created', cell: ({ created_at }) => <When at={created_at} /> },
     {
       title: 'Actions',
-      isNumber: true,
+      isActions: true,
       cell: (row) => (
         <Button tone="ghost" aria-label={`Open ${row.name}`} onClick={() => onOpen(row)}>
           Open

@@ -147,8 +147,8 @@ function columnsFor(people: Names, keys: Names): Column<AuditLogEntry>[] {
         </span>
       ),
     },
-    { title: 'On', isExtra: true, cell: ({ target }) => (target === null ? '' : known(target)) },
-    { title: 'From', isExtra: true, cell: ({ address }) => <code>{address ?? ''}</code> },
+    { title: 'On', cell: ({ target }) => (target === null ? '' : known(target)) },
+    { title: 'From', cell: ({ address }) => (address === null ? null : <code>{address}</code>) },
   ];
 }
 

@@ -100,12 +100,10 @@ function columnsFor(names: ReadonlyMap<string, string>): Column<Key>[] {
     { title: 'May', cell: (key) => <Rights of={key} /> },
     {
       title: 'Last used',
-      isExtra: true,
       cell: ({ last_used_at: at }) => (at === null ? <span class="hint">Never</span> : <When at={at} />),
     },
     {
       title: 'Created',
-      isExtra: true,
       cell: ({ created_at: at, created_by: by }) => (
         <span class="person">
           <When at={at} />
@@ -115,7 +113,6 @@ function columnsFor(names: ReadonlyMap<string, string>): Column<Key>[] {
     },
     {
       title: 'Ends',
-      isExtra: true,
       cell: ({ expires_at: at }) => (at === null ? <span class="hint">Never</span> : <When at={at} />),
     },
   ];
@@ -136,7 +133,7 @@ function Rights({ of }: { readonly of: Key }) {
 function actionsColumn(onAsk: KeysProps['onAsk']): Column<Key> {
   return {
     title: 'Actions',
-    isNumber: true,
+    isActions: true,
     cell: (key) => (
       <span class="row end">
         <Button tone="ghost" aria-label={`Change ${key.name}`} onClick={() => onAsk({ what: 'change', key })}>

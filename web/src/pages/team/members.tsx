@@ -99,11 +99,11 @@ function Members({ members, onAsk, onChanged }: ListProps & { readonly members: 
       cell: (member) =>
         owns ? <MemberRole member={member} onChanged={onChanged} /> : roleName(member.permission),
     },
-    { title: 'Joined', isExtra: true, cell: ({ joined_at }) => <When at={joined_at} /> },
-    { title: 'Last signed in', isExtra: true, cell: ({ last_login_at }) => <When at={last_login_at} /> },
+    { title: 'Joined', cell: ({ joined_at }) => <When at={joined_at} /> },
+    { title: 'Last signed in', cell: ({ last_login_at }) => <When at={last_login_at} /> },
     {
       title: 'Actions',
-      isNumber: true,
+      isActions: true,
       cell: (member) =>
         member.user_id === self ? (
           <Button tone="ghost" onClick={() => onAsk({ what: 'leave', member })}>
@@ -169,11 +169,11 @@ function Invitations({
   const columns: Column<Invitation>[] = [
     { title: 'Address', cell: ({ email }) => email },
     { title: 'Role', cell: ({ permission }) => roleName(permission) },
-    { title: 'Invited', isExtra: true, cell: ({ created_at }) => <When at={created_at} /> },
-    { title: 'Ends', isExtra: true, cell: ({ expires_at }) => <When at={expires_at} /> },
+    { title: 'Invited', cell: ({ created_at }) => <When at={created_at} /> },
+    { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
     {
       title: 'Actions',
-      isNumber: true,
+      isActions: true,
       cell: (invitation) => {
         const code = codes[invitation.email];
         return (

@@ -68,11 +68,11 @@ function Organizations({ onEnter }: EnterProps) {
       ),
     },
     { title: 'Your role', cell: ({ permission }) => roleName(permission) },
-    { title: 'Plan', isExtra: true, cell: ({ subscription_tier }) => tierName(subscription_tier) },
-    { title: 'Created', isExtra: true, cell: ({ created_at }) => <When at={created_at} /> },
+    { title: 'Plan', cell: ({ subscription_tier }) => tierName(subscription_tier) },
+    { title: 'Created', cell: ({ created_at }) => <When at={created_at} /> },
     {
       title: 'Actions',
-      isNumber: true,
+      isActions: true,
       cell: ({ name, organization_id }) =>
         organization_id !== here && (
           <Button

@@ -1,30 +1,30 @@
 import { useState } from 'preact/hooks';
-import { now } from '../../browser/clock.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, LinkButton } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { Card } from '../../parts/page.tsx';
 import { toast } from '../../parts/toasts.tsx';
 import { Trouble } from '../../parts/trouble.tsx';
 import {
   cancelDowngrade,
   downgrade,
+  isPaidTier,
   type PaidTier,
   pauseSubscription,
   type Status,
-  subscribe,
 } from '../../server/billing.ts';
 import { useDoing } from '../../server/doing.ts';
 import { money } from '../../words/money.ts';
-import { count } from '../../words/numbers.ts';
-import { day } from '../../words/times.ts';
+import { bytes, count } from '../../words/numbers.ts';
+import { billingDay, exact } from '../../words/times.ts';
 import { mayAs } from './roles.tsx';
 import { tierName, tiers } from './tiers.ts';
+import { Upgrade } from './upgrade.tsx';
 
 type Plan = Status['pricing'][number];
+type Tier = Plan['tier'];
 type Asked =
-  | { readonly what: 'up' | 'resume'; readonly tier: PaidTier }
+  | { readonly what: 'up'; readonly tier: PaidTier }
   | { readonly what: 'down'; readonly tier: 'free' | 'starter' }
   | { readonly what: 'pause' };
 
@@ -37,36 +37,18 @@ interface PlansProps {
 export function Plans({ status, onChanged }: PlansProps) {
   const [asked, setAsked] = useState<Asked | null>(null);
   const owns = mayAs('OWNER');
-  const { pricing, subscription_tier: current, status: state, paused_tier: paused } = status;
   return (
-    <Card
-      title="Plan"
-      actions={
-        owns &&
-        (state === 'active' || state === 'past_due') && (
-          <Button tone="ghost" onClick={() => setAsked({ what: 'pause' })}>
-            Pause the subscription
-          </Button>
-        )
-      }
-    >
-      <OnItsWay status={status} onChanged={onChanged} />
+    <Card title="Plan">
+      <Notices status={status} onChanged={onChanged} />
+      <p class="soft">{summary(status)}</p>
       <ul class="plans">
-        {pricing.map((plan) => (
-          <li key={plan.tier} class={plan.tier === current ? 'plan current' : 'plan'}>
-            <h3>
-              {tierName(plan.tier)} {plan.tier === current && <Chip tone="info">Your plan</Chip>}
-            </h3>
-            <p class="price">{priceWords(plan)}</p>
-            <ul class="soft">
-              {allowances(plan).map((words) => (
-                <li key={words}>{words}</li>
-              ))}
-            </ul>
-            {owns && <PlanButton plan={plan} current={current} paused={paused} onAsk={setAsked} />}
-          </li>
+        {status.pricing.map((plan) => (
+          <PlanCard key={plan.tier} plan={plan} status={status} onAsk={owns ? setAsked : null} />
         ))}
       </ul>
+      {owns && (status.status === 'active' || status.status === 'past_due') && (
+        <Pause status={status} onAsk={setAsked} />
+      )}
       {asked !== null && (
         <Asking asked={asked} status={status} onClose={() => setAsked(null)} onChanged={onChanged} />
       )}
@@ -74,84 +56,221 @@ export function Plans({ status, onChanged }: PlansProps) {
   );
 }
 
-function priceWords({ monthly_price_cents: price, currency }: Plan): string {
-  if (price === null) return 'Let us talk';
-  return price === 0 ? 'Free' : `${money(price, currency)} a month`;
+/** What the organisation has, costs and when it is charged again, in a sentence. */
+function summary({ subscription_tier: tier, status: state, pricing, ...status }: Status): string {
+  const price = pricing.find((each) => each.tier === tier)?.monthly_price_cents ?? null;
+  if (price === null) return `You are on ${tierName(tier)}.`;
+  if (price === 0) return `You are on ${tierName(tier)}, which costs nothing.`;
+  const cost = `You are on ${tierName(tier)}: ${money(price, status.currency)} a month`;
+  return state === 'active' && status.current_period_end !== null && status.pending_downgrade === null
+    ? `${cost}, charged again on ${billingDay(status.current_period_end)}.`
+    : `${cost}.`;
 }
 
-function allowances({ rate_limits: limits }: Plan): string[] {
-  const most = (value: number | null, what: string) =>
-    `${value === null ? 'Any number of' : count(value)} ${what}`;
+/** `waits`: it cannot be chosen just now, and why; otherwise what choosing it means. */
+type Choice =
+  | { readonly is: 'none' }
+  | { readonly is: 'waits'; readonly words: string; readonly why: string }
+  | { readonly is: 'open'; readonly words: string; readonly asked: Asked };
+
+function choiceOf(tier: Tier, status: Status): Choice {
+  const { subscription_tier: current, paused_tier: paused, pending_upgrade: up } = status;
+  if (paused !== null) return tier === paused ? offered(status, resumption(tier)) : { is: 'none' };
+  const step = tiers.indexOf(tier) - tiers.indexOf(current);
+  if (step > 0 && isPaidTier(tier) && up?.tier !== tier) {
+    const open: Offer = { words: `Upgrade to ${tierName(tier)}`, asked: { what: 'up', tier } };
+    return offered(status, open, status.status === 'past_due' ? 'Pay the open invoice first.' : null);
+  }
+  const isLower = step < 0 && (tier === 'free' || tier === 'starter');
+  if (isLower && status.status !== 'none' && status.pending_downgrade?.tier !== tier) {
+    const open: Offer = { words: `Change to ${tierName(tier)}`, asked: { what: 'down', tier } };
+    return offered(status, open, up === null ? null : 'An upgrade waits for its payment.');
+  }
+  return { is: 'none' };
+}
+
+type Offer = Pick<Extract<Choice, { is: 'open' }>, 'words' | 'asked'>;
+
+function resumption(tier: Tier): Offer {
+  return { words: 'Resume', asked: { what: 'up', tier: isPaidTier(tier) ? tier : 'starter' } };
+}
+
+function offered({ stale }: Status, { words, asked }: Offer, why: string | null = null): Choice {
+  const reason = stale ? 'Waits for the payment provider.' : why;
+  return reason === null ? { is: 'open', words, asked } : { is: 'waits', words, why: reason };
+}
+
+interface PlanCardProps {
+  readonly plan: Plan;
+  readonly status: Status;
+  /** Null for who may only look. */
+  readonly onAsk: ((asked: Asked) => void) | null;
+}
+
+function PlanCard({ plan, status, onAsk }: PlanCardProps) {
+  const { tier } = plan;
+  const isCurrent = tier === status.subscription_tier;
+  const choice: Choice = onAsk === null ? { is: 'none' } : choiceOf(tier, status);
+  const why = `plan-${tier}-why`;
+  return (
+    <li class={isCurrent ? 'plan current' : 'plan'}>
+      <h3 class="row">
+        {tierName(tier)} <PlanChip tier={tier} status={status} />
+      </h3>
+      <Price plan={plan} />
+      <dl class="allowances">
+        {allowances(plan).map(([what, most]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd>{most}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="plan-foot">
+        {choice.is === 'open' && (
+          <Button
+            tone={choice.asked.what === 'up' ? 'primary' : 'plain'}
+            class="wide"
+            onClick={() => onAsk?.(choice.asked)}
+          >
+            {choice.words}
+          </Button>
+        )}
+        {choice.is === 'waits' && (
+          <>
+            <Button class="wide" disabled aria-describedby={why}>
+              {choice.words}
+            </Button>
+            <p id={why} class="hint">
+              {choice.why}
+            </p>
+          </>
+        )}
+        {tier === 'enterprise' && !isCurrent && <p class="hint">Write to whoever runs this server.</p>}
+      </div>
+    </li>
+  );
+}
+
+function PlanChip({ tier, status }: { readonly tier: Tier; readonly status: Status }) {
+  if (tier === status.paused_tier) return <Chip tone="warning">Paused</Chip>;
+  if (tier === status.subscription_tier) return <Chip tone="info">Your plan</Chip>;
+  if (tier === status.pending_upgrade?.tier) return <Chip tone="warning">Unpaid</Chip>;
+  return tier === status.pending_downgrade?.tier ? <Chip>Planned</Chip> : null;
+}
+
+function Price({ plan: { monthly_price_cents: price, currency } }: Pick<PlanCardProps, 'plan'>) {
+  if (price === null) return <p class="price">Let us talk</p>;
+  return (
+    <p class="price">
+      {money(price, currency)} <span class="hint">a month</span>
+    </p>
+  );
+}
+
+function allowances({ rate_limits: limits }: Plan): [string, string][] {
+  const perMinute = (value: number | null, words: (value: number) => string) =>
+    value === null ? 'Unlimited' : `${words(value)}/min`;
   return [
-    most(limits.bpm_fast, 'bytes a minute, fast'),
-    most(limits.bpm_slow, 'bytes a minute, slow'),
-    most(limits.rpm, 'reranks a minute'),
-    most(limits.max_documents, 'documents'),
+    ['Models, fast', perMinute(limits.bpm_fast, bytes)],
+    ['Models, slow', perMinute(limits.bpm_slow, bytes)],
+    ['Reranks, fast', perMinute(limits.rpm, count)],
+    ['Documents', limits.max_documents === null ? 'Unlimited' : count(limits.max_documents)],
   ];
 }
 
-interface PlanButtonProps {
-  readonly plan: Plan;
-  readonly current: Status['subscription_tier'];
-  readonly paused: Status['paused_tier'];
-  readonly onAsk: (asked: Asked) => void;
+/** What is on its way, or stands still, above the plans. */
+function Notices({ status, onChanged }: PlansProps) {
+  const { pending_downgrade: down, paused_at: pausedAt } = status;
+  return (
+    <>
+      <Unpaid status={status} />
+      {down !== null && <Planned down={down} status={status} onChanged={onChanged} />}
+      {pausedAt !== null && (
+        <p class="note">
+          {`The subscription is paused since ${billingDay(pausedAt)}: nothing is charged, and the limits are those of Free.`}
+        </p>
+      )}
+    </>
+  );
 }
 
-function PlanButton({ plan: { tier }, current, paused, onAsk }: PlanButtonProps) {
-  if (tier === paused && (tier === 'starter' || tier === 'teams')) {
-    return (
-      <Button tone="primary" onClick={() => onAsk({ what: 'resume', tier })}>
-        Resume
-      </Button>
-    );
-  }
-  const step = tiers.indexOf(tier) - tiers.indexOf(current);
-  if (step > 0 && (tier === 'starter' || tier === 'teams')) {
-    return (
-      <Button tone="primary" onClick={() => onAsk({ what: 'up', tier })}>
-        Upgrade to {tierName(tier)}
-      </Button>
-    );
-  }
-  if (step < 0 && (tier === 'free' || tier === 'starter')) {
-    return <Button onClick={() => onAsk({ what: 'down', tier })}>Change to {tierName(tier)}</Button>;
-  }
-  return null;
+function Unpaid({ status: { pending_upgrade: up, status: state, invoices } }: Pick<PlansProps, 'status'>) {
+  const owed = state === 'past_due' ? invoices.find((invoice) => invoice.status === 'open') : undefined;
+  const address = up?.hosted_invoice_url ?? owed?.hosted_invoice_url ?? null;
+  if (up === null && owed === undefined) return null;
+  return (
+    <div class="note warning row between" role="status">
+      <div>
+        {up !== null ? (
+          <>
+            <strong>{tierName(up.tier)} begins when its invoice is paid.</strong> Your bank may ask you to
+            confirm it. {up.expires_at !== null && `It is given up on ${exact(up.expires_at)}. `}
+          </>
+        ) : (
+          <>
+            <strong>An invoice could not be charged.</strong> Pay it, or add another payment method, to keep
+            the plan.{' '}
+          </>
+        )}
+        This page notices by itself when it is paid.
+      </div>
+      {address !== null && (
+        <LinkButton href={address} tone="primary" isElsewhere>
+          {up === null ? 'Pay the invoice' : 'Complete the payment'}
+        </LinkButton>
+      )}
+    </div>
+  );
 }
 
-function OnItsWay({ status, onChanged }: PlansProps) {
-  const { pending_downgrade: down, pending_upgrade: up, paused_at: pausedAt } = status;
+interface PlannedProps extends PlansProps {
+  readonly down: NonNullable<Status['pending_downgrade']>;
+}
+
+function Planned({ down, status, onChanged }: PlannedProps) {
   const stay = useDoing(async () => {
     await cancelDowngrade();
-    toast('Your plan stays.');
+    toast(`Your plan stays ${tierName(status.subscription_tier)}.`);
     onChanged();
   });
   return (
     <>
-      {up !== null && (
-        <p class="note">
-          The upgrade to {tierName(up.tier)} waits for its payment.{' '}
-          {up.hosted_invoice_url !== null && <a href={up.hosted_invoice_url}>Complete the payment</a>}
-        </p>
-      )}
-      {down !== null && (
-        <div class="note row between">
-          <span>
-            From {day(down.effective_at)} on you have the plan {tierName(down.tier)}.
-          </span>
-          {mayAs('OWNER') && (
-            <Button busy={stay.isBusy} onClick={stay.start}>
-              Keep the plan
-            </Button>
-          )}
+      <div class="note row between">
+        <div>
+          <strong>{`From ${billingDay(down.effective_at)} on you have the plan ${tierName(down.tier)}.`}</strong>{' '}
+          {`Until then ${tierName(status.subscription_tier)} stays as it is.`}
         </div>
-      )}
-      {pausedAt !== null && (
-        <p class="note">The subscription rests since {day(pausedAt)}; the limits are those of Free.</p>
-      )}
+        {mayAs('OWNER') && (
+          <Button busy={stay.isBusy} disabled={status.stale} onClick={stay.start}>
+            Keep {tierName(status.subscription_tier)}
+          </Button>
+        )}
+      </div>
       <Trouble error={stay.error} />
     </>
   );
+}
+
+function Pause({ status, onAsk }: { readonly status: Status; readonly onAsk: (asked: Asked) => void }) {
+  const why = whyNoPause(status);
+  return (
+    <div class="row apart-row">
+      <Button disabled={why !== null} aria-describedby="pause-words" onClick={() => onAsk({ what: 'pause' })}>
+        Pause the subscription
+      </Button>
+      <span id="pause-words" class="hint">
+        {why ?? 'Nothing is charged while it is paused, and the limits are those of Free.'}
+      </span>
+    </div>
+  );
+}
+
+function whyNoPause({ stale, status, pending_downgrade: down, pending_upgrade: up }: Status): string | null {
+  if (stale) return 'Waits for the payment provider.';
+  if (status === 'past_due') return 'Not while an invoice is open: pay it first.';
+  if (up !== null) return 'Not while an upgrade waits for its payment.';
+  return down === null ? null : 'Not while a change is planned: take it back first.';
 }
 
 interface AskingProps extends PlansProps {
@@ -164,24 +283,30 @@ function Asking({ asked, status, onClose, onChanged }: AskingProps) {
     toast(words);
     onChanged();
   };
+  const current = tierName(status.subscription_tier);
   switch (asked.what) {
     case 'up':
-    case 'resume':
       return <Upgrade tier={asked.tier} status={status} onClose={onClose} onChanged={onChanged} />;
     case 'down':
       return (
         <Confirm
           title={`Change to ${tierName(asked.tier)}?`}
           action={`Change to ${tierName(asked.tier)}`}
+          tone="primary"
           onClose={onClose}
           onConfirm={async () => {
             await downgrade(asked.tier);
-            done('The change is planned.');
+            done(`The change to ${tierName(asked.tier)} is planned.`);
           }}
         >
           <p>
-            You keep what you paid for until the end of this month; on the first of the next the lower limits
-            apply.
+            {status.current_period_end === null
+              ? `You keep ${current} for what is paid.`
+              : `You keep ${current} until ${billingDay(status.current_period_end)}.`}{' '}
+            {asked.tier === 'free'
+              ? 'Then the subscription ends and the limits of Free apply.'
+              : `Then ${tierName(asked.tier)} begins, with its price and its limits.`}{' '}
+            You can take this back until then.
           </p>
         </Confirm>
       );
@@ -190,77 +315,18 @@ function Asking({ asked, status, onClose, onChanged }: AskingProps) {
         <Confirm
           title="Pause the subscription?"
           action="Pause"
+          tone="primary"
           onClose={onClose}
           onConfirm={async () => {
             await pauseSubscription();
-            done('The subscription rests.');
+            done('The subscription is paused.');
           }}
         >
           <p>
-            Nothing is charged while it rests, and the limits of the free plan apply. You can resume it at any
-            time.
+            Nothing is charged while it is paused, and the limits of Free apply at once. What you paid and did
+            not use counts when you resume, which you can do at any time.
           </p>
         </Confirm>
       );
   }
-}
-
-/** What is about to be charged for the rest of the month; the invoice has the exact amount. */
-function prorated(status: Status, tier: PaidTier, nowMs: number): number | null {
-  const priceOf = (wanted: string) =>
-    status.pricing.find((plan) => plan.tier === wanted)?.monthly_price_cents ?? null;
-  const [to, from] = [priceOf(tier), priceOf(status.subscription_tier) ?? 0];
-  if (to === null) return null;
-  const today = new Date(nowMs);
-  const [year, month] = [today.getUTCFullYear(), today.getUTCMonth()];
-  const [begin, end] = [Date.UTC(year, month), Date.UTC(year, month + 1)];
-  return Math.round(((to - from) * (end - nowMs)) / (end - begin));
-}
-
-function Upgrade({
-  tier,
-  status,
-  onClose,
-  onChanged,
-}: PlansProps & { readonly tier: PaidTier; readonly onClose: () => void }) {
-  const plan = status.pricing.find((each) => each.tier === tier);
-  const due = prorated(status, tier, now());
-  const isPaused = status.paused_tier === tier;
-  const start = useDoing(async () => {
-    const reply = await subscribe(tier);
-    onChanged();
-    if (reply.hosted_invoice_url !== null && reply.status !== 'active' && reply.status !== 'resumed') {
-      window.location.assign(reply.hosted_invoice_url);
-      return;
-    }
-    toast(`You have the plan ${tierName(reply.subscription_tier)} now.`);
-    onClose();
-  });
-  return (
-    <Dialog title={`${isPaused ? 'Resume' : 'Upgrade to'} ${tierName(tier)}`} onClose={onClose}>
-      <dl class="figures">
-        <div>
-          <dt>A month</dt>
-          <dd class="amount">{plan === undefined ? '' : priceWords(plan)}</dd>
-        </div>
-        {due !== null && !isPaused && (
-          <div>
-            <dt>Today, for the rest of this month</dt>
-            <dd class="amount">about {money(due, status.currency)}</dd>
-          </div>
-        )}
-      </dl>
-      <p class="soft">
-        It is charged now; the invoice has the exact amount, with taxes and credit. Your bank may ask you to
-        confirm it.
-      </p>
-      <Trouble error={start.error} />
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button tone="primary" busy={start.isBusy} onClick={start.start}>
-          {isPaused ? 'Resume' : 'Upgrade'}
-        </Button>
-      </DialogActions>
-    </Dialog>
-  );
 }

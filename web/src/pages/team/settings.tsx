@@ -149,11 +149,11 @@ function sessionColumns(onEnd: (session: SessionInfo) => unknown): Column<Sessio
       ),
     },
     { title: 'Last used', cell: ({ last_seen_at }) => <When at={last_seen_at} /> },
-    { title: 'Signed in', isExtra: true, cell: ({ created_at }) => <When at={created_at} /> },
-    { title: 'Ends', isExtra: true, cell: ({ expires_at }) => <When at={expires_at} /> },
+    { title: 'Signed in', cell: ({ created_at }) => <When at={created_at} /> },
+    { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
     {
       title: 'Actions',
-      isNumber: true,
+      isActions: true,
       cell: (row) => (
         <Button
           tone="ghost"

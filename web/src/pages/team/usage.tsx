@@ -167,9 +167,9 @@ function CountersTable({ counters: { documents, models } }: { readonly counters:
   const columns: Column<CounterRow>[] = [
     { title: 'What', cell: ({ what }) => what },
     { title: 'This month', isNumber: true, cell: (row) => count(row.month.count) },
-    { title: 'Bytes this month', isNumber: true, isExtra: true, cell: (row) => bytes(row.month.bytes) },
+    { title: 'Bytes this month', isNumber: true, cell: (row) => bytes(row.month.bytes) },
     { title: 'In all', isNumber: true, cell: (row) => count(row.ever.count) },
-    { title: 'Bytes in all', isNumber: true, isExtra: true, cell: (row) => bytes(row.ever.bytes) },
+    { title: 'Bytes in all', isNumber: true, cell: (row) => bytes(row.ever.bytes) },
   ];
   return <Table caption="Usage in all" columns={columns} rows={rows} keyOf={({ what }) => what} />;
 }
