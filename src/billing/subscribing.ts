@@ -225,7 +225,7 @@ export class Subscribing {
     const { organizationId } = wanted.organisation;
     const { tier } = wanted;
     if (tierOf(subscription) === tier && change.isRepeated) return 'paid';
-    raisedFrom(subscription, tier);
+    const from = raisedFrom(subscription, tier);
     const { pendingUpgrade, openInvoice } = subscription;
     if (pendingUpgrade?.tier === tier) return this.#payRaise(wanted, subscription, change);
     if (pendingUpgrade !== null && openInvoice !== null)
@@ -423,11 +423,12 @@ export async function refuseBoughtElsewhere(
     throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
 }
 
-/** Errors: 400 for a tier that is not higher, 409 where the subscription is to something else. */
-export function raisedFrom(subscription: SubscriptionCopy, tier: PaidTier): void {
+/** The tier that there is. Errors: 400 for one that is not higher, 409 where the subscription is to something else. */
+export function raisedFrom(subscription: SubscriptionCopy, tier: PaidTier): Organisation['tier'] {
   const from = tierOf(subscription);
   if (from === null) throw ofNoTier();
   if (rankOf(tier) <= rankOf(from)) throw notHigher(from, tier);
+  return from;
 }
 
 function ofNoTier(): AppError {

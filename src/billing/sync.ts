@@ -139,7 +139,11 @@ export class BillingSync {
     const isAwaited = () => !this.#abandoned.has(organizationId);
     try {
       const result = await work({ account, isRepeated, reread, isAwaited });
-      await this.#endChange(organizationId, reason, isAwaited() ? null : begun && { ...begun, settled: true });
+      await this.#endChange(
+        organizationId,
+        reason,
+        isAwaited() ? null : begun && { ...begun, settled: true },
+      );
       return result;
     } catch (error) {
       // Of what nobody knows the end of, the intent stays: the next reading puts it right, and a repetition is known.

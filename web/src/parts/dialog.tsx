@@ -34,7 +34,7 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
       onCancel={cancel}
       // A click on the dialog itself is one outside of what it holds. Where something may have been typed, it is a slip.
       onMouseDown={(event) => {
-        const isOutside = event.target === dialog.current && dialog.current.querySelector('form') === null;
+        const isOutside = event.target === dialog.current && dialog.current?.querySelector('form') === null;
         if (isOutside && mayClose) onClose();
       }}
       // The browser closes it at a second Escape, whatever the first one was told.
