@@ -95,23 +95,22 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   await rooms.sessions.endAdministrators();
   retrieval.hooks.mayQuote = () => organisations.mayQuote;
   storage.hooks.isGone = (id) => organisations.find(id) === undefined;
-  const sweep = () => housekeeping.sweep();
   const { kept, quotas, gate, forget } = buildQuotas(storage, pipeline, { organisations, logger });
   opened.add(() => kept.close());
-  const { memoryBytesMax } = settings;
-  registerPipelineMetrics({ ...storage, ...pipeline, metrics, pools: Object.values(pools), memoryBytesMax });
+  const measured = { metrics, pools: Object.values(pools), memoryBytesMax: settings.memoryBytesMax };
+  registerPipelineMetrics({ ...storage, ...pipeline, ...measured });
   const endOrganisation: OrganisationRemoval['begin'] = (id, by) => removal.begin(id, by);
   const { services, removeData } = buildServices({
-    ...{ settings, data, storage, pools, pipeline, organisations, keys, audit, sweep, gate, quotas, forget },
-    ...{ images, made, endOrganisation },
+    ...{ settings, data, storage, pools, pipeline, organisations, keys, audit, gate, quotas, forget },
+    ...{ images, made, endOrganisation, sweep: () => housekeeping.sweep() },
   });
   /** Known when the door is open. */
   const installation = { url: '', organizationId: '' };
   const linkBase = () => installation.url;
   const payments = await buildBilling(settings, { plans, storage, rooms, logger, linkBase });
   opened.add(() => payments.close());
-  const selling = buildMarketplaces(settings, { ...{ data, rooms, logger, linkBase }, meter: storage.meter });
-  const { marketplaces } = selling;
+  const atMarkets = { data, rooms, logger, linkBase, meter: storage.meter };
+  const { marketplaces, ...selling } = buildMarketplaces(settings, atMarkets);
   const endData = (id: string) =>
     marketplaces
       .forget(id)
@@ -130,8 +129,8 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const door = buildDoor(settings, {
     ...{ data, tools, rooms, services, accounts, pipeline, quotas, progress, metrics, logger },
   });
-  const { host, port, http, drainSeconds } = settings;
-  const listening = await openDoor({ door, kind: http, host, port, bounds: defaultBounds, logger });
+  const { host, port, http: kind, drainSeconds } = settings;
+  const listening = await openDoor({ door, kind, host, port, bounds: defaultBounds, logger });
   opened.add(() => listening.close(drainSeconds * 1_000));
   // After the door, which may be refused its address: a key that is issued must also get to be shown.
   const first = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
