@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type Stripe from 'stripe';
-import { tierMark } from './catalogue.ts';
+import { AppError } from '../base/app-error.ts';
+import { idOf, tierMark } from './catalogue.ts';
 import {
   type MeteredPrice,
   type Metric,
@@ -141,7 +142,8 @@ function productFixture(
     },
     mend: async () => {
       if ((await find()) === null) {
-        await asking(() => stripe.products.create({ id, name }, keyOf('product', { id, name })));
+        const create = (key: Key) => stripe.products.create({ id, name }, key);
+        await made({ what: 'product', parameters: { id, name } }, create, find);
         return 'made';
       }
       await asking(() => stripe.products.update(id, { name, active: true }));
@@ -156,12 +158,11 @@ function priceFixture(
   wrong: (price: Stripe.Price) => string | null | Promise<string | null>,
   parameters: () => Promise<Stripe.PriceCreateParams>,
 ): Fixture {
-  const find = async () => {
-    const { data } = await asking(() =>
-      stripe.prices.list({ lookup_keys: [lookupKey], active: true, limit: 1 }),
-    );
+  const holder = async (more: Stripe.PriceListParams = {}) => {
+    const { data } = await asking(() => stripe.prices.list({ lookup_keys: [lookupKey], ...more, limit: 1 }));
     return data[0] ?? null;
   };
+  const find = () => holder({ active: true });
   return {
     name: `price ${lookupKey}`,
     look: async () => {
@@ -169,11 +170,23 @@ function priceFixture(
       return found === null ? 'is missing' : wrong(found);
     },
     mend: async () => {
-      const before = await find();
+      const [before, loser] = [await find(), await holder()];
       const wanted = await parameters();
+      const { metadata } = wanted;
+      // One that was made by hand says its tier by its lookup key alone, which it loses here; who pays it keeps the tier.
+      if (loser !== null && metadata) await asking(() => stripe.prices.update(loser.id, { metadata }));
+      // For the same reason the product stays: by it an invoice shows what was paid for a tier.
+      const said = before === null ? wanted : { ...wanted, product: idOf(before.product) };
       // Another one after each change, although it may say what an earlier one said.
-      const key = keyOf('price', { ...wanted, after: before?.id ?? null });
-      await asking(() => stripe.prices.create(wanted, key));
+      const about = { what: 'price', parameters: { ...said, after: before?.id ?? null } };
+      await made(
+        about,
+        (key) => stripe.prices.create(said, key),
+        async () => {
+          const found = await find();
+          return found?.id === before?.id ? null : found;
+        },
+      );
       return before === null ? 'made' : 'made anew; who subscribed at the earlier price keeps it';
     },
   };
@@ -203,7 +216,8 @@ function meterFixture(stripe: Stripe, { meter, product }: MeteredPrice): Fixture
         customer_mapping: { type: 'by_id', event_payload_key: 'stripe_customer_id' },
         value_settings: { event_payload_key: 'value' },
       };
-      await asking(() => stripe.billing.meters.create(parameters, keyOf('meter', parameters)));
+      const create = (key: Key) => stripe.billing.meters.create(parameters, key);
+      await made({ what: 'meter', parameters }, create, () => findMeter(stripe, meter));
       return 'made';
     },
   };
@@ -247,9 +261,8 @@ function webhookFixture(stripe: Stripe, url: string): Fixture {
         return 'changed; its secret stays';
       }
       const parameters = { url, enabled_events: webhookEvents };
-      const { secret } = await asking(() =>
-        stripe.webhookEndpoints.create(parameters, keyOf('webhook', parameters)),
-      );
+      const create = (key: Key) => stripe.webhookEndpoints.create(parameters, key);
+      const { secret } = await made({ what: 'webhook', parameters }, create, find);
       return `made; Stripe tells its secret this once:\n  QUARRY_STRIPE_WEBHOOK_SECRET=${secret ?? ''}`;
     },
   };
@@ -265,7 +278,27 @@ async function orNull<T>(call: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** The same wish has the same key, so that a setup that was cut off makes nothing twice. */
-function keyOf(what: string, parameters: object): { readonly idempotencyKey: string } {
-  return { idempotencyKey: `quarry:${what}:${hash('sha256', JSON.stringify(parameters), 'hex')}` };
+interface Key {
+  readonly idempotencyKey: string;
+}
+
+/** How often a day something may be deleted by hand and made again. */
+const madePerDayMax = 50;
+
+/**
+ * The same wish has the same key, so that a setup that was cut off makes nothing twice. But for a day Stripe answers a key
+ * as it did first, also when what it made then was deleted by hand since: where nothing is found, it is made with another.
+ */
+async function made<T>(
+  { what, parameters }: { readonly what: string; readonly parameters: object },
+  create: (key: Key) => Promise<T>,
+  find: () => Promise<object | null>,
+): Promise<T> {
+  for (let again = 0; again < madePerDayMax; again += 1) {
+    const said = JSON.stringify(again === 0 ? parameters : { ...parameters, again });
+    const idempotencyKey = `quarry:${what}:${hash('sha256', said, 'hex')}`;
+    const one = await asking(() => create({ idempotencyKey }));
+    if ((await find()) !== null) return one;
+  }
+  throw new AppError('bad_gateway', `Stripe shows no ${what} although it was made; try again tomorrow.`);
 }

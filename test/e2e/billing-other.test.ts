@@ -1,3 +1,9 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { BillingWorld, limitsOf, type Owner, type PlanTier } from './billing-world.ts';
 import { startOtherStripe } from './other-stripe.ts';
@@ -180,6 +186,33 @@ t.test('what the operator gave a subscription by hand outlives a downgrade', asy
   await has(t, owner, 'starter', { pending_downgrade: null });
   t.match(subscription, { discounts: ['di_by_hand'], default_tax_rates: [taxRate], schedule: null });
   t.strictSame(priced(), [5_000, null, null, 900]);
+});
+
+t.test('who pays a price that was made by hand keeps the tier when setup makes it anew', async (t) => {
+  const owner = await paying('starter');
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-billing-other-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const price = (lookupKey: string, amount: number) => ({ price: { lookupKey, amount, product: 'Quarry' } });
+  const tiers = {
+    starter: price('quarry_starter_monthly', 6_000),
+    teams: price('quarry_teams_monthly', 20_000),
+  };
+  const file = join(folder, 'plans.json');
+  writeFileSync(file, JSON.stringify({ currency: 'usd', tiers }));
+  const env = {
+    PATH: process.env.PATH,
+    QUARRY_STRIPE_API_BASE: emulator.url,
+    QUARRY_STRIPE_SECRET_KEY: emulator.secretKey,
+    QUARRY_PLANS_FILE: file,
+  };
+  const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+  const { stdout } = await promisify(execFile)(process.execPath, [cli, 'billing', 'setup'], { env });
+  t.match(stdout, /price quarry_starter_monthly: made anew/);
+  await world.travel(emulator.now + 60);
+  await has(t, owner, 'starter', { status: 'active' });
+  t.match(await owner.call('downgrade', { tier: 'free' }), { pending_downgrade: { tier: 'free' } });
+  await owner.call('cancel-downgrade');
+  t.match(await owner.call('subscribe', { tier: 'teams' }), { status: 'active' });
 });
 
 t.test('of a deleted organisation nothing goes on being charged', async (t) => {

@@ -66,6 +66,22 @@ await t.test('check says what an empty account lacks, setup makes it, and again 
   t.same(emulator.misunderstood, []);
 });
 
+await t.test(
+  'what was deleted by hand is made again, although Stripe remembers that it was made',
+  async (t) => {
+    const { world } = emulator;
+    const names = [...world.all('webhook_endpoint'), ...world.all('billing.meter')].map(({ id }) => id);
+    for (const id of [...names, 'quarry_starter']) world.remove(id);
+    const again = await billing('setup');
+    t.equal(again.code, 0, again.note);
+    t.match(again.out, /^product quarry_starter: made\n/);
+    const [endpoint, ...others] = world.all('webhook_endpoint');
+    t.strictSame(others, []);
+    t.match(again.out, `\n  QUARRY_STRIPE_WEBHOOK_SECRET=${endpoint!.secret}\n`, 'with its own secret');
+    t.equal((await billing('check')).code, 0);
+  },
+);
+
 await t.test('a changed price is made anew, and the plans that are meant are named', async (t) => {
   const price = (lookupKey: string, amount: number) => ({ price: { lookupKey, amount, product: 'Quarry' } });
   const plans = {
