@@ -149,6 +149,7 @@ export const limits = {
   billingEventsPerCatchUpMax: 10_000,
   billingCatchUpMs: 3_600_000,
   billingRetryMs: 15_000,
+  billingRetryMsMax: 10 * 60_000,
   billingDueBatchMax: 1_000,
   billingListMax: 24,
   billingCatalogueMs: 60_000,

@@ -34,6 +34,8 @@ export class BillingEvents {
   readonly #options: BillingEventsOptions;
   readonly #running = new Set<Promise<void>>();
   readonly #waiting = new Set<string>();
+  /** Those that could not be read, when they are tried again, and how long they wait after that. */
+  readonly #later = new Map<string, { readonly at: number; readonly waitMs: number }>();
   #closed = false;
 
   constructor(options: BillingEventsOptions) {
@@ -45,10 +47,24 @@ export class BillingEvents {
     await this.#note(this.#verified(body, signature));
   }
 
-  /** Reads those that are due and were not read, because Stripe did not answer. */
+  /**
+   * Reads those that are due and were not read, because Stripe did not answer; each less and less often, so that some of
+   * whom Stripe never answers do not keep the others waiting.
+   */
   async goOn(): Promise<void> {
-    for (const organizationId of await this.#options.records.allDue(limits.billingDueBatchMax))
+    const { records, clock } = this.#options;
+    const now = clock.monotonic();
+    const waiting = new Set<string>();
+    let begun = 0;
+    for await (const organizationId of records.allDue()) {
+      if (begun === limits.billingDueBatchMax) return;
+      waiting.add(organizationId);
+      if ((this.#later.get(organizationId)?.at ?? now) > now) continue;
       this.#readSoon(organizationId);
+      begun += 1;
+    }
+    for (const organizationId of this.#later.keys())
+      if (!waiting.has(organizationId)) this.#later.delete(organizationId);
   }
 
   /** Looks for events that never arrived. */
@@ -132,7 +148,9 @@ export class BillingEvents {
       readonly customer?: unknown;
     } | null;
     if (typeof about !== 'object' || about === null) return undefined;
-    const customer = about.object === 'customer' ? about.id : about.customer;
+    // What was taken from a customer says only in this place whose it was.
+    const before = (data?.previous_attributes as { readonly customer?: unknown } | undefined)?.customer;
+    const customer = about.object === 'customer' ? about.id : (about.customer ?? before);
     if (typeof customer === 'string') return records.organisationOf(customer);
     const id = (customer as { readonly id?: unknown } | null | undefined)?.id;
     return typeof id === 'string' ? records.organisationOf(id) : undefined;
@@ -157,15 +175,22 @@ export class BillingEvents {
   }
 
   async #readWaiting(): Promise<void> {
-    const { sync, logger } = this.#options;
+    const { sync, clock, logger } = this.#options;
     for (;;) {
       const { value: organizationId } = this.#waiting.values().next();
       if (organizationId === undefined) return;
       this.#waiting.delete(organizationId);
       try {
         await sync.read(organizationId);
+        this.#later.delete(organizationId);
       } catch (error) {
-        logger.warn({ organizationId, error: String(error) }, 'Stripe could not be read; will try again');
+        const waitMs = this.#later.get(organizationId)?.waitMs ?? limits.billingRetryMs;
+        const next = Math.min(2 * waitMs, limits.billingRetryMsMax);
+        this.#later.set(organizationId, { at: clock.monotonic() + waitMs, waitMs: next });
+        logger.warn(
+          { organizationId, waitMs, error: String(error) },
+          'Stripe could not be read; will try again',
+        );
       }
     }
   }

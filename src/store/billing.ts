@@ -218,10 +218,8 @@ export class BillingRecords {
     ];
   }
 
-  async allDue(limit: number): Promise<string[]> {
-    const found: string[] = [];
-    for await (const { key } of due.range(this.#store, [], { limit })) found.push(key[0]);
-    return found;
+  async *allDue(): AsyncGenerator<string, void, void> {
+    for await (const { key } of due.range(this.#store, [])) yield key[0];
   }
 
   call(organizationId: string, about: string): BillingCall | undefined {

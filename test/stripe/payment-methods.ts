@@ -24,8 +24,8 @@ function detach({ world, ids }: Call): Thing {
     customer.invoice_settings.default_payment_method = null;
   for (const subscription of world.all('subscription'))
     if (subscription.default_payment_method === card.id) subscription.default_payment_method = null;
-  world.happens('payment_method.detached', card, { customer: card.customer });
   card.customer = null;
+  world.happens('payment_method.detached', card, { customer: customer.id });
   // A card that was taken away cannot come back.
   world.cards.delete(card.id);
   return card;

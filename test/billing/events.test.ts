@@ -1,0 +1,93 @@
+import type Stripe from 'stripe';
+import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import { BillingEvents } from '../../src/billing/events.ts';
+import { BillingRecords } from '../../src/store/billing.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+
+/** Whom events concern, and who is read when. */
+
+const idOf = (count: number) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
+const customer = { ownsTier: false, intent: null, held: null, copy: null };
+
+interface Told {
+  readonly type: string;
+  readonly object: object;
+  readonly before?: object;
+}
+
+/** Events over a store, and over a Stripe that lists `told` and cannot be read for some. */
+async function start(told: readonly Told[] = [], isDown: (organizationId: string) => boolean = () => false) {
+  const store = new MemoryStore();
+  const records = new BillingRecords(store);
+  const time = { ms: 1_000_000 };
+  const read: string[] = [];
+  const list = async function* () {
+    for (const [id, { type, object, before }] of told.entries())
+      yield { id: `evt_${id}`, type, created: 1_000, data: { object, previous_attributes: before } };
+  };
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const events = new BillingEvents({
+    ...{ store, records, webhookSecret: null },
+    stripe: { events: { list } } as unknown as Stripe,
+    clock: { now: () => time.ms, monotonic: () => time.ms },
+    chance: { uuid: () => 'one' } as never,
+    logger: logger as never,
+    sync: {
+      read: async (organizationId: string) => {
+        read.push(organizationId);
+        if (isDown(organizationId)) throw new Error('no answer');
+        const reason = records.dueOf(organizationId);
+        if (reason !== undefined) await store.write(records.endDue(organizationId, reason));
+      },
+    } as never,
+  });
+  /** Who was read since the last time, when all that was begun has ended. */
+  const looked = async (): Promise<string[]> => {
+    for (let before = -1; before < read.length; ) {
+      before = read.length;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return read.splice(0);
+  };
+  return { store, records, events, time, looked };
+}
+
+t.test('a payment method that was taken from a customer concerns that customer', async (t) => {
+  const card = { id: 'pm_1', object: 'payment_method' };
+  const told: Told[] = [
+    { type: 'payment_method.detached', object: { ...card, customer: null }, before: { customer: 'cus_1' } },
+    {
+      type: 'payment_method.detached',
+      object: { ...card, customer: null },
+      before: { customer: 'cus_other' },
+    },
+  ];
+  const { store, records, events, looked } = await start(told);
+  await store.write(records.putAccount(idOf(1), { ...customer, customerId: 'cus_1' }));
+  await events.catchUp(new AbortController().signal);
+  t.strictSame(await looked(), [idOf(1)]);
+});
+
+t.test('those whom Stripe never answers wait longer and longer, and keep nobody waiting', async (t) => {
+  const most = limits.billingDueBatchMax;
+  const last = idOf(most + 1);
+  const { store, records, events, time, looked } = await start([], (id) => id !== last);
+  const due = Array.from({ length: most + 1 }, (_, i) => records.putDue(idOf(i + 1), 'something happened'));
+  await store.write(due);
+  const turn = async (ms: number) => {
+    time.ms += ms;
+    await events.goOn();
+    return looked();
+  };
+  const first = await turn(0);
+  t.equal(first.length, most);
+  t.notOk(first.includes(last));
+  t.strictSame(await turn(1), [last], 'the others are read although the first cannot be');
+  t.strictSame(await turn(1), [], 'who waits is left alone');
+  t.equal((await turn(limits.billingRetryMs)).length, most);
+  t.strictSame(await turn(limits.billingRetryMs), [], 'the second time longer');
+  t.equal((await turn(limits.billingRetryMs)).length, most);
+  for (let i = 0; i < 10; i += 1) await turn(limits.billingRetryMsMax);
+  t.equal((await turn(limits.billingRetryMsMax)).length, most, 'and never longer than that');
+});
