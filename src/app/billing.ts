@@ -66,6 +66,7 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
     answerMsMax: settings.stripeAnswerSecondsMax * 1_000,
     limits: shown,
     usedMinutes: usedMinutesOf(storage),
+    settleUsage: () => storage.meter.settle(),
     guesses: new Attempts('promo codes', [guessWindow], clock),
     contactOf: contactsIn(rooms),
     boughtElsewhere: boughtIn(storage),

@@ -155,6 +155,7 @@ export const limits = {
   billingCatalogueMs: 60_000,
   plansFileBytesMax: 1_048_576,
   usageReportMs: 20_000,
+  usageReportsRunningMax: 8,
   /** How late a minute of usage may be written. */
   usageSettledMs: 15_000,
   /** What Stripe still takes. */

@@ -11,12 +11,14 @@ import { phaseAfter, phaseAgain } from './phases.ts';
 import { isPaid, rankOf } from './plans.ts';
 import { asking, StripeSilence } from './stripe.ts';
 import { type BillingSync, isServing, tierOf } from './sync.ts';
+import type { UsageReports } from './usage-reports.ts';
 
 export interface LoweringOptions {
   readonly stripe: Stripe;
   readonly calls: StripeCalls;
   readonly catalogue: CatalogueReader;
   readonly sync: BillingSync;
+  readonly reports: Pick<UsageReports, 'reportUntilNow'>;
   readonly clock: Clock;
 }
 
@@ -64,6 +66,7 @@ export class Lowering {
       async ({ account, reread }) => {
         const subscription = pausable(account);
         if (subscription.status === 'paused') return pausedReply(account);
+        await this.#options.reports.reportUntilNow(organizationId);
         await this.#pause(organizationId, subscription);
         const after = await reread();
         if (after.copy?.subscription?.status === 'paused') return pausedReply(after);

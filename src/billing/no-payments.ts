@@ -1,7 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { BillingRecords } from '../store/billing.ts';
+import { BillingRecords, nobody } from '../store/billing.ts';
 import type { Store } from '../store/store.ts';
 import type { Billing } from './billing.ts';
 import type { Plans } from './plans.ts';
@@ -22,7 +22,7 @@ export function noPayments(parts: {
       statusReply(
         {
           organisation,
-          account: { customerId: null, ownsTier: false, intent: null, held: null, copy: null },
+          account: nobody,
           grants: [],
           reported: undefined,
           now: parts.clock.now(),

@@ -37,6 +37,8 @@ export interface StripeBillingOptions {
   readonly store: Store;
   readonly organisations: BillingOrganisations;
   readonly usedMinutes: UsedMinutes;
+  /** Writes down what was used until now. */
+  readonly settleUsage: () => Promise<void>;
   readonly guesses: Guesses;
   readonly boughtElsewhere: BoughtElsewhere;
   readonly audit: AuditLog;
@@ -72,14 +74,15 @@ function buildParts(options: StripeBillingOptions) {
     repair: (organizationId, account, reading) => repairs.repair(organizationId, account, reading),
   });
   const portal = new PortalPage(stripe);
-  const lowering: Lowering = new Lowering({ ...parts, sync });
+  const reports = new UsageReports(parts);
+  const lowering: Lowering = new Lowering({ ...parts, sync, reports });
   return {
     ...{ records, calls, catalogue, promotions, sync },
     ...{ lowering, subscribing: new Subscribing({ ...parts, lowering, sync }) },
     previews: new Previews({ ...parts, sync }),
     methods: new PaymentMethods({ ...parts, sync, portal }),
     events: new BillingEvents({ ...parts, sync }),
-    reports: new UsageReports(parts),
+    reports,
   };
 }
 
@@ -209,8 +212,9 @@ export class StripeBilling implements Billing {
     });
 
   readonly end: Billing['end'] = (organizationId) => {
-    const { records, sync } = this.#parts;
+    const { records, sync, reports } = this.#parts;
     return sync.change(organizationId, null, async ({ account }) => {
+      await reports.reportUntilNow(organizationId);
       for (const { id, schedule } of await this.#subscriptionsOf(account.customerId))
         await this.#cancel(organizationId, id, schedule ? idOf(schedule) : null);
       await this.#options.store.write(await records.forget(organizationId), { mayUseReserve: true });

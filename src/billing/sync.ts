@@ -247,6 +247,7 @@ export class BillingSync {
       customerId: reading === null ? null : before.customerId,
       ownsTier: before.ownsTier || (subscription !== null && serving.has(subscription.status)),
       held: reading === null ? null : before.held,
+      servedUntil: this.#servedUntil(subscription, before),
       copy: reading === null ? null : { ...reading.copy, subscription: this.#timed(subscription, before) },
     };
     if (before.customerId !== null) {
@@ -261,6 +262,15 @@ export class BillingSync {
     }
     if (reason !== undefined) await this.#endDue(organizationId, reason);
     return account;
+  }
+
+  /** The end of what was served is the end of the period that was known, where nothing ended it earlier. */
+  #servedUntil(subscription: SubscriptionCopy | null, before: BillingAccount): number | null {
+    if (subscription !== null && isServing(subscription)) return null;
+    const served = before.copy?.subscription ?? null;
+    if (served === null || !isServing(served)) return before.servedUntil;
+    const now = this.#options.clock.now();
+    return Math.min(now, subscription?.pausedAt ?? served.periodEnd ?? now);
   }
 
   /** When a pause began, where Stripe does not say so: when it was first seen. */

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { BillingAccount, BillingRecords, ReportedUsage } from '../store/billing.ts';
-import type { Operation, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { StripeCalls } from './calls.ts';
 import { type Metric, metrics, type Plans } from './plans.ts';
 import { StripeRefusal } from './stripe.ts';
@@ -30,6 +30,8 @@ export interface UsageReportsOptions {
   readonly calls: StripeCalls;
   readonly plans: Plans;
   readonly usedMinutes: UsedMinutes;
+  /** Writes down what was used until now. */
+  readonly settleUsage: () => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -43,48 +45,98 @@ const dayMinutes = 1_440;
  */
 export class UsageReports {
   readonly #options: UsageReportsOptions;
+  /** Of each organisation one thing is reported after another, so that nothing is added up twice. */
+  readonly #tails = new Map<string, Promise<unknown>>();
 
   constructor(options: UsageReportsOptions) {
     this.#options = options;
   }
 
+  /** A few organisations at a time: one for whom Stripe is slow keeps the others waiting no longer than that. */
   async report(signal: AbortSignal): Promise<void> {
-    const { store, records, clock, logger } = this.#options;
-    const now = clock.now();
-    const to = Math.floor((now - limits.usageSettledMs) / minuteMs);
-    const passed: Operation[] = [];
-    for await (const { organizationId, account } of records.accounts()) {
-      if (signal.aborted) return;
-      try {
-        passed.push(...(await this.#reportOne(organizationId, account, to)));
-      } catch (error) {
-        logger.warn(
-          { organizationId, error: String(error) },
-          'usage was not reported to Stripe; will try again',
-        );
+    const { records, clock } = this.#options;
+    const to = Math.floor((clock.now() - limits.usageSettledMs) / minuteMs);
+    const accounts = records.accounts();
+    const reportNext = async (): Promise<void> => {
+      for (;;) {
+        const { value, done } = await accounts.next();
+        if (done === true || signal.aborted) return;
+        await this.#tryToReport(value.organizationId, to);
       }
+    };
+    try {
+      await Promise.all(Array.from({ length: limits.usageReportsRunningMax }, reportNext));
+    } finally {
+      await accounts.return();
     }
-    await store.write(passed);
   }
 
-  /** What is written when everything up to `to` is reported. */
-  async #reportOne(organizationId: string, account: BillingAccount, to: number): Promise<Operation[]> {
-    const { records, clock } = this.#options;
-    const subscription = account.copy?.subscription ?? null;
+  /**
+   * Everything that was used until now, for what ends a subscription and invoices it: what is reported afterwards would be
+   * on no invoice. The minute that runs is reported as it is; what would still come in it is nobody's. Errors: those of
+   * Stripe.
+   */
+  async reportUntilNow(organizationId: string): Promise<void> {
+    await this.#options.settleUsage();
+    await this.#reportInTurn(organizationId, Math.floor(this.#options.clock.now() / minuteMs) + 1);
+  }
+
+  async #tryToReport(organizationId: string, to: number): Promise<void> {
+    try {
+      await this.#reportInTurn(organizationId, to);
+    } catch (error) {
+      this.#options.logger.warn(
+        { organizationId, error: String(error) },
+        'usage was not reported to Stripe; will try again',
+      );
+    }
+  }
+
+  #reportInTurn(organizationId: string, to: number): Promise<void> {
+    const work = () => this.#reportOne(organizationId, to);
+    const result = (this.#tails.get(organizationId) ?? Promise.resolve()).then(work, work);
+    const tail = result
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#tails.get(organizationId) === tail) this.#tails.delete(organizationId);
+      });
+    this.#tails.set(organizationId, tail);
+    return result;
+  }
+
+  /** Everything up to `to`, or to the end of what was served. */
+  async #reportOne(organizationId: string, to: number): Promise<void> {
+    const { store, records } = this.#options;
+    const account = records.account(organizationId);
     let known = records.reportedUsage(organizationId);
-    if (known !== undefined && known.minute >= to) return [];
-    const serves = account.customerId !== null && subscription !== null && isServing(subscription);
-    if (!serves && known === undefined) return [];
-    if (account.customerId !== null && subscription !== null && serves) {
-      const begun = Math.floor(subscription.startedAt / minuteMs);
-      const oldest = Math.floor((clock.now() - limits.usageReportMsMax) / minuteMs);
-      const from = Math.max(known?.minute ?? begun, begun, oldest);
-      for (let day = from; day < to; day += dayMinutes) {
-        const span = { from: day, to: Math.min(to, day + dayMinutes) };
+    if (known !== undefined && known.minute >= to) return;
+    const served = this.#servedSpan(account, known, to);
+    if (served === null && known === undefined) return;
+    if (account.customerId !== null && served !== null) {
+      for (let day = served.from; day < served.to; day += dayMinutes) {
+        const span = { from: day, to: Math.min(served.to, day + dayMinutes) };
         known = await this.#reportSpan({ organizationId, customer: account.customerId, known }, span);
       }
     }
-    return [records.putReportedUsage(organizationId, inMonth(known, to, to))];
+    await store.write([records.putReportedUsage(organizationId, inMonth(known, to, to))]);
+  }
+
+  /** The minutes to be reported; null where nothing was served in them. */
+  #servedSpan(
+    { customerId, copy, servedUntil }: BillingAccount,
+    known: ReportedUsage | undefined,
+    to: number,
+  ): { readonly from: number; readonly to: number } | null {
+    if (customerId === null) return null;
+    const oldest = Math.floor((this.#options.clock.now() - limits.usageReportMsMax) / minuteMs);
+    const subscription = copy?.subscription ?? null;
+    if (subscription !== null && isServing(subscription)) {
+      const begun = Math.floor(subscription.startedAt / minuteMs);
+      return { from: Math.max(known?.minute ?? begun, begun, oldest), to };
+    }
+    // Of one that ended, on the 1st for instance, the last invoice is a draft for an hour, and takes what was used before.
+    if (known === undefined || servedUntil === null) return null;
+    return { from: Math.max(known.minute, oldest), to: Math.min(to, Math.floor(servedUntil / minuteMs)) };
   }
 
   async #reportSpan(

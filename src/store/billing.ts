@@ -90,6 +90,8 @@ export interface BillingAccount {
   readonly ownsTier: boolean;
   readonly intent: BillingIntent | null;
   readonly held: HeldDowngrade | null;
+  /** When the last subscription ceased to serve; null while one serves, and where none did. */
+  readonly servedUntil: number | null;
   readonly copy: BillingCopy | null;
 }
 
@@ -156,7 +158,15 @@ const grants = new Table<readonly [organizationId: string, invoiceId: string], U
 const reported = new Table<readonly [organizationId: string], ReportedUsage>(tables.usageReported, [uuid]);
 const marks = new Table<readonly [name: string], number>(tables.billingMarks, [text]);
 
-const nobody: BillingAccount = { customerId: null, ownsTier: false, intent: null, held: null, copy: null };
+/** Of who never paid. */
+export const nobody: BillingAccount = {
+  customerId: null,
+  ownsTier: false,
+  intent: null,
+  held: null,
+  servedUntil: null,
+  copy: null,
+};
 
 /** What the uses of a coupon are counted under, apart from those of codes. */
 export function couponOf(couponId: string): string {
@@ -194,7 +204,7 @@ export class BillingRecords {
   /** Everybody who is a customer. */
   async *accounts(): AsyncGenerator<{ organizationId: string; account: BillingAccount }, void, void> {
     for await (const { key, value } of accounts.range(this.#store, []))
-      yield { organizationId: key[0], account: value };
+      yield { organizationId: key[0], account: { ...nobody, ...value } };
   }
 
   organisationOf(customerId: string): string | undefined {

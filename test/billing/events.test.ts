@@ -2,14 +2,12 @@ import type Stripe from 'stripe';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { BillingEvents } from '../../src/billing/events.ts';
-import { BillingRecords } from '../../src/store/billing.ts';
+import { BillingRecords, nobody } from '../../src/store/billing.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 
 /** Whom events concern, and who is read when. */
 
 const idOf = (count: number) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
-const customer = { ownsTier: false, intent: null, held: null, copy: null };
-
 interface Told {
   readonly type: string;
   readonly object: object;
@@ -64,7 +62,7 @@ t.test('a payment method that was taken from a customer concerns that customer',
     },
   ];
   const { store, records, events, looked } = await start(told);
-  await store.write(records.putAccount(idOf(1), { ...customer, customerId: 'cus_1' }));
+  await store.write(records.putAccount(idOf(1), { ...nobody, customerId: 'cus_1' }));
   await events.catchUp(new AbortController().signal);
   t.strictSame(await looked(), [idOf(1)]);
 });

@@ -75,6 +75,10 @@ t.test(
       lines.some(({ quantity }) => quantity === tokens),
       `the invoice says ${tokens} tokens`,
     );
+    await use();
+    await world.moment();
+    await owner.call('pause');
+    t.equal(told(), tokens, 'a pause tells what was used a moment before');
     world.checkUnderstood(t);
   },
 );
