@@ -1,6 +1,14 @@
 import t, { type Test } from 'tap';
 import { signature } from '../stripe/webhooks.ts';
-import { BillingWorld, limitsOf, monthly, type Owner, type PlanTier, seconds } from './billing-world.ts';
+import {
+  asAdministrator,
+  BillingWorld,
+  limitsOf,
+  monthly,
+  type Owner,
+  type PlanTier,
+  seconds,
+} from './billing-world.ts';
 import { Person } from './people.ts';
 
 /** What people pay and get, through the front door of a server whose Stripe is the emulator. */
@@ -534,9 +542,9 @@ t.test('bad input changes nothing', async (t) => {
     ],
   ];
   for (const return_url of evil)
-    for (const operation of ['add-payment-method', 'manage-billing-details'])
+    for (const operation of ['add-payment-method', 'manage-billing-details', 'subscribe'])
       t.match(
-        (await owner.ask(operation, { return_url })).status,
+        (await owner.ask(operation, { tier: 'teams', return_url })).status,
         400,
         `${operation} back to ${JSON.stringify(return_url)}`,
       );
@@ -605,6 +613,37 @@ t.test('only owners pay, admins look on, and others do not learn that it exists'
     t.equal((await owner.ask(operation, body)).status, expected, `${operation} for the OWNER`);
 });
 
+t.test(
+  'what others do at Stripe, or an administrator here, is seen and put right by the next look',
+  async (t) => {
+    const [freed, planned] = [await paying('starter'), await paying('teams')];
+    const [cancelled, gone] = [await paying('starter'), await paying('starter')];
+    const { organizationId: organization_id } = freed;
+    const body = { organization_id, subscription_tier: 'free' };
+    t.equal(await asAdministrator(world.server, 'update-organization', body), 200);
+    await planned.call('downgrade', { tier: 'starter' });
+    emulator.webhooks.way = () => 'lost';
+    await world.stripe.subscriptionSchedules.release(planned.subscription()!.schedule);
+    await world.stripe.subscriptions.cancel(cancelled.subscription()!.id);
+    await world.stripe.customers.del(gone.customer()!);
+    emulator.webhooks.way = () => 'sent';
+    await world.moment();
+    await has(t, freed, 'starter', { status: 'active' });
+    const { entries } = (await freed.person.call('organizations/get-audit-log', { organization_id })).body;
+    const put = entries.find(({ action }: { action: string }) => action === 'billing.reconciled');
+    t.match(put, { details: { from: 'free', to: 'starter' } });
+    await has(t, planned, 'teams', { pending_downgrade: null, status: 'active' });
+    await has(t, cancelled, 'free', { status: 'none' });
+    await has(t, gone, 'free', { status: 'none', payment_methods: [] });
+    const again = { tier: 'starter', payment_method_id: await gone.card() };
+    t.match(
+      await gone.call('subscribe', again),
+      { status: 'active' },
+      'who was deleted there may begin anew',
+    );
+  },
+);
+
 t.test('events that Stripe did not sign, or long ago, are refused', async (t) => {
   const owner = await paying('starter');
   const customer = owner.customer();
@@ -630,6 +669,8 @@ t.test('events that Stripe did not sign, or long ago, are refused', async (t) =>
   t.equal(await send(signature(body, 'whsec_of_the_tests', emulator.now - 3_600)), 400, 'an hour old');
   t.equal(await send(good, body.replace('deleted', 'updated')), 400, 'another body');
   t.equal(await send(good.replace('v1=', 'v0=')), 400, 'another scheme');
+  const large = JSON.stringify({ ...event, filler: 'x'.repeat(2_000_000) });
+  t.equal(await send(signature(large, 'whsec_of_the_tests', emulator.now), large), 413, 'too large');
   t.equal(await send(good), 200, 'true to the letter');
   t.equal(await send(good), 200, 'replayed');
   await has(t, owner, 'starter', { status: 'active' });

@@ -87,33 +87,7 @@ function Take({ signUp, from }: TakeProps) {
             take.start();
           }}
         >
-          {owned.length > 0 && (
-            <Field label="Organisation">
-              {(field) => (
-                <select {...field} value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-                  {owned.map((each) => (
-                    <option key={each.organization_id} value={each.organization_id}>
-                      {each.name}
-                    </option>
-                  ))}
-                  <option value="">A new one</option>
-                </select>
-              )}
-            </Field>
-          )}
-          {chosen === '' && (
-            <Field label="Name of the new organisation">
-              {(field) => (
-                <input
-                  {...field}
-                  required
-                  maxLength={255}
-                  value={name}
-                  onInput={(event) => setName(event.currentTarget.value)}
-                />
-              )}
-            </Field>
-          )}
+          <Organisation owned={owned} chosen={chosen} onChoose={setChosen} name={name} onName={setName} />
           {marketplace === 'aws' ? (
             <p class="hint">Bought by the AWS account {account}. Go on only if that is yours.</p>
           ) : (
@@ -131,6 +105,50 @@ function Take({ signUp, from }: TakeProps) {
         </form>
       </Card>
     </Page>
+  );
+}
+
+interface OrganisationProps {
+  readonly owned: typeof organizations.value;
+  /** Empty for a new one. */
+  readonly chosen: string;
+  readonly onChoose: (id: string) => void;
+  readonly name: string;
+  readonly onName: (name: string) => void;
+}
+
+/** For which one it is. */
+function Organisation({ owned, chosen, onChoose, name, onName }: OrganisationProps) {
+  return (
+    <>
+      {owned.length > 0 && (
+        <Field label="Organisation">
+          {(field) => (
+            <select {...field} value={chosen} onChange={(event) => onChoose(event.currentTarget.value)}>
+              {owned.map((each) => (
+                <option key={each.organization_id} value={each.organization_id}>
+                  {each.name}
+                </option>
+              ))}
+              <option value="">A new one</option>
+            </select>
+          )}
+        </Field>
+      )}
+      {chosen === '' && (
+        <Field label="Name of the new organisation">
+          {(field) => (
+            <input
+              {...field}
+              required
+              maxLength={255}
+              value={name}
+              onInput={(event) => onName(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+      )}
+    </>
   );
 }
 
