@@ -93,7 +93,8 @@ function awsParts(settings: Settings, agreements: Agreements, parts: Marketplace
     usesOf: usesOf(new UsageLedger({ store: data.store, clock }), meter),
   });
   const topicArns = new Set(awsTopicArns?.split(','));
-  const inbox = awsTopicArns === null ? null : new SnsInbox({ topicArns, origin: settings.awsSnsUrl, clock });
+  const inbox =
+    awsTopicArns === null ? null : new SnsInbox({ topicArns, origin: settings.awsSnsUrl, clock, logger });
   return { market, metering, inbox };
 }
 

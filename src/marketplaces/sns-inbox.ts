@@ -2,6 +2,7 @@ import { verify, X509Certificate } from 'node:crypto';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
 import { fetchText } from './fetch-text.ts';
 
 export interface SnsInboxOptions {
@@ -10,6 +11,7 @@ export interface SnsInboxOptions {
   /** Where certificates and confirmations are; null: at SNS in the region of the topic. */
   readonly origin: string | null;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /** The fields that are signed, in the order in which they are. */
@@ -57,7 +59,17 @@ export class SnsInbox {
     if (!Object.hasOwn(signedFields, type)) throw forged('its type');
     await this.#check(message, type as MessageType, origin);
     if (type === 'Notification') return message.Message ?? '';
-    if (type === 'SubscriptionConfirmation') await this.#confirm(message, origin);
+    const { logger } = this.#options;
+    const { TopicArn: topicArn } = message;
+    if (type === 'SubscriptionConfirmation') {
+      await this.#confirm(message, origin);
+      logger.info({ topicArn }, 'a subscription to a topic of Amazon SNS was confirmed');
+    } else {
+      logger.warn(
+        { topicArn },
+        'a topic of Amazon SNS sends no messages here any more: somebody unsubscribed',
+      );
+    }
     return null;
   }
 

@@ -337,6 +337,15 @@ t.test(
   },
 );
 
+t.test('the last use of a code goes to one of those who ask for it at once', async (t) => {
+  await promotion('LAST', undefined, { max_redemptions: 2 });
+  const owners = [await world.owner(), await world.owner(), await world.owner(), await world.owner()];
+  const answers = await Promise.all(owners.map((owner) => owner.ask('redeem-code', { code: 'LAST' })));
+  t.same(answers.map(({ status }) => status).sort(), [200, 200, 400, 400]);
+  const credits = await Promise.all(owners.map(async (owner) => (await owner.status()).credit_balance_cents));
+  t.equal(sum(credits), 3_000);
+});
+
 t.test('codes that are worth nothing get one sentence, and guessing ends', async (t) => {
   await promotion('EURO', { amount_off: 1_500, currency: 'eur' });
   await promotion('PERCENT', { percent_off: 10 });

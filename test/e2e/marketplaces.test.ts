@@ -274,6 +274,9 @@ t.test('messages of SNS are believed when SNS signed them for our topic', async 
   };
   t.equal((await tell(snsMessage(confirmation))).status, 200);
   t.same(sns.confirmed, ['/?Action=ConfirmSubscription']);
+  t.equal((await tell(snsMessage({ ...confirmation, Type: 'UnsubscribeConfirmation' }))).status, 200);
+  t.equal(sns.confirmed.length, 1, 'to end a subscription is nothing to confirm');
+  t.match(server.log, /sends no messages here any more/, 'but the operator is told');
 
   const updated = {
     'detail-type': 'License Updated - Manufacturer',
