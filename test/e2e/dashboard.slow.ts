@@ -5,6 +5,7 @@ import { firstRunStory } from './dashboard-first-run.ts';
 import { hostileStory } from './dashboard-hostile.ts';
 import { keyboardStory } from './dashboard-keyboard.ts';
 import { manyDocumentsStory, manyOthersStory } from './dashboard-many.ts';
+import { marketplaceStory } from './dashboard-marketplace.ts';
 import { expiredStory, offlineStory, uploadStory } from './dashboard-mishaps.ts';
 import { pagesStory } from './dashboard-pages.ts';
 import { statesStory } from './dashboard-states.ts';
@@ -18,6 +19,7 @@ t.setTimeout(900_000);
 const stories = {
   'somebody new gets from the printed link to the first good answer': firstRunStory,
   'a team comes together, and a key lives and ends': teamStory,
+  'an integration of Vercel is taken by whoever installed it': marketplaceStory,
   'an upload fails, is tried again, and replaces what was there': uploadStory,
   'a session that ends in the middle of the work costs nothing': expiredStory,
   'without the network nothing is lost, and the page goes on when it is back': offlineStory,

@@ -1,13 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { type AwsAnswer, awsKey, awsLookAlike } from './aws-look-alike.ts';
 import { freePort } from './free-port.ts';
 import { type Answer, send } from './people.ts';
 import { TestServer } from './server.ts';
 import { snsLookAlike, snsMessage } from './sns-look-alike.ts';
+import { vercelLookAlike } from './vercel-look-alike.ts';
 
 /** People who come from AWS Marketplace and from Vercel, whose look-alikes say what the real ones would. */
 
@@ -52,55 +50,8 @@ const aws = await awsLookAlike(t, ({ operation, body }): AwsAnswer => {
 });
 const sns = await snsLookAlike(t);
 
-const exchanges: { path: string; form: Record<string, string> }[] = [];
-/** The variables of projects, by project, and how Vercel answers those who set them. */
-const projects: Record<string, Record<string, string>> = { prj_1: {}, prj_2: {}, prj_3: {} };
-const settings: { status: number; body: object } = { status: 201, body: { created: [], failed: [] } };
-let [pages, opened] = [0, 0];
-
-function ofProjects(method: string, url: URL, text: string): { status: number; body: object } | null {
-  const project = /^\/v10\/projects\/([^/]+)\/env$/.exec(url.pathname)?.[1];
-  if (method === 'POST' && project !== undefined && url.searchParams.get('upsert') === 'true') {
-    const variables = JSON.parse(text) as { key: string; value: string; type: string; target: string[] }[];
-    const isWhole = variables.every(({ type, target }) => type === 'encrypted' && target.length === 3);
-    if (settings.status === 201 && isWhole)
-      for (const { key, value } of variables) projects[project]![key] = value;
-    return settings;
-  }
-  if (url.pathname !== '/v10/projects') return null;
-  pages += 1;
-  const all = Object.keys(projects).map((id) => ({ id, name: `The project ${id}` }));
-  const from = Number(url.searchParams.get('from') ?? 0);
-  const next = from + 2 < all.length ? from + 2 : null;
-  return { status: 200, body: { projects: all.slice(from, from + 2), pagination: { count: 2, next } } };
-}
-
-const vercel = createServer((request, response) => {
-  let text = '';
-  request.on('data', (part) => (text += part));
-  request.on('end', () => {
-    const reply = (status: number, body: object) =>
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    const url = new URL(request.url ?? '', 'http://vercel');
-    if (url.pathname !== '/v2/oauth/access_token') {
-      if (request.headers.authorization !== 'Bearer the-token-of-vercel') return reply(403, {});
-      opened += 1;
-      if (url.pathname === '/v2/teams/team_1') return reply(200, { id: 'team_1', slug: 'the-team' });
-      if (url.searchParams.get('teamId') !== 'team_1') return reply(403, {});
-      const said = ofProjects(request.method ?? '', url, text);
-      return said === null ? reply(404, {}) : reply(said.status, said.body);
-    }
-    const form = Object.fromEntries(new URLSearchParams(text));
-    exchanges.push({ path: `${request.method} ${request.url}`, form });
-    if (form.code === 'used') return reply(400, { error: 'invalid_grant' });
-    if (form.code === 'down') return reply(500, {});
-    if (form.code === 'odd') return reply(200, { access_token: 'only' });
-    const whose = { installation_id: 'icfg_1', team_id: 'team_1', user_id: 'user_1' };
-    return reply(200, { access_token: 'the-token-of-vercel', token_type: 'Bearer', ...whose });
-  });
-}).listen(0, '127.0.0.1');
-await once(vercel, 'listening');
-t.teardown(() => vercel.close());
+const vercel = await vercelLookAlike(t);
+const { exchanges, projects } = vercel;
 
 const port = await freePort();
 const server = await TestServer.start(t, {
@@ -116,7 +67,7 @@ const server = await TestServer.start(t, {
   AWS_SNS_URL: sns.url,
   VERCEL_CLIENT_ID: 'oac_1',
   VERCEL_CLIENT_SECRET: secret,
-  VERCEL_API_URL: `http://127.0.0.1:${(vercel.address() as AddressInfo).port}`,
+  VERCEL_API_URL: vercel.url,
   VERCEL_TIER: 'starter',
   TRUST_PROXY: 'true',
 });
@@ -412,7 +363,7 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
     body: { ...bound, variables: null },
   });
   t.equal(await tierOf(other), 'starter');
-  t.equal(pages, 0, 'who does not want variables gets none');
+  t.equal(vercel.opened('/v10/projects'), 0, 'who does not want variables gets none');
   t.match(await bind(await install({ code: 'good', next }), acme), { status: 409 });
   t.same(projects.prj_1, {});
 
@@ -420,15 +371,14 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
     const { api_keys } = (await call('organizations/get-info', { organization_id })).body;
     return api_keys.filter(({ created_by }: { created_by: string }) => created_by === 'vercel:icfg_1');
   };
-  settings.status = 503;
+  vercel.says = { status: 503, body: {} };
   t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'waiting' } });
-  settings.status = 403;
+  vercel.says = { status: 403, body: {} };
   t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'refused' } });
-  settings.status = 201;
-  settings.body = { created: [], failed: [{ error: { code: 'ENV_CONFLICT' } }] };
+  vercel.says = { status: 201, body: { created: [], failed: [{ error: { code: 'ENV_CONFLICT' } }] } };
   t.match(await bind(came, other), { status: 200, body: { variables: 'refused' } });
   t.match(await heldKeys(), [{ permission: 'all', name: 'Vercel' }], 'one key, however often it is tried');
-  settings.body = { created: [], failed: [] };
+  vercel.says = { status: 201, body: { created: [], failed: [] } };
   t.match(await bind(came, other), { status: 200, body: { ...bound, variables: 'set' } });
   const { ZEROENTROPY_API_KEY: key, ZEROENTROPY_BASE_URL: base } = projects.prj_3!;
   t.equal(base, `${server.url}/v1`);
@@ -479,9 +429,9 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   t.equal((await heldKeys()).length, 1);
   t.equal((await hook(removed, signed(removed))).status, 200);
   t.same(await heldKeys(), [], 'the key ends with the installation');
-  const before = opened;
+  const before = vercel.opened('');
   t.equal((await hook(widened, signed(widened))).status, 200);
-  t.equal(opened, before, 'and what opened Vercel is forgotten');
+  t.equal(vercel.opened(''), before, 'and what opened Vercel is forgotten');
   t.equal((await hook(removed, signed(removed))).status, 200, 'told twice');
   t.equal(await tierOf(other), 'free');
   const actions = (await call('organizations/get-audit-log', { organization_id: other })).body.entries;

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Test } from 'tap';
+
+interface Said {
+  readonly status: number;
+  readonly body: object;
+}
+
+export interface VercelLookAlike {
+  readonly url: string;
+  /** Codes that were to be exchanged, as they came. */
+  readonly exchanges: { readonly path: string; readonly form: Readonly<Record<string, string>> }[];
+  /** The variables of the projects that were chosen, by project. */
+  readonly projects: Record<string, Record<string, string>>;
+  /** The answer to whoever sets variables; with 201 they are set. */
+  says: Said;
+  /** How often its API was asked with the token for something whose path begins so. */
+  readonly opened: (path: string) => number;
+}
+
+const token = 'the-token-of-vercel';
+const team = 'team_1';
+const pageMax = 2;
+
+/**
+ * The API of Vercel, as far as an integration can tell: one installation (`icfg_1`) of one team. The codes `used`, `down`
+ * and `odd` go wrong; every other one is good.
+ */
+export async function vercelLookAlike(t: Test): Promise<VercelLookAlike> {
+  const paths: string[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (part) => (text += part));
+    request.on('end', () => {
+      const url = new URL(request.url ?? '', 'http://vercel');
+      const asked = { method: request.method ?? '', url, text };
+      const isOpen = request.headers.authorization === `Bearer ${token}`;
+      if (isOpen) paths.push(url.pathname);
+      const exchanges = url.pathname === '/v2/oauth/access_token';
+      const { status, body } = exchanges ? exchanged(vercel, asked) : opened(vercel, asked, isOpen);
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const vercel: VercelLookAlike = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    exchanges: [],
+    projects: { prj_1: {}, prj_2: {}, prj_3: {} },
+    says: { status: 201, body: { created: [], failed: [] } },
+    opened: (path) => paths.filter((each) => each.startsWith(path)).length,
+  };
+  return vercel;
+}
+
+interface Asked {
+  readonly method: string;
+  readonly url: URL;
+  readonly text: string;
+}
+
+function exchanged({ exchanges }: VercelLookAlike, { method, url, text }: Asked): Said {
+  const form = Object.fromEntries(new URLSearchParams(text));
+  exchanges.push({ path: `${method} ${url.pathname}`, form });
+  if (form.code === 'used') return { status: 400, body: { error: 'invalid_grant' } };
+  if (form.code === 'down') return { status: 500, body: {} };
+  if (form.code === 'odd') return { status: 200, body: { access_token: 'only' } };
+  const whose = { installation_id: 'icfg_1', team_id: team, user_id: 'user_1' };
+  return { status: 200, body: { access_token: token, token_type: 'Bearer', ...whose } };
+}
+
+function opened({ projects, says }: VercelLookAlike, { method, url, text }: Asked, isOpen: boolean): Said {
+  const { pathname, searchParams } = url;
+  if (isOpen && pathname === `/v2/teams/${team}`)
+    return { status: 200, body: { id: team, slug: 'the-team' } };
+  if (!isOpen || searchParams.get('teamId') !== team) return { status: 403, body: {} };
+  if (method === 'GET' && pathname === '/v10/projects') {
+    const all = Object.keys(projects).map((id) => ({ id, name: `The project ${id}` }));
+    const from = Number(searchParams.get('from') ?? 0);
+    const next = from + pageMax < all.length ? from + pageMax : null;
+    return {
+      status: 200,
+      body: { projects: all.slice(from, from + pageMax), pagination: { count: pageMax, next } },
+    };
+  }
+  const project = projects[/^\/v10\/projects\/([^/]+)\/env$/.exec(pathname)?.[1] ?? ''];
+  if (method !== 'POST' || project === undefined || searchParams.get('upsert') !== 'true')
+    return { status: 404, body: {} };
+  const variables = JSON.parse(text) as { key: string; value: string; type: string; target: string[] }[];
+  if (!variables.every(({ type, target }) => type === 'encrypted' && target.length === 3))
+    return { status: 400, body: {} };
+  if (says.status === 201) for (const { key, value } of variables) project[key] = value;
+  return says;
+}
