@@ -25,8 +25,8 @@ import type { VercelApi } from './vercel-api.ts';
 import type { VercelAgreement, VercelVariables } from './vercel-variables.ts';
 
 export interface AwsParts {
-  readonly market: AwsMarket;
-  readonly metering: Metering;
+  readonly market: Pick<AwsMarket, 'resolve' | 'tierOf'>;
+  readonly metering: Pick<Metering, 'hour' | 'fix' | 'fixUntil' | 'report'>;
   /** Null where no topic is set up. */
   readonly inbox: SnsInbox | null;
 }

@@ -8,7 +8,7 @@ import { Marketplaces } from '../../src/marketplaces/marketplaces.ts';
 import { Sealing } from '../../src/marketplaces/sealing.ts';
 import { VercelApi } from '../../src/marketplaces/vercel-api.ts';
 import { VercelVariables } from '../../src/marketplaces/vercel-variables.ts';
-import type { Agreement } from '../../src/store/marketplaces.ts';
+import type { Agreement, AwsOffer } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Tier } from '../../src/store/organisations.ts';
 import { FakeTime } from '../access/fake-time.ts';
@@ -23,7 +23,7 @@ function build() {
   const agreements = new Agreements(store);
   const sealing = new Sealing(new Uint8Array(32).fill(3), systemChance);
   const granted: (Tier | null)[] = [];
-  /** What a grant waits for. */
+  /** What the next grant waits for. */
   const hold: { until: Promise<void> } = { until: Promise.resolve() };
   const projects: Record<string, string> = {};
   const vercelSays: { answer: 'well' | 'not' } = { answer: 'not' };
@@ -44,6 +44,22 @@ function build() {
       isAlive: (secret) => held[Number(secret.slice(4)) - 1] === 'alive',
     },
   });
+  /** What licenses entitle to; AWS says nothing about others. */
+  const entitled: Record<string, Tier> = {};
+  const metering = {
+    hour: 0,
+    fix: async () => {},
+    fixUntil: async () => {},
+    report: async () => new Set<string>(),
+  };
+  const market = {
+    resolve: () => Promise.reject(new Error('nobody comes from there')),
+    tierOf: async ({ licenseArn }: AwsOffer) => {
+      const tier = entitled[licenseArn];
+      if (tier === undefined) throw new AppError('bad_gateway', 'AWS does not answer as it should.');
+      return tier;
+    },
+  };
   const settings = {
     ...{ clientId: 'oac', clientSecret: 's', apiUrl: 'http://127.0.0.1:1', nextHosts: new Set<string>() },
     redirectUri: () => '',
@@ -51,10 +67,12 @@ function build() {
   const marketplaces = new Marketplaces({
     ...{ store, agreements, clock, sealing, chance: systemChance, logger: silentLogger },
     audit: new AuditLog({ store, clock, chance: systemChance }),
-    aws: null,
+    aws: { market, metering, inbox: null },
     vercel: { api: new VercelApi(settings), variables, tier: 'starter' },
     grant: async (_id, { has }) => {
-      await hold.until;
+      const { until } = hold;
+      hold.until = Promise.resolve();
+      await until;
       granted.push(has);
     },
     tierOf: () => null,
@@ -77,8 +95,19 @@ function build() {
     } as const;
     await agreements.change(offer, () => ({ after: { offer, organizationId, ...whole, ...more } }));
   };
+  const putAws = async (licenseArn: string) => {
+    const offer = {
+      marketplace: 'aws',
+      licenseArn,
+      accountId: '1',
+      productCode: 'p',
+      customerId: null,
+    } as const;
+    const whole = { boundAt: 0, endedAt: null, tier: null, granted: null, hour: 0, carried: {} } as const;
+    await agreements.change(offer, () => ({ after: { offer, organizationId, ...whole } }));
+  };
   const of = (installationId: string) => agreements.records.agreement('vercel', installationId);
-  return { marketplaces, put, of, granted, hold, projects, vercelSays, held };
+  return { marketplaces, put, putAws, entitled, of, granted, hold, projects, vercelSays, held };
 }
 
 t.test(
@@ -113,6 +142,14 @@ t.test('who gives at the same time gives the highest of all in the end', async (
   go();
   await Promise.all([first, second]);
   t.same(granted, ['starter', 'teams']);
+});
+
+t.test('an agreement that AWS does not tell about keeps no other from being asked for', async (t) => {
+  const { marketplaces, putAws, entitled, granted } = build();
+  for (const license of ['a', 'b', 'c']) await putAws(license);
+  entitled.c = 'teams';
+  await marketplaces.refresh(signal);
+  t.same(granted, ['teams']);
 });
 
 t.test('variables that Vercel did not take are set later, with the same key, until the end', async (t) => {

@@ -162,6 +162,16 @@ t.test('25 go in one request, and what was not taken is sent again', async (t) =
   );
 });
 
+t.test('what AWS leaves out for now keeps nobody else from being told', async (t) => {
+  const { clock, taken, says, use, meter } = await build(t, { many: 30 });
+  for (let i = 1; i <= 30; i += 1) use(i, 0, i);
+  await clock.advance(hourMs + 180_000);
+  let judged = 0;
+  says.judge = () => (judged++ < 25 ? 'unprocessed' : 'Success');
+  await meter();
+  t.equal(taken.size, 5);
+});
+
 t.test('a crash at any step bills nothing twice and forgets nothing', async (t) => {
   const { store, clock, taken, batches, says, use, meter } = await build(t);
   use(1, 0, 40);
