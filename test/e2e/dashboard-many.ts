@@ -61,7 +61,19 @@ export async function manyDocumentsStory(t: Test, browser: Browser): Promise<voi
   const heap = await heapBytes(page);
   t.ok(heap < heapBytesMax, `${heap} bytes`);
 
-  await page.evaluate('window.scrollTo(0, 0)');
+  await page.getByRole('link', { name: `scans/${failed - 1}.pdf` }).click();
+  await page.getByText('This file could not be read').waitFor();
+  asked.length = 0;
+  await page.goBack();
+  await page.getByRole('link', { name: `scans/${failed - 1}.pdf` }).waitFor();
+  await page.getByText('10,003 documents').waitFor();
+  t.ok(asked.length <= 2, 'who comes back is where they were');
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('link', { name: 'Documents', exact: true }).click();
+  await page.getByText('documents so far').waitFor();
+  t.equal(await page.evaluate('window.scrollY'), 0, 'who goes there anew begins at the beginning');
+
   await page.getByLabel('Path begins with').fill('notes/0999');
   await page.getByText('10 documents').waitFor();
   await page.getByLabel('Path begins with').fill('');

@@ -7,7 +7,7 @@ const pageRows = 1_024;
 const refreshedMax = 200;
 const refreshedMin = 50;
 
-interface ListOptions {
+export interface ListOptions {
   readonly collection: string;
   readonly prefix: string;
   /** Only those that could not be parsed or indexed. */
@@ -22,13 +22,19 @@ export class DocumentList {
   readonly isLoading = signal(false);
   readonly error = signal<unknown>(null);
   readonly #options: ListOptions;
-  readonly #abort = new AbortController();
+  #abort = new AbortController();
 
   constructor(options: ListOptions) {
     this.#options = options;
   }
 
-  /** Ends whatever loads; nothing comes any more. */
+  /** Begins to load, unless some rows are there from the last time. */
+  open(): void {
+    this.#abort = new AbortController();
+    if (this.rows.peek().length === 0 || this.error.peek() !== null) void this.loadMore();
+  }
+
+  /** Ends whatever loads; nothing comes until it is opened again. */
   close(): void {
     this.#abort.abort();
   }
@@ -37,6 +43,7 @@ export class DocumentList {
   async loadMore(): Promise<void> {
     if (this.isLoading.peek() || this.isComplete.peek()) return;
     this.isLoading.value = true;
+    const { signal } = this.#abort;
     try {
       const found = await this.#list(this.rows.peek().at(-1)?.path, pageRows);
       // What was looked at again meanwhile may have brought some of them.
@@ -47,7 +54,7 @@ export class DocumentList {
       this.isComplete.value = found.length < pageRows;
       this.error.value = null;
     } catch (error) {
-      if (!this.#abort.signal.aborted) this.error.value = error;
+      if (!signal.aborted) this.error.value = error;
     } finally {
       this.isLoading.value = false;
     }

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { documentsOf, failedOf, uploadTo } from '../addresses.ts';
@@ -16,6 +16,7 @@ import { count, counted } from '../words/numbers.ts';
 import { CollectionField, useCollection } from './collection-choice.tsx';
 import { DocumentList } from './document-list.ts';
 import { DocumentRows, type Filter } from './document-rows.tsx';
+import { keepHere, leftHere, noteScroll } from './left-list.ts';
 import { isSettled } from './stages.ts';
 
 const typingMs = 250;
@@ -79,17 +80,25 @@ interface InCollectionProps {
 }
 
 function InCollection({ collection, names, filter, onChoose, onFilter }: InCollectionProps) {
-  const [typed, setTyped] = useState('');
+  const onlyFailed = filter === 'failed';
+  const [left] = useState(() => leftHere({ collection, onlyFailed }));
+  const [typed, setTyped] = useState(left?.options.prefix ?? '');
   const prefix = useSettled(typed);
-  const list = useMemo(
-    () => new DocumentList({ collection, prefix, onlyFailed: filter === 'failed' }),
-    [collection, prefix, filter],
-  );
+  const again = useRef(left?.list ?? null);
+  const list = useMemo(() => {
+    const found = again.current ?? new DocumentList({ collection, prefix, onlyFailed });
+    again.current = null;
+    return found;
+  }, [collection, prefix, onlyFailed]);
+  useLayoutEffect(() => {
+    if (left !== null) window.scrollTo(0, left.scrollY);
+  }, []);
   const seen = useRef<Seen>({ first: 0, end: 0 });
   const [retries, setRetries] = useState(0);
   const status = useLoad((abort) => getStatus(collection, abort), [collection]);
   useEffect(() => {
-    void list.loadMore();
+    keepHere(list, { collection, prefix, onlyFailed });
+    list.open();
     return () => list.close();
   }, [list]);
   useEffect(() => {
@@ -103,7 +112,7 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
       const isBusy = found.num_parsing_documents + found.num_indexing_documents > 0;
       const rows = list.rows.peek().slice(seen.current.first, seen.current.end);
       // One that was tried again may have failed again between two looks, and the numbers are as they were.
-      const mayDiffer = changed || filter === 'failed' || rows.some((row) => !isSettled(row.index_status));
+      const mayDiffer = changed || onlyFailed || rows.some((row) => !isSettled(row.index_status));
       if (mayDiffer) await list.refresh(seen.current);
       return isBusy ? 'busy' : 'idle';
     },
@@ -127,6 +136,7 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
         onRetried={() => setRetries(retries + 1)}
         onSeen={(now) => {
           seen.current = now;
+          noteScroll(list);
         }}
       />
     </div>
