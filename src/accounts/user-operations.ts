@@ -34,14 +34,16 @@ export class UserOperations {
     this.#options = options;
   }
 
-  async getUser({ principal }: PersonCall): Promise<wire.GetUserResponse> {
-    const { memberships, invitations, organisations } = this.#options;
+  async getUser({ principal, visitor }: PersonCall): Promise<wire.GetUserResponse> {
+    const { memberships, invitations, organisations, sessions } = this.#options;
     const user = this.#self(principal);
     const members = await memberships.ofUser(user.userId);
     const waiting = await invitations.ofAddress(user.email);
     const codes = await Promise.all(waiting.map((invitation) => invitations.codeOf(invitation)));
+    const administrator = visitor.cookie('admin');
     return {
       user: userInfo(user),
+      administrator_signed_in: administrator !== undefined && sessions.find(administrator)?.userId === null,
       organizations: members.flatMap(({ organizationId, role }) => {
         const found = organisations.find(organizationId);
         return found === undefined ? [] : [{ ...organisationOfUser(found), permission: role }];

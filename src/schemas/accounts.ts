@@ -171,6 +171,9 @@ export type InvitationToUser = Static<typeof InvitationToUser>;
 
 export const GetUserResponse = Component('GetUserResponse', 'Who one is, and where one belongs.', {
   user: UserInfo,
+  administrator_signed_in: Type.Boolean({
+    description: 'Whether this browser has an open session of the administrator beside that of the person.',
+  }),
   organizations: Type.Array(OrganizationOfUser),
   invitations: Type.Array(InvitationToUser),
 });

@@ -500,8 +500,17 @@ t.test('the administrator signs in with a password that only the settings know',
   t.match(await send(`${server.url}/v1/admin/list-api-keys`, { headers: own, body: { organization_id } }), {
     status: 200,
   });
+  const link = /https?:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? 'no link';
+  const person = await send(link, { method: 'GET', headers: { accept: 'application/json' } });
+  const asPerson = { authorization: `Bearer ${person.body.access_token}`, origin: server.url };
+  const isSeen = async (headers: Record<string, string>) =>
+    (await send(`${server.url}/api/users/get-user`, { headers, body: {} })).body.administrator_signed_in;
+  t.equal(await isSeen({ ...asPerson, cookie }), true, 'a person learns that the administrator is in, too');
+  t.equal(await isSeen({ ...asPerson, cookie: 'admin=zes_guessed' }), false);
+  t.equal(await isSeen(asPerson), false);
   const out = await send(`${server.url}/api/admin/logout`, { headers: own, body: {} });
   t.match([out.body, out.headers.get('set-cookie')], [{ is_admin: false }, /^admin=; Path=\/; Max-Age=0/]);
+  t.equal(await isSeen({ ...asPerson, cookie }), false);
   t.match(await send(`${server.url}/v1/admin/list-api-keys`, { headers: own, body: { organization_id } }), {
     status: 401,
   });

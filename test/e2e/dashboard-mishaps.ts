@@ -1,8 +1,12 @@
-import type { Browser } from 'playwright-core';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { Api, eventually } from './api.ts';
 import { openPage } from './browser.ts';
 import { handbook } from './dashboard-first-run.ts';
+import { inspectInAllLooks } from './dashboard-looks.ts';
 import { signInAgain, signInAsOperator, upload } from './dashboard-people.ts';
 import { send } from './people.ts';
 import { TestServer } from './server.ts';
@@ -57,6 +61,63 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
     troubles.filter((line) => !line.includes('429')),
     [],
   );
+}
+
+/** What nobody would type: a folder from the desktop, a change of mind, a file that is too large. */
+export async function manyFilesStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t, { UPLOAD_BYTES_MAX: '50000' });
+  const { page, troubles } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  await page.getByRole('link', { name: 'Upload', exact: true }).first().click();
+  await page.getByText('up to 50 kB each').waitFor();
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-dropped-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'reports', '2026'), { recursive: true });
+  for (const name of ['.DS_Store', 'a.txt', 'b.txt', '2026/c.txt', '2026/d.txt'])
+    writeFileSync(join(folder, 'reports', name), `Granite, by ${name}`);
+  writeFileSync(join(folder, 'reports', 'large.txt'), 'x'.repeat(50_001));
+
+  const sent: string[] = [];
+  await page.route('**/v1/documents/**', (route) => {
+    // Never answered: each of them is under way until somebody cancels it.
+    sent.push(decodeURIComponent(new URL(route.request().url()).pathname.split('/').at(-1) ?? ''));
+  });
+  await dropFolder(page, join(folder, 'reports'));
+  const rows = page.getByRole('table', { name: 'Uploads' });
+  await rows.getByText('It is larger than 50 kB.').waitFor();
+  await rows.getByText('Waiting', { exact: true }).waitFor();
+  t.equal(sent.length, 3, 'three at a time');
+  t.equal(await rows.getByRole('row').count(), 5, 'what the system hides is not meant');
+  await inspectInAllLooks(t, page, 'uploads');
+
+  await page.getByRole('button', { name: `Cancel ${sent[0]}` }).click();
+  await eventually('the one that waited takes its turn', async () => (sent.length === 4 ? true : null));
+  await page.getByRole('button', { name: 'Cancel all' }).click();
+  await eventually('all are cancelled', async () =>
+    (await rows.getByText('Cancelled').count()) === 4 ? true : null,
+  );
+  await page.unroute('**/v1/documents/**');
+  for (const name of ['reports/a.txt', 'reports/2026/c.txt'])
+    await page.getByRole('button', { name: `Try ${name} again` }).click();
+  await page.getByText('2 files uploaded, 1 too large').waitFor();
+  t.equal(await page.getByRole('button', { name: 'Try reports/large.txt again' }).count(), 0);
+  const stored = await new Api(server).call('documents/get-document-info-list', {
+    collection_name: 'documents',
+  });
+  t.same(
+    stored.documents.map(({ path }: { path: string }) => path),
+    ['reports/2026/c.txt', 'reports/a.txt'],
+  );
+  t.same(troubles, []);
+}
+
+/** As the desktop hands it over: the browser gets names, and reads the folder by itself. */
+async function dropFolder(page: Page, folder: string): Promise<void> {
+  const { x, y, width, height } = (await page.getByRole('region', { name: 'Files' }).boundingBox())!;
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [folder], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data });
 }
 
 /** The session ends while a form is filled in: it stays, and goes on after signing in in another tab. */

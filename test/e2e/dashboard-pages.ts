@@ -14,7 +14,7 @@ import { TestServer } from './server.ts';
 /** Every page as people see it, with something on it: in light and dark, wide and narrow. */
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const password = 'correct horse battery staple';
+export const password = 'correct horse battery staple';
 
 type Looks = Pick<BrowserContextOptions, 'colorScheme' | 'viewport'>;
 export const looks: Readonly<Record<string, Looks>> = {
@@ -140,7 +140,8 @@ function mailOf(t: Test) {
   return { MAIL_URL: box.url };
 }
 
-function hashed(): string {
+/** Of the administrator's password. */
+export function hashed(): string {
   const cli = join(compiledRoot, 'src', 'cli', 'main.js');
   return execFileSync('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'hash-password'], {
     input: `${password}\n`,

@@ -6,11 +6,12 @@ import { hostileStory } from './dashboard-hostile.ts';
 import { keyboardStory } from './dashboard-keyboard.ts';
 import { manyDocumentsStory, manyOthersStory } from './dashboard-many.ts';
 import { marketplaceStory } from './dashboard-marketplace.ts';
-import { expiredStory, offlineStory, uploadStory } from './dashboard-mishaps.ts';
+import { expiredStory, manyFilesStory, offlineStory, uploadStory } from './dashboard-mishaps.ts';
 import { pagesStory } from './dashboard-pages.ts';
 import { statesStory } from './dashboard-states.ts';
 import { switchingStory } from './dashboard-switching.ts';
 import { teamStory } from './dashboard-team.ts';
+import { administratorStory, providerStory } from './dashboard-ways-in.ts';
 
 /** The dashboard in a real browser, whole stories against a real server. Screens are left in `dist/screens`. */
 
@@ -20,7 +21,10 @@ const stories = {
   'somebody new gets from the printed link to the first good answer': firstRunStory,
   'a team comes together, and a key lives and ends': teamStory,
   'an integration of Vercel is taken by whoever installed it': marketplaceStory,
+  'somebody comes in by a provider, and learns why somebody else does not': providerStory,
+  'the administrator comes in by a password, works, and finds the way back': administratorStory,
   'an upload fails, is tried again, and replaces what was there': uploadStory,
+  'a folder is dropped, minds are changed, and what is too large is not sent': manyFilesStory,
   'a session that ends in the middle of the work costs nothing': expiredStory,
   'without the network nothing is lost, and the page goes on when it is back': offlineStory,
   'somebody pays, changes their mind, and Stripe goes away and comes back': billingStory,

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import Provider from 'oidc-provider';
-import t, { type Test } from 'tap';
+import type { RequestListener } from 'node:http';
+import t from 'tap';
 import { freePort } from './free-port.ts';
+import { listen, openIdIssuer } from './openid-issuer.ts';
 import { send } from './people.ts';
 import { TestServer } from './server.ts';
 
@@ -48,38 +46,6 @@ class Browser {
     }
     return at;
   }
-}
-
-async function listen(t: Test, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** Logins are addresses; those that begin with "new" are not verified. */
-async function openIdIssuer(t: Test, redirectUri: string): Promise<string> {
-  let callback: RequestListener = () => undefined;
-  const issuer = await listen(t, (request, response) => callback(request, response));
-  const provider = new Provider(issuer, {
-    clients: [
-      {
-        client_id: 'quarry',
-        client_secret: 'a-secret-between-the-two',
-        redirect_uris: [redirectUri],
-        application_type: 'native',
-        token_endpoint_auth_method: 'client_secret_post',
-      },
-    ],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
-    conformIdTokenClaims: false,
-    findAccount: (_context: unknown, id: string) => ({
-      accountId: id,
-      claims: () => ({ sub: id, email: id.split('|')[0], email_verified: !id.startsWith('new') }),
-    }),
-  });
-  callback = provider.callback();
-  return issuer;
 }
 
 t.test(

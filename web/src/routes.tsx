@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { lazy, useLocation } from 'preact-iso';
 import { NotLoaded } from './parts/trouble.tsx';
+import { administratorIsIn } from './server/administrator-in.ts';
 import { billingIsOn } from './server/billing-on.ts';
 import { isReachable } from './server/call.ts';
 import { nextReturn } from './server/reachability.ts';
@@ -16,7 +17,7 @@ export interface PageRoute {
   readonly entry?: {
     readonly name: string;
     readonly picture: PictureName;
-    readonly group: 'Search' | 'Organisation';
+    readonly group: 'Search' | 'Organisation' | 'Server';
     /** Only for those who may do at least as much in the organisation. */
     readonly least?: Role;
     /** Left out while it says no. */
@@ -149,6 +150,12 @@ export const routes: readonly PageRoute[] = [
   {
     path: '/app/admin',
     audience: 'anybody',
+    entry: {
+      name: 'Administration',
+      picture: 'administration',
+      group: 'Server',
+      isShown: () => administratorIsIn.value,
+    },
     component: page(() => import('./pages/team/admin.tsx').then(({ AdminPage }) => AdminPage)),
   },
 ];

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/field.tsx';
 import { Trouble } from '../parts/trouble.tsx';
+import { administratorIsIn } from '../server/administrator-in.ts';
 import { useDoing } from '../server/doing.ts';
 import { signInAsAdministrator } from '../server/sign-in.ts';
 
@@ -10,6 +11,7 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
   const [password, setPassword] = useState('');
   const doing = useDoing(async () => {
     await signInAsAdministrator(password);
+    administratorIsIn.value = true;
     onDone();
   });
   return (

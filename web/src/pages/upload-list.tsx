@@ -50,6 +50,7 @@ const inState = (all: readonly Upload[], wanted: Upload['state']['name']) =>
 function Summary({ all }: { readonly all: readonly Upload[] }) {
   const stored = inState(all, 'stored').length;
   const failed = inState(all, 'failed').length;
+  const tooLarge = inState(all, 'too-large').length;
   const exist = inState(all, 'exists').length;
   return (
     <>
@@ -57,6 +58,7 @@ function Summary({ all }: { readonly all: readonly Upload[] }) {
         ? `${count(stored)} of ${counted(all.length, 'file')} uploaded`
         : `${counted(stored, 'file')} uploaded`}
       {failed > 0 && `, ${count(failed)} failed`}
+      {tooLarge > 0 && `, ${count(tooLarge)} too large`}
       {exist > 0 && `, ${count(exist)} exist already`}
     </>
   );
@@ -126,8 +128,11 @@ function Row({ upload }: { readonly upload: Upload }) {
       <span role="cell" class="cut">
         {state.name === 'stored' ? <a href={documentAt(collection, path)}>{path}</a> : path}
         <span class="soft number cut">
-          {bytes(file.size)} into {collection}
-          {state.name === 'failed' && <span class="wrong"> · {state.why}</span>}
+          {state.name === 'failed' || state.name === 'too-large' ? (
+            <span class="wrong">{state.why}</span>
+          ) : (
+            `${bytes(file.size)} into ${collection}`
+          )}
         </span>
       </span>
       <span role="cell" class="upload-state">
@@ -154,6 +159,8 @@ function State({ upload: { state, file, path } }: { readonly upload: Upload }) {
       return <Chip tone="bad">Failed</Chip>;
     case 'cancelled':
       return <Chip>Cancelled</Chip>;
+    case 'too-large':
+      return <Chip tone="bad">Too large</Chip>;
   }
 }
 
@@ -180,6 +187,7 @@ function Actions({ upload: { id, path, state } }: { readonly upload: Upload }) {
         </Button>
       );
     case 'stored':
+    case 'too-large':
       return null;
   }
 }

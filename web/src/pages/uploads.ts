@@ -11,7 +11,9 @@ export type UploadState =
   | { readonly name: 'stored' }
   | { readonly name: 'exists' }
   | { readonly name: 'failed'; readonly why: string; readonly returns: boolean }
-  | { readonly name: 'cancelled' };
+  | { readonly name: 'cancelled' }
+  /** Not sent at all, and no other try would change that. */
+  | { readonly name: 'too-large'; readonly why: string };
 
 export interface Upload {
   readonly id: number;
@@ -47,7 +49,7 @@ export function addUploads(collection: string, chosen: readonly Chosen[], bytesM
     throw new Error(
       `${counted(chosen.length, 'file')} at once are too many for a browser: "quarry ingest <folder>" takes any number.`,
     );
-  const tooLarge = { name: 'failed', why: `It is larger than ${bytes(bytesMax)}.`, returns: false } as const;
+  const tooLarge = { name: 'too-large', why: `It is larger than ${bytes(bytesMax)}.` } as const;
   const made = chosen.map(({ file, path }): Upload => {
     last += 1;
     const at = { id: last, organizationId: organizationId(), collection, path, file };

@@ -8,7 +8,7 @@ import { OrganisationSwitcher } from './organisation-switcher.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import { Picture } from './pictures.tsx';
 
-const groups = ['Search', 'Organisation'] as const;
+const groups = ['Search', 'Organisation', 'Server'] as const;
 
 /** Navigation beside the page; on a narrow screen above it, folded away. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
@@ -64,8 +64,10 @@ function Navigation() {
   return (
     <nav class="navigation" aria-label="Pages">
       {groups.map((group) => {
-        const entries = routes.flatMap(({ path: to, entry }) =>
-          entry?.group === group && mayAs(entry.least ?? 'MEMBER') && entry.isShown?.() !== false
+        const entries = routes.flatMap(({ path: to, entry, audience }) =>
+          entry?.group === group &&
+          (audience !== undefined || mayAs(entry.least ?? 'MEMBER')) &&
+          entry.isShown?.() !== false
             ? [{ to, ...entry }]
             : [],
         );

@@ -1,11 +1,12 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Blank } from '../../parts/blank.tsx';
-import { Button } from '../../parts/button.tsx';
+import { Button, LinkButton } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
+import { toast } from '../../parts/toasts.tsx';
 import { NotLoaded } from '../../parts/trouble.tsx';
 import { When } from '../../parts/when.tsx';
 import {
@@ -14,8 +15,11 @@ import {
   listAllOrganizations,
   signOutAdministrator,
 } from '../../server/administration.ts';
-import { CallError } from '../../server/call.ts';
+import { administratorIsIn } from '../../server/administrator-in.ts';
+import { CallError, sentenceOf } from '../../server/call.ts';
+import { useDoing } from '../../server/doing.ts';
 import { useLoad } from '../../server/load.ts';
+import { session } from '../../server/session.ts';
 import { count, counted } from '../../words/numbers.ts';
 import { AdministratorForm } from '../administrator-form.tsx';
 import { AdminOrganization } from './admin-organization.tsx';
@@ -26,7 +30,19 @@ const shownMax = 200;
 /** All organisations of the installation, for its administrator. */
 export function AdminPage() {
   const list = useLoad(listAllOrganizations, []);
+  const leave = useDoing(async () => {
+    try {
+      await signOutAdministrator();
+      administratorIsIn.value = false;
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+    list.reload();
+  });
   const status = list.error instanceof CallError ? list.error.status : null;
+  useEffect(() => {
+    if (status === 401) administratorIsIn.value = false;
+  }, [status]);
   if (status === 401) return <SignInFirst onDone={list.reload} />;
   if (status === 503) return <AdministrationOff />;
   return (
@@ -34,9 +50,12 @@ export function AdminPage() {
       title="Administration"
       lead={list.data && counted(list.data.organizations.length, 'organisation')}
       actions={
-        <Button onClick={() => void signOutAdministrator().then(list.reload)}>
-          Sign out as administrator
-        </Button>
+        <>
+          <ToDashboard />
+          <Button busy={leave.isBusy} onClick={leave.start}>
+            Sign out as administrator
+          </Button>
+        </>
       }
     >
       {list.data !== undefined ? (
@@ -63,9 +82,14 @@ function AdministrationOff() {
   );
 }
 
+/** Who came in by the password alone has no navigation. */
+function ToDashboard() {
+  return session.value.state === 'in' ? null : <LinkButton href="/app/">To the dashboard</LinkButton>;
+}
+
 function SignInFirst({ onDone }: { readonly onDone: () => void }) {
   return (
-    <Page title="Administration" lead="For the administrator of this installation">
+    <Page title="Administration" lead="For the administrator of this installation" actions={<ToDashboard />}>
       <Card>
         <AdministratorForm onDone={onDone} />
       </Card>
