@@ -38,6 +38,7 @@ const asked = async (page: Page) => {
   await page.keyboard.press('Enter');
   await page.locator('.result mark').first().waitFor();
   await page.getByRole('button', { name: 'How it was found' }).first().click();
+  await page.waitForLoadState('networkidle');
 };
 
 const places: readonly Place[] = [
@@ -66,6 +67,10 @@ const places: readonly Place[] = [
   { name: 'docs', address: '/docs' },
 ];
 
+/** The README shows these; `npm run pictures` takes them anew. */
+const inReadme = ['overview', 'playground'];
+const pictures = join(dirname(compiledRoot), 'web', 'pictures');
+
 export async function pagesStory(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t, { ...mailOf(t), ADMIN_PASSWORD_HASH: hashed() });
   await fill(server);
@@ -91,6 +96,13 @@ export async function pagesStory(t: Test, browser: Browser): Promise<void> {
     t.same([...outside.troubles, ...inside.troubles], [], look);
     await inside.context.close();
     await outside.context.close();
+  }
+  if (process.env.README_PICTURES === 'write') {
+    const { page } = await openPage(t, browser, { ...looks.light, storageState });
+    for (const place of places.filter(({ name }) => inReadme.includes(name))) {
+      await visit(page, server, place);
+      await page.screenshot({ path: join(pictures, `${place.name}.png`), animations: 'disabled' });
+    }
   }
 }
 
@@ -152,7 +164,7 @@ export function hashed(): string {
 }
 
 const topics = [
-  'refunds',
+  'parking',
   'holidays',
   'travel',
   'security',

@@ -187,6 +187,21 @@ function defaultFirst({ payment_methods: methods }: Status): readonly Method[] {
   return [...methods].sort((one, other) => Number(other.is_default) - Number(one.is_default));
 }
 
+function MethodFacts({ method }: { readonly method: Method }) {
+  const { exp_month: month, exp_year: year } = method;
+  return (
+    <span class="person">
+      <span class="row">
+        <strong>{methodName(method)}</strong>
+        {method.is_default && <Chip tone="info">Default</Chip>}
+      </span>
+      {month !== null && year !== null && (
+        <span class="hint">{`Expires ${String(month).padStart(2, '0')}/${year}`}</span>
+      )}
+    </span>
+  );
+}
+
 function PaymentMethods({ status, onChanged }: PartProps) {
   const owns = mayAs('OWNER');
   const [asked, setAsked] = useState<Method | null>(null);
@@ -204,17 +219,7 @@ function PaymentMethods({ status, onChanged }: PartProps) {
         <ul class="methods">
           {defaultFirst(status).map((method) => (
             <li key={method.id}>
-              <span class="person">
-                <span class="row">
-                  <strong>{methodName(method)}</strong>
-                  {method.is_default && <Chip tone="info">Default</Chip>}
-                </span>
-                {method.exp_month !== null && method.exp_year !== null && (
-                  <span class="hint">
-                    {`Expires ${String(method.exp_month).padStart(2, '0')}/${method.exp_year}`}
-                  </span>
-                )}
-              </span>
+              <MethodFacts method={method} />
               {owns && (
                 <Button
                   tone="ghost"
