@@ -9,8 +9,8 @@ import type { CatalogueReader } from './catalogue.ts';
 import { firstOfNextMonth } from './lowering.ts';
 import type { PaidTier } from './plans.ts';
 import { asking } from './stripe.ts';
-import { paidTierOf, raisedFrom, refuseBoughtElsewhere } from './subscribing.ts';
-import type { BillingSync, BoughtElsewhere } from './sync.ts';
+import { paidTierOf, raisedFrom, refuseBoughtElsewhere, resumedTo } from './subscribing.ts';
+import { type BillingSync, type BoughtElsewhere, isServing } from './sync.ts';
 
 export interface PreviewsOptions {
   readonly stripe: Stripe;
@@ -20,7 +20,7 @@ export interface PreviewsOptions {
   readonly clock: Clock;
 }
 
-/** Says what a higher tier would charge now, as Stripe would write the invoice, and changes nothing. */
+/** Says what a higher tier, or the end of a pause, would charge now, as Stripe would write the invoice, and changes nothing. */
 export class Previews {
   readonly #options: PreviewsOptions;
 
@@ -48,7 +48,7 @@ export class Previews {
       credit_cents: Math.max(0, invoice.total - invoice.amount_due),
       due_cents: invoice.amount_due,
       monthly_price_cents: catalogue.plans.prices[tier].amount,
-      next_invoice_at: timeToShow(account.copy?.subscription?.periodEnd ?? firstOfNextMonth(now)),
+      next_invoice_at: timeToShow(nextInvoiceAt(account.copy?.subscription ?? null, now)),
     };
   }
 
@@ -73,14 +73,14 @@ export class Previews {
         },
       };
     }
-    return this.#raise(subscription, tier);
+    if (subscription.status === 'paused') resumedTo(subscription, tier);
+    const isOwed = subscription.status === 'past_due' || subscription.status === 'unpaid';
+    if (isOwed || (subscription.status === 'paused' && subscription.openInvoice !== null))
+      throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first.');
+    return subscription.status === 'paused' ? resumption(subscription) : this.#raise(subscription, tier);
   }
 
   async #raise(subscription: SubscriptionCopy, tier: PaidTier): Promise<Stripe.InvoiceCreatePreviewParams> {
-    if (subscription.status === 'paused')
-      throw new AppError('conflict', 'The subscription is paused: to resume it charges nothing now.');
-    if (subscription.status === 'past_due' || subscription.status === 'unpaid')
-      throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first.');
     raisedFrom(subscription, tier);
     if (subscription.pendingUpgrade?.tier === tier) throw waits(tier);
     const { prices } = await this.#options.catalogue.read();
@@ -92,6 +92,23 @@ export class Previews {
       },
     };
   }
+}
+
+function resumption({ id }: SubscriptionCopy): Stripe.InvoiceCreatePreviewParams {
+  return {
+    subscription: id,
+    subscription_details: {
+      resume_at: 'now',
+      billing_cycle_anchor: { type: 'unchanged' },
+      proration_behavior: 'always_invoice',
+    },
+  };
+}
+
+/** A paused one has no period: it goes on with the first of the month. */
+function nextInvoiceAt(subscription: SubscriptionCopy | null, now: number): number {
+  const runs = subscription !== null && isServing(subscription);
+  return (runs ? subscription.periodEnd : null) ?? firstOfNextMonth(now);
 }
 
 function waits(tier: PaidTier): AppError {

@@ -144,12 +144,7 @@ export class Subscribing {
   async #resume(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
     const { stripe, calls } = this.#options;
     const { organizationId } = wanted.organisation;
-    if (subscription.tier !== wanted.tier) {
-      throw new AppError(
-        'conflict',
-        `The subscription to ${subscription.tier} is paused: subscribe to that tier to resume it, then change it.`,
-      );
-    }
+    resumedTo(subscription, wanted.tier);
     if (subscription.openInvoice !== null) {
       const paid = await this.#payWhilePaused(wanted, subscription, change);
       const left = (await change.reread()).copy?.subscription ?? null;
@@ -421,6 +416,15 @@ export async function refuseBoughtElsewhere(
 ): Promise<void> {
   if ((await boughtElsewhere(organizationId)) !== null)
     throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
+}
+
+/** Errors: 409 for another tier than the one that is paused. */
+export function resumedTo({ tier: paused }: SubscriptionCopy, tier: PaidTier): void {
+  if (paused !== tier)
+    throw new AppError(
+      'conflict',
+      `The subscription to ${paused} is paused: subscribe to that tier to resume it, then change it.`,
+    );
 }
 
 /** The tier that there is. Errors: 400 for one that is not higher, 409 where the subscription is to something else. */

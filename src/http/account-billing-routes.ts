@@ -79,9 +79,9 @@ export const billingRoutes: readonly AccountRoute[] = [
   serves({
     operation: 'preview-subscription',
     path: '/api/billing/preview',
-    summary: 'Show what a higher tier would charge now',
+    summary: 'Show what a subscription would charge now',
     description:
-      'For owners. As the payment provider would write the invoice at this moment, with what is given back for the tier until now, discounts, taxes and credit. Changes nothing; what `subscribe` charges a little later is less by that part of the month.',
+      'For owners: of a first or a higher tier, or of the one that is paused. As the payment provider would write the invoice at this moment, with what is given back for the tier until now, discounts, taxes and credit. Changes nothing; what `subscribe` charges a little later is less by that part of the month.',
     request: wire.PreviewRequest,
     reply: wire.PreviewResponse,
     example: { ...organizationExample, tier: 'teams' },
@@ -89,7 +89,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       400: 'The tier is not higher, or not for sale.',
       403: refusals[403],
       404: refusals[404],
-      409: 'Nothing new would be charged: an invoice waits for its payment, or the subscription is paused.',
+      409: 'An invoice waits for its payment, or another tier is paused.',
       429: 'Too many changes and previews in a short time.',
       502: refusals[502],
       503: refusals[503],

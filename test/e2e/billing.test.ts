@@ -290,7 +290,13 @@ t.test('what a higher tier would charge is told before, to the cent, and changes
   await owner.call('subscribe', { tier: 'teams' });
   t.equal(collected(owner), withCredit.due_cents + raise.due_cents, 'that is what was charged');
   await owner.call('pause');
-  t.equal((await owner.ask('preview', { tier: 'teams' })).status, 409, 'paused');
+  t.equal((await owner.ask('preview', { tier: 'starter' })).status, 409, 'another tier is paused');
+  const resumption = await owner.call('preview', { tier: 'teams' });
+  t.match(resumption, { due_cents: 0, credit_cents: rest('teams', emulator.now) });
+  await world.travel(emulator.now + 86_400);
+  const later = await owner.call('preview', { tier: 'teams' });
+  t.match(later, { next_invoice_at: '2027-04-01T00:00:00.000Z', due_cents: 0 });
+  t.ok(later.credit_cents < resumption.credit_cents, 'a day less');
 
   const asked = await world.owner();
   const card = await asked.card('tok_authenticationRequired');

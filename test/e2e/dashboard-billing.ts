@@ -29,7 +29,7 @@ export async function billingStory(t: Test, browser: Browser): Promise<void> {
   const invoices = page.getByRole('table', { name: 'Invoices' });
   for (const link of await invoices.getByRole('link').all())
     t.equal((await fetch((await link.getAttribute('href'))!)).status, 200, 'every invoice opens');
-  t.equal(await invoices.getByText('Paid', { exact: true }).count(), 2);
+  t.equal(await invoices.getByText('Paid', { exact: true }).count(), 4);
   await page.getByRole('button', { name: 'Remove Visa •••• 0341' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await page.getByText('Visa •••• 0341 was removed.').waitFor();
@@ -125,7 +125,8 @@ async function changeMinds(t: Test, page: Page): Promise<void> {
   await page.getByText('You are on Free').waitFor();
   await inspectInAllLooks(t, page, 'billing-paused');
   await page.getByRole('button', { name: 'Resume' }).click();
-  await dialog.getByText('Nothing is charged now.').waitFor();
+  await dialog.getByText('Your credit').waitFor();
+  t.equal(await dueNow(dialog), '$0.00', 'what was paid before the pause pays');
   await dialog.getByRole('button', { name: 'Resume' }).click();
   await page.getByText('You are on Teams: $200.00').waitFor();
 }

@@ -24,6 +24,7 @@ import {
   priceOf,
   proratedLine,
   renewalLines,
+  restOf,
 } from './subscription-life.ts';
 import type { Thing, World } from './world.ts';
 
@@ -145,6 +146,7 @@ function preview({ world, parameters }: Call): Thing {
   if (parameters.subscription === undefined) return previewOfNew(world, parameters.customer, details);
   const subscription = world.get('subscription', parameters.subscription);
   const customer = world.get('customer', subscription.customer);
+  if (details.resume_at === 'now') return previewOfResumption(world, subscription);
   const from = details.proration_date ?? world.now;
   const changed = changeOf(world, subscription, details.items ?? [], from);
   const isNow = details.proration_behavior === 'always_invoice';
@@ -161,6 +163,26 @@ function preview({ world, parameters }: Call): Thing {
       currency: subscription.currency,
       period: isNow ? ended : next,
       lines: isNow ? lines : [...lines, ...renewalLines(world, after, ended, next)],
+      autoAdvance: false,
+    },
+    true,
+  );
+}
+
+/** With the day of the month that it had. */
+function previewOfResumption(world: World, subscription: Thing): Thing {
+  if (subscription.status !== 'paused')
+    throw new Refusal(`You cannot resume a subscription with status ${subscription.status}.`);
+  const period = { start: world.now, end: nextBoundary(subscription, world.now) };
+  return previewInvoice(
+    world,
+    {
+      customer: world.get('customer', subscription.customer),
+      subscription,
+      reason: 'upcoming',
+      currency: subscription.currency,
+      period,
+      lines: restOf(world, subscription, period),
       autoAdvance: false,
     },
     true,

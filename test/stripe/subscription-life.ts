@@ -83,6 +83,13 @@ export function proratedLine(
   };
 }
 
+/** What all its items cost for a part of a period. */
+export function restOf(world: World, subscription: Thing, { start, end }: Period): Draft[] {
+  return itemsOf(subscription)
+    .map((item) => proratedLine(world, subscription, item, { from: start, end, sign: 1 }))
+    .filter((line) => line !== null);
+}
+
 /** What the items of a new period cost in advance, and the usage of the period that ended. */
 export function renewalLines(world: World, subscription: Thing, ended: Period, next: Period): Draft[] {
   return itemsOf(subscription).map((item): Draft => {

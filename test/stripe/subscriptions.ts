@@ -13,7 +13,6 @@ import {
   end,
   giveUpFirstPayment,
   invoiceNow,
-  isMetered,
   itemsOf,
   keepForNextInvoice,
   movePeriod,
@@ -23,6 +22,7 @@ import {
   periodOf,
   priceOf,
   proratedLine,
+  restOf,
   resumed,
   usageLines,
 } from './subscription-life.ts';
@@ -408,10 +408,7 @@ function resume({ world, ids, parameters }: Call): Thing {
   movePeriod(subscription, { start: world.now, end: nextBoundary(subscription, world.now) });
   const { start, end: until } = periodOf(subscription);
   const behaviour = unchanged ? (parameters.proration_behavior ?? 'create_prorations') : 'always_invoice';
-  const lines = itemsOf(subscription)
-    .filter((item) => !isMetered(priceOf(world, item)))
-    .map((item) => proratedLine(world, subscription, item, { from: start, end: until, sign: 1 }))
-    .filter((line) => line !== null);
+  const lines = restOf(world, subscription, { start, end: until });
   if (behaviour !== 'none') keepForNextInvoice(world, subscription, lines);
   if (behaviour !== 'always_invoice') {
     resumed(world, subscription);

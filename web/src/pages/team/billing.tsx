@@ -63,8 +63,8 @@ interface PartProps {
 }
 
 /** What will be seen here without anybody doing anything: a payment elsewhere, or the provider coming back. */
-function waitsForSomething({ stale, pending_upgrade: up, status }: Status): boolean {
-  return stale || up !== null || status === 'past_due';
+function waitsForSomething({ stale, pending_upgrade: up, invoices }: Status): boolean {
+  return stale || up !== null || invoices.some(({ status }) => status === 'open');
 }
 
 function Billing({ status, onChanged, onRead }: PartProps & { readonly onRead: (status: Status) => void }) {

@@ -188,7 +188,7 @@ function Notices({ status, onChanged }: PlansProps) {
       {down !== null && <Planned down={down} status={status} onChanged={onChanged} />}
       {pausedAt !== null && (
         <p class="note">
-          {`The subscription is paused since ${billingDay(pausedAt)}: nothing is charged, and the limits are those of Free.`}
+          {`The subscription is paused since ${billingDay(pausedAt)}: nothing more is charged, and the limits are those of Free.`}
         </p>
       )}
     </>
@@ -196,7 +196,8 @@ function Notices({ status, onChanged }: PlansProps) {
 }
 
 function Unpaid({ status: { pending_upgrade: up, status: state, invoices } }: Pick<PlansProps, 'status'>) {
-  const owed = state === 'past_due' ? invoices.find((invoice) => invoice.status === 'open') : undefined;
+  const mayOwe = state === 'past_due' || state === 'paused';
+  const owed = mayOwe ? invoices.find((invoice) => invoice.status === 'open') : undefined;
   const address = up?.hosted_invoice_url ?? owed?.hosted_invoice_url ?? null;
   if (up === null && owed === undefined) return null;
   return (
@@ -209,8 +210,8 @@ function Unpaid({ status: { pending_upgrade: up, status: state, invoices } }: Pi
           </>
         ) : (
           <>
-            <strong>An invoice could not be charged.</strong> Pay it, or add another payment method, to keep
-            the plan.{' '}
+            <strong>An invoice waits for its payment.</strong>{' '}
+            {state === 'paused' ? 'The plan goes on when it is paid. ' : 'Pay it to keep the plan. '}
           </>
         )}
         This page notices by itself when it is paid.
@@ -260,7 +261,7 @@ function Pause({ status, onAsk }: { readonly status: Status; readonly onAsk: (as
         Pause the subscription
       </Button>
       <span id="pause-words" class="hint">
-        {why ?? 'Nothing is charged while it is paused, and the limits are those of Free.'}
+        {why ?? 'Nothing more is charged while it is paused, and the limits are those of Free.'}
       </span>
     </div>
   );
@@ -323,8 +324,9 @@ function Asking({ asked, status, onClose, onChanged }: AskingProps) {
           }}
         >
           <p>
-            Nothing is charged while it is paused, and the limits of Free apply at once. What you paid and did
-            not use counts when you resume, which you can do at any time.
+            What you used until now is charged, and what you paid for the rest of the month becomes credit.
+            The limits of Free apply at once. You can resume at any time, which charges the rest of that
+            month.
           </p>
         </Confirm>
       );

@@ -29,10 +29,7 @@ interface UpgradeProps {
 /** To a higher plan, or back to the one that is paused: what is charged, to what, and what the bank still wants. */
 export function Upgrade({ tier, status, onClose, onChanged }: UpgradeProps) {
   const isPaused = status.paused_tier === tier;
-  const preview = useLoad(
-    async (abort): Promise<Preview | null> => (isPaused ? null : previewSubscription(tier, abort)),
-    [tier],
-  );
+  const preview = useLoad((abort) => previewSubscription(tier, abort), [tier]);
   const [method, setMethod] = useState(usualMethod(status));
   const [payAt, setPayAt] = useState<string | null>(null);
   const start = useDoing(async () => {
@@ -46,21 +43,14 @@ export function Upgrade({ tier, status, onClose, onChanged }: UpgradeProps) {
     setPayAt(reply.hosted_invoice_url);
   });
   if (payAt !== null) return <PayElsewhere tier={tier} address={payAt} onClose={onClose} />;
-  const due = preview.data?.due_cents ?? null;
+  const due = preview.data?.due_cents ?? 0;
   return (
     <Dialog
       title={`${isPaused ? 'Resume' : 'Upgrade to'} ${tierName(tier)}`}
       onClose={onClose}
       mayClose={!start.isBusy}
     >
-      {isPaused ? (
-        <p class="prose">
-          Nothing is charged now. The rest of this month stands on the next invoice, less what you paid and
-          did not use before the pause.
-        </p>
-      ) : (
-        <WhatIsCharged preview={preview} />
-      )}
+      <WhatIsCharged preview={preview} />
       <PayWith status={status} method={method} onChange={setMethod} />
       <Trouble error={start.error} />
       <DialogActions>
@@ -70,13 +60,13 @@ export function Upgrade({ tier, status, onClose, onChanged }: UpgradeProps) {
         <Button
           tone="primary"
           busy={start.isBusy}
-          disabled={!isPaused && preview.data === undefined && preview.error === null}
+          disabled={preview.data === undefined && preview.error === null}
           onClick={start.start}
         >
-          {isPaused
-            ? 'Resume'
-            : due !== null && due > 0 && method !== null
-              ? `Pay ${money(due, preview.data?.currency ?? status.currency)}`
+          {due > 0 && method !== null
+            ? `Pay ${money(due, status.currency)}`
+            : isPaused
+              ? 'Resume'
               : 'Upgrade'}
         </Button>
       </DialogActions>
@@ -88,7 +78,7 @@ function usualMethod({ payment_methods: methods }: Status): string | null {
   return (methods.find((each) => each.is_default) ?? methods[0])?.id ?? null;
 }
 
-function WhatIsCharged({ preview: { data, error } }: { readonly preview: Loaded<Preview | null> }) {
+function WhatIsCharged({ preview: { data, error } }: { readonly preview: Loaded<Preview> }) {
   if (error !== null)
     return (
       <>
@@ -96,7 +86,7 @@ function WhatIsCharged({ preview: { data, error } }: { readonly preview: Loaded<
         <p class="hint">What would be charged cannot be shown; the invoice will have it.</p>
       </>
     );
-  if (!data) return <Skeleton lines={5} />;
+  if (data === undefined) return <Skeleton lines={5} />;
   const cents = (amount: number) => money(amount, data.currency);
   const others = data.total_cents - data.lines.reduce((sum, line) => sum + line.amount_cents, 0);
   return (
