@@ -20,7 +20,7 @@ export interface PreviewsOptions {
   readonly clock: Clock;
 }
 
-/** Says what a higher tier, or the end of a pause, would charge now, as Stripe would write the invoice, and changes nothing. */
+/** Says what a higher tier, or the end of a pause, would charge now, as Stripe would write the invoice. Changes nothing. */
 export class Previews {
   readonly #options: PreviewsOptions;
 

@@ -44,6 +44,35 @@ t.test('paths are in the order of the server, which is that of their bytes', asy
   t.equal(byBytes('same', 'same'), 0);
 });
 
+t.test('money is written in its own unit, and parts of the smallest one are not rounded away', async (t) => {
+  const { money } = await pureModule<{ money: (amount: number, currency: string) => string }>(
+    'words/money.ts',
+  );
+  const digits = (amount: number, currency: string) => money(amount, currency).replace(/[^\d.,-]/g, '');
+  for (const [amount, currency, shown] of [
+    [5_000, 'usd', '50.00'],
+    [-3_468, 'usd', '-34.68'],
+    [2.5, 'usd', '0.025'],
+    [0.000_5, 'eur', '0.000005'],
+    [5_000, 'jpy', '5,000'],
+    [0, 'usd', '0.00'],
+  ] as const)
+    t.equal(digits(amount, currency), shown, `${amount} ${currency}`);
+});
+
+t.test('ways to pay are named as people know them', async (t) => {
+  const { methodName } = await pureModule<{ methodName: (method: object) => string }>(
+    'pages/team/payment-words.ts',
+  );
+  for (const [method, name] of [
+    [{ type: 'card', brand: 'visa', last4: '4242' }, 'Visa •••• 4242'],
+    [{ type: 'card', brand: 'amex', last4: '8431' }, 'American Express •••• 8431'],
+    [{ type: 'sepa_debit', brand: null, last4: '3000' }, 'Sepa debit •••• 3000'],
+    [{ type: 'paypal', brand: null, last4: null }, 'Paypal'],
+  ] as const)
+    t.equal(methodName(method), name);
+});
+
 t.test('what is copied as code is code, whatever the question holds', async (t) => {
   const { codeOf } = await pureModule<CodeSamples>('pages/code-samples.ts');
   const request = {
