@@ -1,8 +1,8 @@
 import { createWorker, PSM, type Worker } from 'tesseract.js';
 import { assert } from '../base/assert.ts';
 import type { ParserMessage, ParserRequest } from './parser-messages.ts';
-import { watchOver } from './parser-serve.ts';
 import { textOfWords } from './recognised-text.ts';
+import { watchOver } from './watchdog.ts';
 
 /**
  * The process of the embedded OCR engine: one image after the other over the IPC channel. Its arguments are the

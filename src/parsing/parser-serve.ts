@@ -1,19 +1,15 @@
-import { readFileSync, statSync, writeSync } from 'node:fs';
-import { Socket } from 'node:net';
-import { Worker } from 'node:worker_threads';
+import { readFileSync, statSync } from 'node:fs';
 import type { DocumentTools, ParseProgress, ParseStage, ToolNeed, ToolReply } from './document-tools.ts';
 import { processLimits } from './limits.ts';
 import { renderPageImage } from './page-image.ts';
 import { parseDocument } from './parse.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentRequest, ParserMessage, ParserRequest } from './parser-messages.ts';
-
-/** The descriptor of the pipe whose other end the host holds open for as long as it lives. */
-export const lifelineDescriptor = 4;
+import { watchOver } from './watchdog.ts';
 
 /**
  * The parser process: answers one request after the other over the IPC channel until the channel closes. `watchdog` is the
- * module that calls `watchProcess`; it runs on a thread of its own, because the main thread may hang inside a document.
+ * module that calls `watchProcess`.
  */
 export function serveParser(watchdog: URL): void {
   watchOver(watchdog);
@@ -29,31 +25,6 @@ export function serveParser(watchdog: URL): void {
     }
   });
   void send({ type: 'ready' });
-}
-
-/** Starts the watchdog of a restricted process, which ends with its host. */
-export function watchOver(watchdog: URL): void {
-  new Worker(watchdog, {
-    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4, stackSizeMb: 1 },
-  });
-  process.on('disconnect', () => process.exit(0));
-}
-
-/**
- * Ends this process at once when the host is gone (its end of the lifeline closes, even after `kill -9`) or when resident
- * memory passes the limit, whatever the main thread does meanwhile.
- */
-export function watchProcess(): void {
-  const lifeline = new Socket({ fd: lifelineDescriptor, readable: true, writable: false });
-  lifeline.on('error', () => process.kill(process.pid, 'SIGKILL'));
-  lifeline.on('close', () => process.kill(process.pid, 'SIGKILL'));
-  lifeline.resume();
-  setInterval(() => {
-    const residentBytes = process.memoryUsage.rss();
-    if (residentBytes <= processLimits.residentBytesMax) return;
-    writeSync(2, `out of memory: ${residentBytes} bytes resident\n`);
-    process.kill(process.pid, 'SIGKILL');
-  }, processLimits.watchdogMs);
 }
 
 /** What this process asked its host for and has no answer to yet. */

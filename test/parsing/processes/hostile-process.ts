@@ -1,5 +1,4 @@
-import { isMainThread } from 'node:worker_threads';
-import { serveParser, watchProcess } from '../../../src/parsing/parser-serve.ts';
+import { serveParser } from '../../../src/parsing/parser-serve.ts';
 
 /** A parser process that fails as the path of the document says, before the real one hears the request. */
 let served = 0;
@@ -28,10 +27,8 @@ const misdeeds: Readonly<Record<string, () => void>> = {
   },
 };
 
-if (isMainThread) {
-  process.on('message', (request: { path?: string }) => {
-    served += 1;
-    misdeeds[request.path ?? '']?.();
-  });
-  serveParser(new URL(import.meta.url));
-} else watchProcess();
+process.on('message', (request: { path?: string }) => {
+  served += 1;
+  misdeeds[request.path ?? '']?.();
+});
+serveParser(new URL('../../../workers/watchdog.js', import.meta.url));

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { isMainThread } from 'node:worker_threads';
 import type { DocumentRequest, ParserMessage } from '../../../src/parsing/parser-messages.ts';
-import { watchProcess } from '../../../src/parsing/parser-serve.ts';
 
 /** A parser process that was taken over: it answers what it may and may not do. */
 function attempt(name: string, action: () => unknown): string {
@@ -36,7 +34,5 @@ function answer(request: DocumentRequest): void {
   process.send?.({ type: 'done', facts, residentBytes: 0 } satisfies ParserMessage);
 }
 
-if (isMainThread) {
-  process.on('message', answer);
-  process.send?.({ type: 'ready' } satisfies ParserMessage);
-} else watchProcess();
+process.on('message', answer);
+process.send?.({ type: 'ready' } satisfies ParserMessage);
