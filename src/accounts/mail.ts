@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createTransport } from 'nodemailer';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
@@ -20,7 +19,7 @@ export interface Letter {
 /** Hands letters over, one at a time; rejects when one could not be. */
 interface Transport {
   send(letter: Letter): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface MailOptions {
@@ -79,7 +78,7 @@ export class Mail {
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#last;
-    this.#transport?.close();
+    await this.#transport?.close();
   }
 
   /** Never rejects. */
@@ -146,37 +145,43 @@ function messageOf({ to, subject, text }: Letter, from: string) {
 }
 
 function smtpTransport(url: string, from: string): Transport {
-  const mailer = createTransport({
-    url,
-    connectionTimeout: limits.mailMsMax,
-    greetingTimeout: limits.mailMsMax,
-    socketTimeout: limits.mailMsMax,
-  });
+  const open = async () => {
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      url,
+      connectionTimeout: limits.mailMsMax,
+      greetingTimeout: limits.mailMsMax,
+      socketTimeout: limits.mailMsMax,
+    });
+  };
+  let mailer: ReturnType<typeof open> | null = null;
   return {
     send: async (letter) => {
-      await mailer.sendMail(messageOf(letter, from));
+      mailer ??= open();
+      await (await mailer).sendMail(messageOf(letter, from));
     },
-    close: () => mailer.close(),
+    close: async () => (await mailer)?.close(),
   };
 }
 
 /** One `.eml` file a letter, named so that they sort by time. */
 function folderTransport(folder: string, { from, clock, chance }: MailOptions): Transport {
-  const mailer = createTransport({ streamTransport: true, buffer: true });
   return {
     send: async (letter) => {
+      const { createTransport } = await import('nodemailer');
+      const mailer = createTransport({ streamTransport: true, buffer: true });
       const { message } = await mailer.sendMail(messageOf(letter, from));
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const name = `${clock.now()}-${chance.uuid()}.eml`;
       await writeFile(join(folder, name), message as Buffer, { mode: 0o600, flag: 'wx' });
     },
-    close: () => undefined,
+    close: async () => {},
   };
 }
 
 function consoleTransport({ print }: MailOptions): Transport {
   return {
     send: async ({ to, subject, text }) => print(`Mail to ${to}: ${subject}\n${text}\n`),
-    close: () => undefined,
+    close: async () => {},
   };
 }

@@ -1,4 +1,4 @@
-import { InferenceSession, Tensor } from 'onnxruntime-node';
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { assert } from '../base/assert.ts';
 import { halfFloats } from './half-floats.ts';
 
@@ -27,17 +27,20 @@ export interface OnnxSessionOptions {
   readonly executionProviders?: readonly string[];
 }
 
-/** One loaded ONNX graph. The only door to onnxruntime; `run` blocks the calling thread. */
+/** One loaded ONNX graph. The only door to onnxruntime, which the first graph loads; `run` blocks the calling thread. */
 export class OnnxSession {
   readonly #session: InferenceSession;
+  readonly #tensor: typeof Tensor;
   #closed = false;
 
-  private constructor(session: InferenceSession) {
+  private constructor(session: InferenceSession, tensor: typeof Tensor) {
     this.#session = session;
+    this.#tensor = tensor;
   }
 
   /** Loads the graph at `path`; files it refers to lie beside it. */
   static async open(path: string, options: OnnxSessionOptions = {}): Promise<OnnxSession> {
+    const { InferenceSession, Tensor } = await import('onnxruntime-node');
     const session = await InferenceSession.create(path, {
       executionProviders: [...(options.executionProviders ?? ['cpu'])],
       executionMode: 'sequential',
@@ -47,7 +50,7 @@ export class OnnxSession {
       enableMemPattern: false,
       logSeverityLevel: 3,
     });
-    return new OnnxSession(session);
+    return new OnnxSession(session, Tensor);
   }
 
   get inputs(): readonly OnnxPort[] {
@@ -66,7 +69,9 @@ export class OnnxSession {
   /** The same with its shape; half floats become floats. Rejects when the output is no tensor of floats. */
   async runShaped(inputs: Readonly<Record<string, OnnxInput>>, output: string): Promise<OnnxOutput> {
     assert(!this.#closed, 'a closed model is not run');
-    const feeds = Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, tensorOf(input)]));
+    const feeds = Object.fromEntries(
+      Object.entries(inputs).map(([name, input]) => [name, this.#tensorOf(input)]),
+    );
     const results = await this.#session.run(feeds, [output]);
     const tensor = results[output];
     if (tensor?.type === 'float32') return { data: tensor.data as Float32Array, shape: tensor.dims };
@@ -80,6 +85,12 @@ export class OnnxSession {
     this.#closed = true;
     await this.#session.release();
   }
+
+  #tensorOf({ data, shape }: OnnxInput): Tensor {
+    const Made = this.#tensor;
+    if (data instanceof Float32Array) return new Made('float32', data, shape);
+    return data instanceof Int32Array ? new Made('int32', data, shape) : new Made('int64', data, shape);
+  }
 }
 
 function ports(metadata: InferenceSession['inputMetadata']): OnnxPort[] {
@@ -88,9 +99,4 @@ function ports(metadata: InferenceSession['inputMetadata']): OnnxPort[] {
       ? { name: port.name, type: port.type, shape: port.shape }
       : { name: port.name, type: 'no tensor', shape: [] },
   );
-}
-
-function tensorOf({ data, shape }: OnnxInput): Tensor {
-  if (data instanceof Float32Array) return new Tensor('float32', data, shape);
-  return data instanceof Int32Array ? new Tensor('int32', data, shape) : new Tensor('int64', data, shape);
 }
