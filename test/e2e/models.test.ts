@@ -234,10 +234,12 @@ await t.test('rerank requests are counted, embed requests are not', async (t) =>
   const limited = await organisation('3', { subscription_tier: 'free' });
   const ask = (latency?: string) =>
     limited.ask('models/rerank', { model: 'zerank-2', query: '', documents: ['x'], latency });
-  const replies = await Promise.all(Array.from({ length: 45 }, () => ask('fast')));
+  // A quarter minute that begins meanwhile gives room for ten more.
+  const replies = await Promise.all(Array.from({ length: 55 }, () => ask('fast')));
   const served = replies.filter(({ status }) => status === 200).length;
-  t.ok(served >= 40 && served < 45, `${served} of 45 were served`);
-  const refused = await ask('fast');
+  t.ok(served >= 40 && served < 55, `${served} of 55 were served`);
+  let refused = await ask('fast');
+  for (let more = 0; more < 10 && refused.status === 200; more += 1) refused = await ask('fast');
   t.equal(refused.status, 429);
   t.match(refused.body, { detail: /requests per minute/ });
   t.match((await ask()).body, { actual_latency_mode: 'slow' }, 'without a wish it runs slow');
