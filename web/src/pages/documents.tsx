@@ -14,7 +14,7 @@ import { useLoad, usePoll } from '../server/load.ts';
 import { getStatus } from '../server/retrieval.ts';
 import { count, counted } from '../words/numbers.ts';
 import { CollectionField, useCollection } from './collection-choice.tsx';
-import { DocumentList } from './document-list.ts';
+import { DocumentList, type ListOptions } from './document-list.ts';
 import { DocumentRows, type Filter } from './document-rows.tsx';
 import { keepHere, leftHere, noteScroll } from './left-list.ts';
 import { isSettled } from './stages.ts';
@@ -81,29 +81,10 @@ interface InCollectionProps {
 
 function InCollection({ collection, names, filter, onChoose, onFilter }: InCollectionProps) {
   const onlyFailed = filter === 'failed';
-  const [left] = useState(() => leftHere({ collection, onlyFailed }));
-  const [typed, setTyped] = useState(left?.options.prefix ?? '');
-  const prefix = useSettled(typed);
-  const again = useRef(left?.list ?? null);
-  const list = useMemo(() => {
-    const found = again.current ?? new DocumentList({ collection, prefix, onlyFailed });
-    again.current = null;
-    return found;
-  }, [collection, prefix, onlyFailed]);
-  useLayoutEffect(() => {
-    if (left !== null) window.scrollTo(0, left.scrollY);
-  }, []);
+  const { list, prefix, typed, setTyped } = useDocumentList({ collection, onlyFailed });
   const seen = useRef<Seen>({ first: 0, end: 0 });
   const [retries, setRetries] = useState(0);
   const status = useLoad((abort) => getStatus(collection, abort), [collection]);
-  useEffect(() => {
-    keepHere(list, { collection, prefix, onlyFailed });
-    list.open();
-    return () => list.close();
-  }, [list]);
-  useEffect(() => {
-    if (list.error.peek() !== null) void list.loadMore();
-  }, [list, returns.value]);
   usePoll(
     async (abort) => {
       const found = await getStatus(collection, abort);
@@ -141,6 +122,31 @@ function InCollection({ collection, names, filter, onChoose, onFilter }: InColle
       />
     </div>
   );
+}
+
+/** The list below the prefix that is typed; where somebody came back to it, as it was left. */
+function useDocumentList({ collection, onlyFailed }: Omit<ListOptions, 'prefix'>) {
+  const [left] = useState(() => leftHere({ collection, onlyFailed }));
+  const [typed, setTyped] = useState(left?.options.prefix ?? '');
+  const prefix = useSettled(typed);
+  const again = useRef(left?.list ?? null);
+  const list = useMemo(() => {
+    const found = again.current ?? new DocumentList({ collection, prefix, onlyFailed });
+    again.current = null;
+    return found;
+  }, [collection, prefix, onlyFailed]);
+  useLayoutEffect(() => {
+    if (left !== null) window.scrollTo(0, left.scrollY);
+  }, []);
+  useEffect(() => {
+    keepHere(list, { collection, prefix, onlyFailed });
+    list.open();
+    return () => list.close();
+  }, [list]);
+  useEffect(() => {
+    if (list.error.peek() !== null) void list.loadMore();
+  }, [list, returns.value]);
+  return { list, prefix, typed, setTyped };
 }
 
 function PrefixField({
