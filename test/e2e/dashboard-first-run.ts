@@ -39,7 +39,7 @@ export async function firstRunStory(t: Test, browser: Browser): Promise<void> {
 
   await page.getByText('Pages', { exact: true }).click();
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
-  await first.getByText('page 2').waitFor();
+  await first.getByText('page 2', { exact: true }).waitFor();
   await first.getByAltText('Page 2 of handbook.pdf').waitFor();
   await eventually('the picture of the page is there', async () =>
     (await page.evaluate<number>(`document.querySelector('.result img').naturalWidth`)) > 0 ? true : null,
