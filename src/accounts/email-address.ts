@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import { invalidField } from '../base/app-error.ts';
 
 /** RFC 5322's dot-atom without the characters that nobody's mailbox has and that mail programs read otherwise. */
-const localPart = /^[a-z0-9!#$&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$&'*+/=?^_`{|}~-]+)*$/;
+const localPart = /^[A-Za-z0-9!#$&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$&'*+/=?^_`{|}~-]+)*$/;
 const domainPart = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 const localLengthMax = 64;
 const lengthMax = 254;
@@ -14,9 +14,10 @@ const lengthMax = 254;
  */
 export function normalisedEmail(text: string): string {
   const at = text.lastIndexOf('@');
-  const local = text.slice(0, at).toLowerCase();
+  const local = text.slice(0, at);
   const domain = asciiDomain(text.slice(at + 1));
-  const email = `${local}@${domain}`;
+  // Looked at before it becomes small letters, which make a k of the Kelvin sign: another mailbox than k's.
+  const email = `${local.toLowerCase()}@${domain}`;
   const isPlain =
     at > 0 &&
     local.length <= localLengthMax &&

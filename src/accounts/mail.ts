@@ -92,7 +92,7 @@ export class Mail {
         return;
       } catch (error) {
         const reason = error instanceof Error ? error.message.slice(0, 500) : typeof error;
-        const isLast = tries === triesMax || this.#stopped.signal.aborted;
+        const isLast = tries === triesMax || this.#stopped.signal.aborted || isRefused(error);
         logger.warn({ to, tries, reason }, isLast ? 'mail given up' : 'mail not sent, trying again');
         if (isLast) return;
         await this.#pause(retryMs * tries);
@@ -110,6 +110,11 @@ export class Mail {
       });
     });
   }
+}
+
+/** A mail server that says no for good (5xx) says it again; the letters behind need not wait for that. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500;
 }
 
 export function mailOff(): AppError {

@@ -4,6 +4,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { AuditLogResponse } from '../schemas/audit.ts';
 import { limitsToShow, type OrganizationStorage, overridesToShow } from '../schemas/organisation-limits.ts';
@@ -58,6 +59,7 @@ const hour = 3_600_000;
 export class OrganisationOperations {
   readonly #options: OrganisationOperationsOptions;
   readonly #foundings: Attempts;
+  readonly #foundingsInTurn = new OneAtATime();
   readonly #invitationsOfPerson: Attempts;
   readonly #invitationsOfOrganisation: Attempts;
   readonly #invitationsToAddress: Attempts;
@@ -74,12 +76,20 @@ export class OrganisationOperations {
 
   /** 429 when the person owns as many organisations as anybody may, or founds too many; 403 where nobody may. */
   async add(call: PersonCall, request: wire.AddOrganizationRequest): Promise<wire.AddOrganizationResponse> {
-    const { organisations, memberships, chance, ownedMax } = this.#options;
     checkText('name', request.name);
-    const { userId } = call.principal;
-    if (ownedMax === 0) {
+    if (this.#options.ownedMax === 0) {
       throw new AppError('forbidden', 'On this server only the administrator creates organisations.');
     }
+    // One after another, so that many at the same moment are counted like as many in a row.
+    return this.#foundingsInTurn.run(() => this.#found(call, request));
+  }
+
+  async #found(
+    call: PersonCall,
+    request: wire.AddOrganizationRequest,
+  ): Promise<wire.AddOrganizationResponse> {
+    const { organisations, memberships, chance, ownedMax } = this.#options;
+    const { userId } = call.principal;
     const owned = (await memberships.ofUser(userId)).filter(({ role }) => role === 'OWNER').length;
     if (owned >= ownedMax) {
       throw new AppError(
@@ -235,7 +245,11 @@ export class OrganisationOperations {
       alongside: [memberships.stillAtLeast(sender, invitation.role), ...invitations.consume(invitation)],
     };
     const permission = await memberships.join(place, joining).catch((error: unknown) => {
-      throw error instanceof ExpectationFailed ? noInvitation() : error;
+      if (!(error instanceof ExpectationFailed)) throw error;
+      // Sent twice at the same moment: the other one was faster.
+      const role = memberships.roleOf(place);
+      if (role === null) throw noInvitation();
+      return role;
     });
     return { organization_id: organizationId, name: organisation.name, permission };
   }

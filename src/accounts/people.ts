@@ -122,19 +122,26 @@ export class People {
   }
 }
 
+const noLine = /[\p{Cc}\p{Surrogate}\u2028\u2029]/u;
+/**
+ * Signs that nobody sees, or that turn the direction of what stands around a name: with them it would look like another,
+ * or lie in a mail. Those that letters and emojis are joined with may be there.
+ */
+const unseen = /(?!\u200c|\u200d|[\u180b-\u180f\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/u;
+
 /** A name for people: one line of 1 to 255 characters. Errors: 400 that names the field. */
 export function checkText(field: string, text: string): void {
   const length = [...text].length;
   const isFine =
     length >= 1 &&
     length <= limits.personTextMax &&
-    /[^\p{Z}\p{Cf}]/u.test(text) &&
-    // Signs that turn the direction of what stands around the name would let it lie in a mail.
-    !/[\p{Cc}\p{Surrogate}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u.test(text);
+    /[^\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text) &&
+    !noLine.test(text) &&
+    !unseen.test(text);
   if (isFine) return;
   throw new AppError(
     'bad_request',
-    `${field} must be one line of 1 to ${limits.personTextMax} characters, not only blanks.`,
+    `${field} must be one line of 1 to ${limits.personTextMax} characters that can be seen, not only blanks.`,
   );
 }
 
@@ -146,7 +153,8 @@ function notInvited(): AppError {
 }
 
 function checkAvatar(address: string): void {
-  const url = URL.canParse(address) ? new URL(address) : null;
+  // What a URL parser takes away in silence must not be kept and shown.
+  const url = /^[\x21-\x7e]+$/.test(address) && URL.canParse(address) ? new URL(address) : null;
   if (url?.protocol === 'https:' && address.length <= limits.avatarUrlUnitsMax && url.username === '') return;
   throw new AppError('bad_request', 'avatar_url must be an https:// address of at most 2,048 characters.');
 }

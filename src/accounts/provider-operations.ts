@@ -121,8 +121,8 @@ export class ProviderOperations {
     visitor: Visitor,
     request: wire.FinishProviderLoginRequest,
   ): Promise<Outcome<wire.SignInResponse>> {
-    const { state } = request;
-    const flow = this.#flow(visitor, request);
+    const { state = '' } = request;
+    const flow = this.#flow(visitor, { state, provider: request.provider });
     const returned = new URL(this.#returnUri(request.provider));
     for (const name of ['code', 'state', 'iss', 'error', 'error_description'] as const) {
       const value = request[name];
@@ -190,7 +190,10 @@ export class ProviderOperations {
     });
   }
 
-  #flow({ cookie }: Visitor, { state, provider }: wire.FinishProviderLoginRequest): SignInFlow {
+  #flow(
+    { cookie }: Visitor,
+    { state, provider }: { readonly state: string; readonly provider: string },
+  ): SignInFlow {
     const flow = this.#records.flow(tokenDigest(state));
     const browser = cookie('flow');
     const isOpen =

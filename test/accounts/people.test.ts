@@ -311,3 +311,39 @@ t.test('where only who is invited gets in, nobody else becomes a user', async (t
   invited.clear();
   t.equal(await arrive('bob@example.com'), 200, 'who is a user stays one');
 });
+
+t.test('a name is what whoever reads it sees, and a picture is at an address', async (t) => {
+  const { people, signIn } = await build();
+  const { userId } = await signIn('ada@example.com');
+  const edit = async (changes: Parameters<People['edit']>[1]) => people.edit(userId, changes, byTest);
+  for (const name of ['Ada', 'آدا', 'O’Brien & Söhne', '日本 太郎', 'क्\u200dष', '👩\u200d🔬 Marie ❤\ufe0f'])
+    t.equal((await edit({ name })).name, name);
+  const { name } = people.find(userId)!;
+  const unseen = [
+    '\u200b',
+    '\u00ad',
+    '\u2060',
+    '\ufeff',
+    '\u200e',
+    '\u202e',
+    '\u2066',
+    '\u{e0041}',
+    '\u3164',
+  ];
+  const blank = ['', ' ', '\u00a0', '\u200d', '\u2800', '\u3000'];
+  const lines = ['a\nb', 'a\r\nBcc: eve@example.com', 'a\u2028b', 'a\0b', 'a\u001bb', 'a\u0085b'];
+  const names = [...unseen.map((sign) => `Ac${sign}me`), ...blank, ...lines, 'x'.repeat(256), 'a\ud800'];
+  const refused = await Promise.all(names.map((bad) => statusOf(edit({ name: bad }))));
+  t.same(refused, Array(names.length).fill(400));
+  const picture = 'https://example.com/ada.png';
+  await edit({ avatarUrl: picture });
+  for (const avatarUrl of [
+    'http://x.example/',
+    'javascript:x',
+    'https://x/a\r\nb',
+    ' https://x/',
+    'https://ä/',
+  ])
+    t.equal(await statusOf(edit({ avatarUrl })), 400, JSON.stringify(avatarUrl));
+  t.match(people.find(userId), { name, avatarUrl: picture }, 'what is refused changes nothing');
+});

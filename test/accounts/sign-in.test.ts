@@ -15,6 +15,7 @@ import type { SignInResponse } from '../../src/schemas/accounts.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, RangeOptions } from '../../src/store/store.ts';
 import { FakeTime } from '../access/fake-time.ts';
+import { mailServer } from '../e2e/people.ts';
 import { accountRooms, byTest } from './rooms.ts';
 
 /** Ways in, with a clock that stands still and providers that say what a test wants. */
@@ -240,4 +241,22 @@ t.test('what an attacker writes never becomes a header or a receiver of a mail',
     t.equal(head.match(/^subject: /gim)?.length, 1);
     t.match(head, /^To: ada@example\.com\r$/m);
   }
+});
+
+t.test('a letter that the mail server refuses for good is given up, and the next one sent', async (t) => {
+  const { clock, chance } = await build();
+  const { url, mails } = await mailServer(t, (to) => !to.startsWith('gone@'));
+  const noted: unknown[] = [];
+  const note = (fields: object, event: string) => noted.push({ ...fields, event });
+  const logger = { ...silentLogger, info: note, warn: note };
+  const mail = new Mail({ clock, chance, logger, url, from: 'quarry@example.com', print: () => {} });
+  for (const to of ['gone@example.com', 'ada@example.com'])
+    mail.post({ to, subject: 'Hello', text: 'Hello.' });
+  while (noted.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  await mail.close();
+  t.match(noted, [
+    { to: 'g…e@example.com', tries: 1, event: 'mail given up' },
+    { to: 'a…a@example.com', event: 'mail sent' },
+  ]);
+  t.equal(mails().length, 1);
 });

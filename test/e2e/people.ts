@@ -92,12 +92,20 @@ export class Person {
   }
 }
 
-/** Letters that a real mail server on this machine received, their lines joined as mail programs join them. */
-export async function mailServer(t: Test): Promise<{ url: string; mails: () => string[] }> {
+/**
+ * Letters that a real mail server on this machine received, their lines joined as mail programs join them; it refuses
+ * receivers that it does not know.
+ */
+export async function mailServer(
+  t: Test,
+  knows: (address: string) => boolean = () => true,
+): Promise<{ url: string; mails: () => string[] }> {
   const mails: string[] = [];
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    onRcptTo: ({ address }, _session, done) =>
+      done(knows(address) ? null : Object.assign(new Error('no such mailbox'), { responseCode: 550 })),
     onData: (stream, _session, done) => {
       const parts: Buffer[] = [];
       stream.on('data', (part: Buffer) => parts.push(part));
