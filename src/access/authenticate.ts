@@ -88,9 +88,7 @@ export class Authenticator {
     if (token.startsWith(sessionPrefix)) return this.#signedIn(token, credentials, need);
     const digest = hash('sha256', token, 'hex');
     const principal = this.#recall(digest) ?? this.#lookUp(token, digest);
-    if (principal === null) {
-      throw unauthorised('The API key is not valid: it is unknown, was deleted or has expired.');
-    }
+    if (principal === null) throw unauthorised(need === 'person' ? noSession : noKey);
     if (principal.kind === 'organisation') this.#keys.noteUse(principal);
     return principal;
   }
@@ -98,9 +96,7 @@ export class Authenticator {
   /** Somebody who signed in; where an operation works inside an organisation, the one that the request names. */
   #signedIn(token: string, credentials: Credentials, need: Need): Principal {
     const session = this.#sessions.find(token);
-    if (session === undefined) {
-      throw unauthorised('The session is not valid: it is unknown or has ended. Sign in again.');
-    }
+    if (session === undefined) throw unauthorised(noSession);
     const { sessionId, userId } = session;
     if (userId === null) return { kind: 'administrator' };
     const organization = credentials.header('x-quarry-organization')?.toLowerCase();
@@ -167,6 +163,9 @@ export class Authenticator {
 
 const sendKey = 'There is no API key: send the header "Authorization: Bearer <API key>".';
 const signIn = 'Nobody is signed in: send the header "Authorization: Bearer <session token>".';
+
+const noKey = 'The API key is not valid: it is unknown, was deleted or has expired.';
+const noSession = 'The session is not valid: it is unknown or has ended. Sign in again.';
 
 function digestBytes(digest: string): Buffer {
   return Buffer.from(digest, 'hex');

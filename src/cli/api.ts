@@ -28,6 +28,8 @@ export interface ApiOptions {
   /** Address of the server, with or without /v1. */
   readonly url: string;
   readonly key: string | null;
+  /** Whose collections and usage are meant where the key is somebody's session; a key has its own. */
+  readonly organization: string | null;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
@@ -37,16 +39,20 @@ export class Api {
   readonly url: string;
   readonly signal: AbortSignal;
   readonly #key: string | null;
+  readonly #organization: string | null;
 
   constructor(options: ApiOptions) {
     this.url = options.url.replace(/\/+$/, '').replace(/\/v1$/, '');
     this.signal = options.signal;
     this.#key = options.key;
+    this.#organization = options.organization;
   }
 
   /** The same server with the same key, for what has to be done in spite of Ctrl-C. */
   uninterrupted(): Api {
-    return new Api({ url: this.url, key: this.#key, signal: new AbortController().signal });
+    const { url } = this;
+    const { signal } = new AbortController();
+    return new Api({ url, key: this.#key, organization: this.#organization, signal });
   }
 
   /**
@@ -82,6 +88,7 @@ export class Api {
     const ownPath = path.startsWith('/');
     const headers = new Headers(init.headers);
     if (ownPath && this.#key !== null) headers.set('authorization', `Bearer ${this.#key}`);
+    if (ownPath && this.#organization !== null) headers.set('x-quarry-organization', this.#organization);
     let response: Response;
     try {
       response = await fetch(ownPath ? `${this.url}${path}` : path, {

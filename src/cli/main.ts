@@ -10,12 +10,12 @@ import { processTerminal, type Terminal } from './terminal.ts';
 async function run(invocation: Invocation, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const flags = invocation.spec.settings === 'none' ? {} : settingFlags(invocation);
   const loaded = loadSettings(processSources(flags));
-  const { url, apiKey, adminKey } = loaded.settings;
+  const { url, apiKey, adminKey, organization } = loaded.settings;
   const context = {
     terminal,
     loaded,
-    api: new Api({ url, key: apiKey, signal }),
-    administration: new Api({ url, key: adminKey, signal }),
+    api: new Api({ url, key: apiKey, organization, signal }),
+    administration: new Api({ url, key: adminKey, organization: null, signal }),
     clock: systemClock,
     signal,
   };

@@ -28,7 +28,12 @@ export const usageCommand: CommandSpec = {
     { flags: '--until <time>', meaning: 'last moment; now unless given' },
     jsonOption,
   ],
-  examples: ['quarry usage', 'quarry usage --by day', 'quarry usage handbook --by hour --since 2026-11-20'],
+  examples: [
+    'quarry usage',
+    'quarry usage --by day',
+    'quarry usage handbook --by hour --since 2026-11-20',
+    'quarry usage --organization 3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10 --key <session>',
+  ],
   run: usage,
 };
 

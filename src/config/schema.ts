@@ -486,7 +486,8 @@ const table = {
   }),
   organization: optional({
     pattern: uuidText,
-    meaning: 'Organisation whose keys `quarry keys` manages',
+    meaning:
+      'Organisation that `quarry keys`, `audit` and `doctor` concern, and other commands whose key is a session',
     allowed: 'a UUID',
     defaultMeaning: 'none: the server prints the id of its first organisation when it starts',
   }),

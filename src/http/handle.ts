@@ -158,7 +158,8 @@ export class Door {
     });
     for (const route of options.routes) {
       if (route.kind !== 'json' && route.kind !== 'account') continue;
-      this.#requests.set(route, compileValidator(route.request));
+      const isQuery = route.kind === 'account' && route.from === 'query';
+      this.#requests.set(route, compileValidator(route.request, [isQuery ? 'query' : 'body']));
       if (options.checkReplies) this.#replies.set(route, compileValidator(route.reply, ['reply']));
     }
   }

@@ -104,6 +104,9 @@ t.test('no, a malformed or an unknown key is a 401 that says how to do better', 
   } catch (error) {
     t.match(error, { options: { headers: { 'www-authenticate': 'Bearer' } }, message: /Bearer <API key>/ });
   }
+  const words = (operation: Operation) => () => authenticator.authenticate(bearer('nonsense'), operation);
+  t.throws(words('get-status'), { message: /API key is not valid/ });
+  t.throws(words('get-user'), { message: /session is not valid.*Sign in again/ }, 'people have no key');
 });
 
 t.test('a key with a wrong checksum costs no look-up', async (t) => {

@@ -79,6 +79,9 @@ await t.test('usage: what was used so far, over time, of one collection, and for
   const rows = JSON.parse(ofOne.out);
   t.same(Object.keys(rows), ['documents', 'queries']);
   t.match(rows.queries, [{ organization_id, query_type: 'documents', event_count: 5 }]);
+  const inPerson = await quarryAs({}, 'usage', '--organization', organization_id, '--key', session);
+  t.same(inPerson, soFar, 'somebody who signed in reads the same');
+  t.match(await quarryAs({}, 'usage', '--key', session), { code: 1, note: /x-quarry-organization/ });
   t.match(await quarry('usage', '--since', 'yesterday', '--key', api_key), {
     code: 2,
     note: /--since is "yesterday"/,

@@ -147,6 +147,17 @@ t.test('strangers cannot make the server hold and read large bodies', async (t) 
   t.match(await ann.call('users/edit-user', { name: 'x'.repeat(3_000_000) }), { status: 413 });
 });
 
+t.test('what an address lacks is said of the address, and what never began is over', async (t) => {
+  const look = (path: string) => send(at(path), { method: 'GET', headers: { accept: 'application/json' } });
+  t.match(await look('/api/auth/magic-link/verify'), {
+    status: 422,
+    body: { detail: [{ loc: ['query', 'token'], type: 'missing' }] },
+  });
+  t.match(await look('/api/auth/nobody/auth'), { status: 404, body: { detail: /google and github/ } });
+  for (const query of ['', '?code=x', '?state=x&code=x', '?error=access_denied', '?state=&code='])
+    t.match(await look(`/api/auth/github/auth${query}`), { status: 400, body: { detail: /start it again/ } });
+});
+
 t.test('cookies of any size and shape are harmless', async (t) => {
   const own = { origin: base };
   for (const cookie of [
