@@ -121,8 +121,8 @@ export class ProviderOperations {
     visitor: Visitor,
     request: wire.FinishProviderLoginRequest,
   ): Promise<Outcome<wire.SignInResponse>> {
-    const { state = '' } = request;
-    const flow = this.#flow(visitor, { state, provider: request.provider });
+    const { state } = request;
+    const flow = this.#flow(visitor, request);
     const returned = new URL(this.#returnUri(request.provider));
     for (const name of ['code', 'state', 'iss', 'error', 'error_description'] as const) {
       const value = request[name];
@@ -159,11 +159,12 @@ export class ProviderOperations {
     const email = knownId === undefined ? addressOf(identity) : '';
     const isLinking = knownId === undefined && people.byEmail(email) !== undefined;
     const { address } = visitor;
+    const held = visitor.wantsJson ? undefined : visitor.held('session');
     const { user, with: opened } = await people.arrive(
       knownId === undefined ? { email } : { userId: knownId },
       { address },
       ({ userId }) => {
-        const opening = sessions.open(userId, visitor);
+        const opening = sessions.open(userId, visitor, held);
         const fact = { organizationId: null, actor: userId, address, target: `${issuer} ${subject}` };
         const operations: Operation[] = [
           ...this.#records.link(identity, userId),
@@ -190,10 +191,7 @@ export class ProviderOperations {
     });
   }
 
-  #flow(
-    { cookie }: Visitor,
-    { state, provider }: { readonly state: string; readonly provider: string },
-  ): SignInFlow {
+  #flow({ cookie }: Visitor, { state, provider }: wire.FinishProviderLoginRequest): SignInFlow {
     const flow = this.#records.flow(tokenDigest(state));
     const browser = cookie('flow');
     const isOpen =

@@ -36,10 +36,14 @@ export class Sessions {
     this.#records = new SessionRecords(options.store);
   }
 
-  /** To be written with whatever signs the person in (null: the administrator); the token is never seen again. */
+  /**
+   * To be written with whatever signs the person in (null: the administrator); the token is never seen again. `replaces`
+   * is the token whose place it takes in a browser: nobody holds that any more, so it ends.
+   */
   open(
     userId: string | null,
     visitor: Visitor,
+    replaces?: string,
   ): { token: string; session: Session; operations: Operation[] } {
     const { chance, clock } = this.#options;
     const token = newToken('zes_', chance);
@@ -54,7 +58,10 @@ export class Sessions {
       address: visitor.address,
       userAgent: visitor.userAgent,
     };
-    return { token, session, operations: this.#records.put(session) };
+    const replaced = replaces === undefined ? undefined : this.#records.byHash(tokenDigest(replaces));
+    const ends =
+      replaced === undefined ? [] : this.#endOf(replaced, { ...visitor, actor: actorOf(replaced) });
+    return { token, session, operations: [...ends, ...this.#records.put(session)] };
   }
 
   /** The open session of a token; undefined for everything else, however it looks. */
@@ -123,14 +130,14 @@ export class Sessions {
 
   async #end(sessions: readonly Session[], by: Actor): Promise<void> {
     if (sessions.length === 0) return;
-    const { store, audit } = this.#options;
-    const fact = { ...by, organizationId: null, action: 'session.ended' };
-    const ends = sessions.flatMap((session) => [
-      ...this.#records.delete(session),
-      audit.entry({ ...fact, target: session.sessionId }),
-    ]);
+    const ends = sessions.flatMap((session) => this.#endOf(session, by));
     // Also on a full disk: what leaked must end.
-    await store.write(ends, { mayUseReserve: true });
+    await this.#options.store.write(ends, { mayUseReserve: true });
+  }
+
+  #endOf(session: Session, { actor, address }: Actor): Operation[] {
+    const fact = { actor, address, organizationId: null, action: 'session.ended', target: session.sessionId };
+    return [...this.#records.delete(session), this.#options.audit.entry(fact)];
   }
 
   /** In the background: nobody waits for it, and one that is lost costs a minute of idle time. */

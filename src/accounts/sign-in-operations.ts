@@ -227,7 +227,8 @@ export class SignInOperations {
       throw new AppError('unauthorised', 'The password is wrong.');
     }
     this.#passwords.succeeded(keys);
-    const { token, session, operations } = sessions.open(null, visitor);
+    const held = visitor.isBrowser ? visitor.held('admin') : undefined;
+    const { token, session, operations } = sessions.open(null, visitor, held);
     const entry = audit.entry({ ...fact, actor: 'administrator', action: 'admin.login' });
     await store.write([...operations, entry], { mayUseReserve: true });
     await sessions.endSurplus(null, address);
@@ -250,8 +251,9 @@ export class SignInOperations {
   ): Promise<Outcome<wire.SignInResponse>> {
     const { people, sessions, links } = this.#options;
     const { address } = visitor;
+    const held = to === 'browser' ? visitor.held('session') : undefined;
     const arrived = people.arrive({ email: link.email ?? operatorEmail }, { address }, (user) => {
-      const opened = sessions.open(user.userId, visitor);
+      const opened = sessions.open(user.userId, visitor, held);
       const operations = [...links.consume(link), ...opened.operations, ...this.#operatorsPlace(link, user)];
       return { operations, with: opened };
     });

@@ -6,6 +6,8 @@ export interface Visitor {
   readonly userAgent: string;
   /** Value of a cookie of the account side, where the request has it. 403 for a session's that another site sends along. */
   readonly cookie: (name: CookieName) => string | undefined;
+  /** The session that this browser held until now, whoever made it ask: to be ended when another takes its place. */
+  readonly held: (name: 'session' | 'admin') => string | undefined;
   /** The bearer token of the request, whatever it is worth. */
   readonly bearer: string | undefined;
   /** The `Idempotency-Key` header, whatever it is worth. */

@@ -24,6 +24,7 @@ export function visitorOf(exchange: Exchange, settings: OriginSettings): Visitor
       if (value !== undefined && sessionCookies.has(name)) refuseForeign(credentials);
       return value;
     },
+    held: (name) => cookieOf(credentials, name),
     bearer: bearerOf(exchange.header('authorization')),
     idempotencyKey: exchange.header('idempotency-key'),
     isBrowser: exchange.header('sec-fetch-site') !== undefined || exchange.header('origin') !== undefined,

@@ -118,7 +118,7 @@ export const FinishProviderLoginRequest = Component(
   'What the provider sends back.',
   {
     provider,
-    state: given('Names the sign-in.'),
+    state: Type.String({ description: 'Names the sign-in.' }),
     code: given('For the server, once.'),
     iss: given('Who sends it back.'),
     error: given('Why not.'),

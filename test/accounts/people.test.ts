@@ -14,6 +14,7 @@ const visitor: Visitor = {
   address: '192.0.2.1',
   userAgent: 'test',
   cookie: () => undefined,
+  held: () => undefined,
   bearer: undefined,
   isBrowser: false,
   wantsJson: true,

@@ -28,6 +28,7 @@ function visitor(cookies: Partial<Record<CookieName, string>> = {}): Visitor {
     address: '192.0.2.1',
     userAgent: 'test',
     cookie: (name) => cookies[name],
+    held: (name) => cookies[name],
     bearer: undefined,
     isBrowser: false,
     wantsJson: true,
