@@ -63,16 +63,28 @@ t.test(
     t.equal(invited.body.invite_code, undefined, 'the code is for whoever is invited');
     const link = /https?:\S+\/app\/join#(eyJ\S+)/.exec(await bob.mailWith('invites you'));
     const invite_code = link?.[1];
+    t.match(
+      await ann.call('organizations/users/invite-user', { organization_id, email: bob.email }),
+      { status: 429, body: { detail: /one address/ } },
+      'one a minute to one address',
+    );
+    const hers = (await eve.call('users/get-user')).body.organizations[0];
+    const strangers = Array.from({ length: 21 }, (_, i) =>
+      eve.call('organizations/users/invite-user', { ...hers, permission: null, email: `s${i}@example.com` }),
+    );
+    const invitations = (await Promise.all(strangers)).map(({ status }) => status).sort();
+    t.same(invitations, [...Array(20).fill(200), 429], 'twenty an hour by one organisation');
     t.ok(link?.[0].startsWith('https://quarry.example.com/app/'), 'the mail leads to the dashboard');
     t.match((await bob.call('users/get-user')).body.invitations, [
       { organization_name: 'Acme <b>', invited_by: ann.email, invite_code },
     ]);
     t.same((await eve.call('users/get-user')).body.invitations, []);
-    t.match(
-      await eve.call('organizations/users/accept-invite', { invite_code }),
-      { status: 404 },
-      'not meant for her',
-    );
+    for (const other of [eve, ann])
+      t.match(
+        await other.call('organizations/users/accept-invite', { invite_code }),
+        { status: 404 },
+        `not meant for ${other.email}`,
+      );
     const accept = () => bob.call('organizations/users/accept-invite', { invite_code });
     const accepted = await Promise.all(Array.from({ length: 8 }, accept));
     for (const answer of [...accepted, await accept()])
@@ -84,10 +96,23 @@ t.test(
       { status: 403 },
       'members issue no keys',
     );
+    const invite = (permission: string, email = 'carl@example.com') =>
+      bob.call('organizations/users/invite-user', { organization_id, email, permission });
+    for (const more of ['ADMIN', 'OWNER'])
+      t.match(
+        await invite(more),
+        { status: 403, body: { detail: `You are MEMBER and may not invite somebody as ${more}.` } },
+        'nobody invites to more than they may do',
+      );
+    t.match(await invite('MEMBER', ann.email), {
+      status: 200,
+      body: { invitation: null, status: 'already_member' },
+    });
     const bobId = (await bob.call('users/get-user')).body.user.id;
     const promotion = { organization_id, user_id: bobId, permission: 'ADMIN' };
     t.match(await bob.call('organizations/users/update-user', promotion), { status: 403 });
     t.match(await ann.call('organizations/users/update-user', promotion), { status: 200 });
+    t.match(await invite('OWNER'), { status: 403 }, 'an ADMIN makes no owners');
     const once = { 'idempotency-key': 'the website of Acme' };
     const issued = await bob.call('organizations/api-keys/add-api-key', key, once);
     t.same(

@@ -73,11 +73,14 @@ t.test(
 
     const ada = await signIn('ada@example.com');
     t.match(ada.away, new RegExp(`^${issuer}/auth\\?.*code_challenge_method=S256`));
-    t.match(
-      (await new Browser().visit(ada.returned)).status,
+    const elsewhere = new Browser();
+    t.equal(
+      (await elsewhere.visit(ada.returned)).status,
       400,
       'another browser brings back her code in vain',
     );
+    await elsewhere.visit(begin);
+    t.equal((await elsewhere.visit(ada.returned)).status, 400, 'also one that began a sign-in of its own');
     t.match((await ada.browser.visit(ada.returned.replace(/state=[^&]{8}/, 'state=xxxxxxxx'))).status, 400);
     const done = await ada.browser.visit(ada.returned);
     t.match([done.status, done.location], [302, `${base}/docs?x`]);
