@@ -1,5 +1,6 @@
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import type { DecodedText } from './decode.ts';
+import { rowLines } from './html-row.ts';
 import type { ParseLimits } from './limits.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { textContentType } from './plain-text.ts';
@@ -14,6 +15,9 @@ const blocks = new Set(
 );
 const paragraphs = new Set('blockquote dl h1 h2 h3 h4 h5 h6 hr ol p pre section table ul'.split(' '));
 const cells = new Set(['td', 'th']);
+const rows = new Set(['tr', 'table']);
+/** What makes a row a frame for other things, whose lines stay lines. */
+const framed = new Set(['table', 'pre']);
 /** A heading that never ends, or is longer than this in UTF-16 code units, is no heading. */
 const headingUnitsMax = 500;
 /** Elements whose content is no text of the page. */
@@ -77,6 +81,8 @@ class HtmlCollector implements TokenizerCallbacks {
   private firstHeading: string | null = null;
   private heading: string[] = [];
   private language: string | null = null;
+  /** Where in `lines` each cell of the innermost row begins; null: no row, or one that is a frame for other things. */
+  private row: number[] | null = null;
 
   constructor(source: string, budget: TextBudget) {
     this.source = source;
@@ -85,7 +91,7 @@ class HtmlCollector implements TokenizerCallbacks {
 
   result(): ExtractedHtml {
     this.endHeading();
-    this.endLine();
+    this.endRow();
     const text = this.lines
       .join('\n')
       .replace(/\n{3,}/g, '\n\n')
@@ -160,10 +166,13 @@ class HtmlCollector implements TokenizerCallbacks {
   private enter(name: string): void {
     if (name === 'title') this.inTitle = true;
     if (name === 'pre') this.preformatted += 1;
-    if (cells.has(name) && this.line.length > 0) this.append('\t');
     const level = headingLevelOf(name);
     if (level > 0 || paragraphs.has(name)) this.endHeading();
+    if (rows.has(name)) this.endRow();
+    if (cells.has(name)) this.enterCell();
     if (blocks.has(name)) this.endBlock(name);
+    if (level > 0 || framed.has(name)) this.row = null;
+    if (name === 'tr') this.row = [];
     if (level > 0) this.headingLevel = level;
   }
 
@@ -171,7 +180,28 @@ class HtmlCollector implements TokenizerCallbacks {
     if (name === 'title') this.inTitle = false;
     if (name === 'pre') this.endPreformatted();
     if (headingLevelOf(name) > 0) this.endHeading();
-    else if (blocks.has(name)) this.endBlock(name);
+    else if (rows.has(name)) this.endRow();
+    if (blocks.has(name) && headingLevelOf(name) === 0) this.endBlock(name);
+  }
+
+  private enterCell(): void {
+    if (this.row === null) {
+      if (this.line.length > 0) this.append('\t');
+      return;
+    }
+    this.endLine();
+    this.row.push(this.lines.length);
+  }
+
+  /** Lines of the cells of a row become the row. */
+  private endRow(): void {
+    this.endLine();
+    const starts = this.row;
+    this.row = null;
+    if (starts === null || starts.length === 0) return;
+    const shown = starts.map((start, index) => this.lines.slice(start, starts[index + 1]));
+    this.lines.length = starts[0]!;
+    for (const line of rowLines(shown)) this.lines.push(line);
   }
 
   private endPreformatted(): void {

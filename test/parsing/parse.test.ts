@@ -346,6 +346,36 @@ t.test(
   },
 );
 
+t.test(
+  'rows of an HTML table are lines, whatever stands in their cells; frames keep their paragraphs',
+  async (t) => {
+    const long = 'Many words that go on for some time. '.repeat(8).trim();
+    const tables: readonly (readonly [string, string])[] = [
+      [
+        '<tr><td><p>Granite</p></td><td><p>6.5</p><p>hard</p></td><td><ul><li>x<li>y</ul></td></tr>',
+        'Granite\t6.5 hard\tx y',
+      ],
+      ['<tr><th>a<th>b<tr><td><div>c</div><td><div>d</div>', 'a\tb\nc\td'],
+      ['<tr><td>a</td><td></td><td>c</td></tr>', 'a\t\tc'],
+      [`<tr><td>1.</td><td><p>${long}</p><p>end</p></td><td>b</td></tr>`, `1.\t${long}\n\nend\n\nb`],
+      [`<tr><td><p>one</p><p>two</p></td></tr>`, 'one\n\ntwo'],
+      ['<tr><td><h2>Head</h2><p>p</p></td><td>q</td></tr>', '## Head\n\np\n\nq'],
+      [
+        '<tr><td><table><tr><td><p>in</p></td><td><p>ner</p></td></tr></table></td><td>out</td></tr>',
+        'in\tner\n\nout',
+      ],
+      ['<tr><td>1</td><td><pre>x\n  y</pre></td></tr>', '1\n\nx\n  y'],
+    ];
+    for (const [source, text] of tables) {
+      t.same(
+        (await parsed(utf8(`<html><body><table>${source}</table></body></html>`))).pages,
+        [text],
+        source,
+      );
+    }
+  },
+);
+
 t.test('HTML that is hidden is not read, and hides nothing else', async (t) => {
   const source =
     '<html><body><div style="color:red; Display: none">a<div>b</div></div><p style="display:none">kept, for it may never end' +
