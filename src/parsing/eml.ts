@@ -14,23 +14,40 @@ const mailDepthMax = 10;
 
 /**
  * Mails as one page: subject, who and when, the text part or else the HTML part or what Outlook packed into
- * `winmail.dat`, the names of attachments.
+ * `winmail.dat`, the names of attachments; mails attached to it follow.
  */
 export async function* parseEml(
   bytes: Uint8Array,
   limits: ParseLimits,
 ): AsyncGenerator<string, DocumentFacts> {
   const email = await readEmail(bytes);
-  const type = email.headers.find(({ key }) => key === 'content-type')?.value ?? '';
-  const isEnveloped = /^application\/(?:x-)?pkcs7-mime/i.test(type) && !/smime-type="?signed/i.test(type);
-  if (isEnveloped || /^multipart\/encrypted/i.test(type)) {
+  if (isEnveloped(email)) {
     throw new ParseFailure('encrypted', 'The mail is encrypted; only its receiver can read it.');
   }
-  const budget = new TextBudget(limits.textUnitsMax);
+  yield await pageOf(email, new TextBudget(limits.textUnitsMax), 0);
+  return {
+    kind: 'eml',
+    contentType: 'message/rfc822',
+    unordered: false,
+    headings: true,
+    title: mended(email.subject),
+    language: null,
+    warnings: [],
+  };
+}
+
+/** What only its receiver can open. */
+function isEnveloped(email: Email): boolean {
+  const type = email.headers.find(({ key }) => key === 'content-type')?.value ?? '';
+  const isClosed = /^application\/(?:x-)?pkcs7-mime/i.test(type) && !/smime-type="?signed/i.test(type);
+  return isClosed || /^multipart\/encrypted/i.test(type);
+}
+
+async function pageOf(email: Email, budget: TextBudget, depth: number): Promise<string> {
   const packed = packedMessages(email, budget);
   const text = bodyOf(email, budget) || packed.map(({ body }) => body).join('\n\n');
   budget.take(text.length);
-  yield mailPage({
+  const own = mailPage({
     subject: mended(email.subject),
     fields: [
       ['From', addresses([email.from])],
@@ -44,15 +61,13 @@ export async function* parseEml(
       ...packed.flatMap(({ attachments }) => attachments),
     ],
   });
-  return {
-    kind: 'eml',
-    contentType: 'message/rfc822',
-    unordered: false,
-    headings: true,
-    title: mended(email.subject),
-    language: null,
-    warnings: [],
-  };
+  const pages = [own];
+  for (const { mimeType, content } of depth < mailDepthMax ? email.attachments : []) {
+    if (!/^message\/rfc822$/i.test(mimeType)) continue;
+    const inner = await readEmail(bytesOf(content));
+    if (!isEnveloped(inner)) pages.push(await pageOf(inner, budget, depth + 1));
+  }
+  return pages.join('\n\n');
 }
 
 /** What Outlook sent in its own packing, `winmail.dat`. */

@@ -38,6 +38,30 @@ t.test('a mail is one page: its subject, who and when, its text, the names of it
   ]);
 });
 
+t.test('mails attached to a mail are read behind it, each with its subject, to ten levels', async (t) => {
+  const attached = (inner: string, level: number) =>
+    [
+      `Subject: about ${level}`,
+      `Content-Type: multipart/mixed; boundary=m${level}`,
+      '',
+      `--m${level}`,
+      'Content-Type: text/plain',
+      '',
+      `text ${level}`,
+      `--m${level}`,
+      'Content-Type: message/rfc822',
+      `Content-Disposition: attachment; filename="inner ${level}.eml"`,
+      '',
+      inner,
+      `--m${level}--`,
+    ].join('\r\n');
+  let nested = 'Subject: innermost\r\n\r\nthe core';
+  for (let level = 14; level > 0; level--) nested = attached(nested, level);
+  const { pages } = await parsed(mail(nested));
+  t.match(pages[0], /^# about 1\n[\s\S]*\n\ntext 1\n\nAttachment: inner 1\.eml\n\n# about 2\n\ntext 2\n\n/);
+  t.match(pages[0], /# about 11\n\ntext 11\n\nAttachment: inner 11\.eml$/);
+});
+
 t.test('a mail that has only HTML gives what a reader sees, in any encoding of the file', async (t) => {
   const html =
     'Subject: News\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<style>p{}</style><p>Seen &amp; read: é</p>';
