@@ -9,6 +9,9 @@ const sprm = {
   outline: 0x2640,
   hidden: 0x083c,
   deleted: 0x0800,
+  isObject: 0x080a,
+  objectPlace: 0x6a03,
+  objectName: 0x680e,
   nestedRow: 0x244c,
   listLevel: 0x260a,
   list: 0x460b,
@@ -51,6 +54,13 @@ const plainParagraph: ParagraphFormat = {
   rowEnd: false,
   inTable: false,
 };
+/** Whether a character is hidden or deleted, and the number of the object that it stands for. */
+interface CharacterFormat {
+  readonly unseen: boolean;
+  readonly object: number | null;
+}
+
+const plainCharacter: CharacterFormat = { unseen: false, object: null };
 /** What paragraphs have of their style. */
 type StyleFormat = Pick<ParagraphFormat, 'level' | 'list' | 'listLevel'>;
 
@@ -58,7 +68,7 @@ export class DocFormats {
   /** False for files whose formats are not read. */
   readonly known: boolean;
   private readonly paragraphs: Runs<ParagraphFormat>;
-  private readonly unseen: Runs<boolean>;
+  private readonly characters: Runs<CharacterFormat>;
 
   constructor(stream: Uint8Array, parts: Parts | null) {
     this.known = parts !== null;
@@ -66,7 +76,7 @@ export class DocFormats {
     this.paragraphs = readRuns(stream, parts?.paragraphs, 13, (page, at) =>
       paragraphFormat(page, at, styles),
     );
-    this.unseen = readRuns(stream, parts?.characters, 1, isUnseen);
+    this.characters = readRuns(stream, parts?.characters, 1, characterFormat);
   }
 
   /** Format of the paragraph that the character at this offset ends. */
@@ -76,9 +86,14 @@ export class DocFormats {
 
   /** Whether the character is hidden or deleted, and the offset up to which that holds. */
   unseenAt(offset: number): { unseen: boolean; end: number } {
-    const index = indexOf(this.unseen.ends, offset);
-    const end = this.unseen.ends[index] ?? Number.POSITIVE_INFINITY;
-    return { unseen: this.unseen.formats[index] ?? false, end };
+    const index = indexOf(this.characters.ends, offset);
+    const end = this.characters.ends[index] ?? Number.POSITIVE_INFINITY;
+    return { unseen: this.characters.formats[index]?.unseen ?? false, end };
+  }
+
+  /** Number of the object of another program that the character stands for; null: of none. */
+  objectAt(offset: number): number | null {
+    return at(this.characters, offset)?.object ?? null;
   }
 }
 
@@ -146,25 +161,29 @@ function changedFormat(from: ParagraphFormat, page: Uint8Array, start: number, e
   return { level, list, listLevel, rowEnd, inTable };
 }
 
-function isUnseen(page: Uint8Array, offset: number): boolean {
-  if (offset === 0) return false;
-  let unseen = false;
-  for (const { name, value } of properties(page, offset + 1, offset + 1 + (page[offset] ?? 0))) {
+function characterFormat(page: Uint8Array, offset: number): CharacterFormat {
+  if (offset === 0) return plainCharacter;
+  let { unseen, object } = plainCharacter;
+  let isObject = false;
+  for (const { name, value, wide, at } of properties(page, offset + 1, offset + 1 + (page[offset] ?? 0))) {
+    const number = wide + (page[at + 2] ?? 0) * 0x1_0000 + (page[at + 3] ?? 0) * 0x100_0000;
     if (name === sprm.hidden || name === sprm.deleted) unseen = value === 1;
+    else if (name === sprm.isObject) isObject = value === 1;
+    else if (name === sprm.objectPlace || name === sprm.objectName) object = number;
   }
-  return unseen;
+  return { unseen, object: isObject ? object : null };
 }
 
-/** Changes of format with the first byte of each value, and with its first two. */
+/** Changes of format with the place of each value, its first byte and its first two. */
 function* properties(
   page: Uint8Array,
   from: number,
   to: number,
-): Generator<{ name: number; value: number; wide: number }, void> {
+): Generator<{ name: number; at: number; value: number; wide: number }, void> {
   const end = Math.min(to, page.length);
   for (let at = from; at + 3 <= end; ) {
     const name = page[at]! | (page[at + 1]! << 8);
-    yield { name, value: page[at + 2]!, wide: page[at + 2]! | ((page[at + 3] ?? 0) << 8) };
+    yield { name, at: at + 2, value: page[at + 2]!, wide: page[at + 2]! | ((page[at + 3] ?? 0) << 8) };
     at += 2 + valueBytes(name, page, at + 2);
   }
 }

@@ -17,10 +17,18 @@ const mark = {
 /** Characters that are drawn as something else, and what of it is text. */
 const drawn: Readonly<Record<string, string>> = { '\x1e': '-', '\t': '\t', '\x0e': '\n', '\n': '\n' };
 
+interface DocParts {
+  readonly formats: DocFormats;
+  readonly numbering: ListNumbering;
+  /** What the object of another program with this number says, line by line. */
+  readonly objectLines: (object: number) => readonly string[];
+}
+
 /** Builds lines and pages from the characters of a Word 97-2003 file, whose marks end paragraphs, cells and fields. */
 export class DocText {
   private readonly formats: DocFormats;
   private readonly numbering: ListNumbering;
+  private readonly objectLines: DocParts['objectLines'];
   private readonly budget: TextBudget;
   private readonly finished: string[] = [];
   private readonly page = new PageLines();
@@ -30,12 +38,10 @@ export class DocText {
   /** Open fields; true while their instruction, which is no text, is passed. */
   private readonly fields: boolean[] = [];
 
-  constructor(
-    { formats, numbering }: { readonly formats: DocFormats; readonly numbering: ListNumbering },
-    budget: TextBudget,
-  ) {
+  constructor({ formats, numbering, objectLines }: DocParts, budget: TextBudget) {
     this.formats = formats;
     this.numbering = numbering;
+    this.objectLines = objectLines;
     this.budget = budget;
   }
 
@@ -88,8 +94,7 @@ export class DocText {
 
   private control(character: string, offset: number): void {
     if (character === mark.fieldBegin) this.fields.push(true);
-    else if (character === mark.fieldResult && this.fields.length > 0)
-      this.fields[this.fields.length - 1] = false;
+    else if (character === mark.fieldResult && this.fields.length > 0) this.beginResult(offset);
     else if (character === mark.fieldEnd) this.fields.pop();
     else if (character === mark.paragraph) this.endParagraph(offset);
     else if (character === mark.cell) this.endCell(offset);
@@ -97,6 +102,15 @@ export class DocText {
     else if (character === mark.line) this.paragraph.push('\n');
     else if (character === mark.page) this.breakPage(offset);
     else this.paragraph.push(drawn[character] ?? '');
+  }
+
+  /** The result of a field that an object was put in by is its picture; what it says stands in its place. */
+  private beginResult(offset: number): void {
+    this.fields[this.fields.length - 1] = false;
+    const object = this.fields.includes(true) ? null : this.formats.objectAt(offset);
+    if (object === null || this.formats.unseenAt(offset).unseen) return;
+    const lines = this.objectLines(object);
+    if (lines.length > 0) this.paragraph.push(`\n${lines.join('\n')}\n`);
   }
 
   private endParagraph(offset: number | null): void {

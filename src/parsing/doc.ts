@@ -8,6 +8,7 @@ import { ListNumbering } from './list-numbering.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { propertySetTitle } from './property-set.ts';
+import { storedObjectLines } from './stored-object.ts';
 import { TextBudget } from './text-budget.ts';
 
 /** Words that every Word file starts with: Word 97 and later, Word 6 and 95. */
@@ -15,8 +16,8 @@ const [word97, word6] = [0xa5ec, 0xa5dc];
 
 /**
  * Word 6 to 2003 documents: paragraphs on lines with their automatic numbers (of Word 97 and later), headings by style
- * marked with `#`, table rows as `a | b`, deleted and hidden text left out, notes at the end; pages end where the author
- * broke them. Source: [MS-DOC].
+ * marked with `#`, table rows as `a | b`, what charts say, deleted and hidden text left out, notes at the end; pages end
+ * where the author broke them. Source: [MS-DOC].
  */
 export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentFacts> {
   const stream = file.read('WordDocument');
@@ -25,7 +26,18 @@ export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<st
   }
   const layout = readLayout(file, stream);
   const budget = new TextBudget(limits.textUnitsMax);
-  const text = new DocText(layout, budget);
+  const warnings = new Set<string>();
+  const objectLines = (object: number): string[] => {
+    const streams = { read: (name: string) => file.read(`ObjectPool/_${object}/${name}`) };
+    try {
+      return storedObjectLines(streams, limits, budget);
+    } catch (error) {
+      if (!(error instanceof ParseFailure) || error.code === 'too_large') throw error;
+      warnings.add('A chart or table in the document is damaged and was left out.');
+      return [];
+    }
+  };
+  const text = new DocText({ ...layout, objectLines }, budget);
   const parts = splitParts(layout.pieces, layout.lengths);
   text.add(stream, parts.main);
   yield* text.pages();
@@ -39,7 +51,7 @@ export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<st
     headings: true,
     title: propertySetTitle(file) ?? text.title,
     language: null,
-    warnings: [],
+    warnings: [...warnings],
   };
 }
 

@@ -27,31 +27,32 @@ export class OpenDocumentObjects {
     const part = resolvedPart('', `${reader.attribute('href') ?? ''}/content.xml`);
     if (part === 'content.xml' || !this.#archive.has(part)) return [];
     try {
-      return this.#lines(openPart(this.#archive, part, this.#limits));
+      return openDocumentObjectLines(openPart(this.#archive, part, this.#limits), this.#budget);
     } catch (error) {
       if (!(error instanceof ParseFailure) || error.code !== 'corrupt') throw error;
       this.warnings.add('A chart of the document is damaged and was left out.');
       return [];
     }
   }
+}
 
-  #lines(reader: XmlReader): string[] {
-    const lines = new Set<string>();
-    let cells: string[] = [];
-    let inRow = false;
-    for (let token = reader.next(); token !== 'end'; token = reader.next()) {
-      const ends = token === 'close' && reader.name === 'table-row';
-      if (token === 'open' && reader.name === 'table-row') inRow = true;
-      else if (token === 'open' && reader.name === 'p') {
-        const text = reader.characters().replace(/\s+/g, ' ').trim();
-        this.#budget.take(text.length + 1);
-        if (text !== '') cells.push(text);
-      }
-      if (ends) inRow = false;
-      if (inRow || cells.length === 0) continue;
-      lines.add(cells.join('\t'));
-      cells = [];
+/** Titles, and rows of the table, of a chart; each line once. */
+export function openDocumentObjectLines(reader: XmlReader, budget: TextBudget): string[] {
+  const lines = new Set<string>();
+  let cells: string[] = [];
+  let inRow = false;
+  for (let token = reader.next(); token !== 'end'; token = reader.next()) {
+    const ends = token === 'close' && reader.name === 'table-row';
+    if (token === 'open' && reader.name === 'table-row') inRow = true;
+    else if (token === 'open' && reader.name === 'p') {
+      const text = reader.characters().replace(/\s+/g, ' ').trim();
+      budget.take(text.length + 1);
+      if (text !== '') cells.push(text);
     }
-    return [...lines];
+    if (ends) inRow = false;
+    if (inRow || cells.length === 0) continue;
+    lines.add(cells.join('\t'));
+    cells = [];
   }
+  return [...lines];
 }

@@ -3,8 +3,8 @@ import { CompoundFile } from './compound-file.ts';
 import type { ParseLimits } from './limits.ts';
 import { ParseFailure } from './parse-failure.ts';
 import { type RecordHead, recordAt, recordsIn, uint32 } from './ppt-records.ts';
+import { storedObjectLines } from './stored-object.ts';
 import type { TextBudget } from './text-budget.ts';
-import { embeddedWorkbookLines } from './xls.ts';
 
 const type = { objectList: 1_033, embedded: 4_044, objectAtom: 4_035, storage: 4_113 } as const;
 /** A stored object that is packed: its size, then deflated bytes. */
@@ -19,8 +19,8 @@ export interface PptObjectsOptions {
 }
 
 /**
- * The charts and tables of other programs that lie in a PowerPoint 97-2003 file: what Excel and Microsoft Graph have put
- * there is read, everything else is only a picture. Source: [MS-PPT] 2.10.13 and 2.10.34.
+ * The charts and tables of other programs that lie in a PowerPoint 97-2003 file: what Excel, Microsoft Graph and
+ * LibreOffice have put there is read, everything else is only a picture. Source: [MS-PPT] 2.10.13 and 2.10.34.
  */
 export class PptObjects {
   /** Whether any could not be read. */
@@ -50,7 +50,7 @@ export class PptObjects {
     const record = recordAt(stream, objects.get(this.#storages.get(id) ?? -1) ?? stream.length);
     if (record === null || record.type !== type.storage) return [];
     try {
-      return embeddedWorkbookLines(new CompoundFile(this.#unpacked(record)), limits, budget);
+      return storedObjectLines(new CompoundFile(this.#unpacked(record)), limits, budget);
     } catch (error) {
       if (!(error instanceof ParseFailure) || error.code === 'too_large') throw error;
       this.damaged = true;

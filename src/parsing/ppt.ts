@@ -4,6 +4,7 @@ import { ParseFailure } from './parse-failure.ts';
 import type { DocumentFacts } from './parse-task.ts';
 import { PptObjects } from './ppt-objects.ts';
 import { type RecordHead, recordAt, recordsIn, uint32 } from './ppt-records.ts';
+import { tableRows } from './ppt-table.ts';
 import { propertySetTitle } from './property-set.ts';
 import { TextBudget } from './text-budget.ts';
 
@@ -21,11 +22,12 @@ const type = {
   slideList: 4_080,
   userEdit: 4_085,
   persistDirectory: 6_002,
+  shapeGroup: 0xf003,
   clientTextbox: 0xf00d,
 } as const;
 
 /** What a text is for, as its header says. */
-const [titleText, notesText, centeredTitleText] = [0, 2, 6];
+const [titleText, notesText, centeredTitleText, noRole] = [0, 2, 6, -1];
 /** Which list of slides it is: the slides themselves or their notes. */
 const [slideInstance, notesInstance] = [0, 2];
 const encryptedToken = 0xf3d1c4df;
@@ -35,7 +37,7 @@ const depthMax = 64;
 
 /**
  * PowerPoint 97-2003 presentations, one page per slide in show order: its texts in drawing order, the title marked with `#`,
- * what its charts and tables of Excel say, the speaker's notes last. Source: [MS-PPT].
+ * table rows as `a | b`, what its charts and tables of Excel say, the speaker's notes last. Source: [MS-PPT].
  */
 export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentFacts> {
   const stream = file.read('PowerPoint Document');
@@ -170,7 +172,7 @@ interface Text {
 /** The texts of a list of records: each follows a header that says what it is for. */
 class TextRun {
   readonly texts: Text[] = [];
-  private role = -1;
+  private role = noRole;
 
   add(stream: Uint8Array, { type: kind, start, end }: RecordHead): void {
     const bytes = stream.subarray(start, end);
@@ -224,7 +226,10 @@ function textsOf(stream: Uint8Array, container: RecordHead, outline: readonly Te
   const walk = (from: number, to: number, depth: number): void => {
     const run = new TextRun();
     for (const record of recordsIn(stream, from, to)) {
-      if (record.type === type.outlineReference && record.end - record.start >= 4) {
+      const rows = record.type === type.shapeGroup ? tableRows(stream, record) : null;
+      if (rows !== null) {
+        found.push(...rowTexts(stream, rows, outline));
+      } else if (record.type === type.outlineReference && record.end - record.start >= 4) {
         const text = outline[uint32(stream, record.start)];
         if (text !== undefined) found.push(text);
       } else if ((record.isContainer || record.type === type.clientTextbox) && depth < depthMax) {
@@ -235,6 +240,22 @@ function textsOf(stream: Uint8Array, container: RecordHead, outline: readonly Te
   };
   walk(container.start, container.end, 0);
   return found;
+}
+
+/** Each row of a table as one text. */
+function rowTexts(
+  stream: Uint8Array,
+  rows: readonly (readonly RecordHead[])[],
+  outline: readonly Text[],
+): Text[] {
+  return rows.map((row) => {
+    const cells = row.map((shape) =>
+      textsOf(stream, shape, outline)
+        .map(({ text }) => text.replace(/[\s\v]+/g, ' ').trim())
+        .join(' '),
+    );
+    return { role: noRole, text: cells.some((cell) => cell !== '') ? cells.join(' | ') : '' };
+  });
 }
 
 /** Ids of the objects of other programs on a slide. */

@@ -74,7 +74,11 @@ export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<st
 }
 
 /** What a workbook or a chart says that lies in a file of another program; a chart keeps its table without sheets. */
-export function embeddedWorkbookLines(file: CompoundFile, limits: ParseLimits, budget: TextBudget): string[] {
+export function embeddedWorkbookLines(
+  file: Pick<CompoundFile, 'read'>,
+  limits: ParseLimits,
+  budget: TextBudget,
+): string[] {
   const stream = file.read('Workbook') ?? file.read('Book');
   if (stream === null) return [];
   const workbook = readWorkbook(stream, limits);

@@ -43,6 +43,8 @@ export interface DocParagraph {
   /** Number of a built-in style: 1 to 9 are headings, 62 is the title. */
   readonly style?: number;
   readonly hidden?: boolean;
+  /** Number of the object whose picture the paragraph is. */
+  readonly object?: number;
   /** A list by its place, from 1 on, and how deep. */
   readonly list?: readonly [list: number, level: number];
 }
@@ -72,8 +74,15 @@ export function doc(
     title = '',
     footnotes = '',
     encrypted = false,
+    objects = {},
     ...lists
-  }: { title?: string; footnotes?: string; encrypted?: boolean } & DocLists = {},
+  }: {
+    title?: string;
+    footnotes?: string;
+    encrypted?: boolean;
+    /** Streams of objects by their path in the pool of objects. */
+    objects?: Readonly<Record<string, Uint8Array>>;
+  } & DocLists = {},
 ): Uint8Array {
   const textStart = 2_048;
   const stored: Buffer[] = [];
@@ -105,6 +114,7 @@ export function doc(
   return compoundFileOf({
     WordDocument: Buffer.concat([head, ...stored]),
     '1Table': parts.table,
+    ...Object.fromEntries(Object.entries(objects).map(([path, bytes]) => [`ObjectPool/${path}`, bytes])),
     '\x05SummaryInformation': summary(title),
   });
 }
@@ -216,6 +226,13 @@ function paragraphFormat(paragraph: DocParagraph | null): Buffer {
 }
 
 function characterFormat(paragraph: DocParagraph | null): Buffer {
+  if (paragraph?.object !== undefined) {
+    return Buffer.concat([
+      Buffer.from([9, 0x03, 0x6a]),
+      uint32(paragraph.object),
+      Buffer.from([0x0a, 0x08, 1]),
+    ]);
+  }
   return paragraph?.hidden === true ? Buffer.from([3, 0x3c, 0x08, 1]) : Buffer.alloc(0);
 }
 
@@ -340,6 +357,8 @@ export interface PptSlide {
   readonly title?: string;
   readonly body?: readonly string[];
   readonly notes?: string;
+  /** Rows of a table, drawn from the last cell to the first. */
+  readonly table?: readonly (readonly string[])[];
   /** Compound file of a chart or a workbook on the slide. */
   readonly object?: Uint8Array;
 }
@@ -376,7 +395,7 @@ export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Ui
     embedded.push(record(4_044, 0, record(4_035, 0, uint32(1, 0, 700 + i, 0, objects.length + 1, 0)), true));
   });
   slides.forEach((slide, i) => {
-    const drawing = Buffer.concat([textboxes(slide), ...objectReference(slide, 700 + i)]);
+    const drawing = Buffer.concat([textboxes(slide), tableShapes(slide), ...objectReference(slide, 700 + i)]);
     keep(record(1_006, 0, drawing, true));
     outline.push(record(1_011, 0, uint32(objects.length + 1, 0, 0, 256 + i, 0)));
     if (slide.title !== undefined) {
@@ -416,6 +435,22 @@ export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Ui
 
 function objectReference({ object }: PptSlide, id: number): Buffer[] {
   return object === undefined ? [] : [record(0xf011, 0, record(3_009, 0, uint32(id)), true)];
+}
+
+/** A group of shapes: what says that it is a table, a line between cells, the cells. */
+function tableShapes({ table }: PptSlide): Buffer {
+  if (table === undefined) return Buffer.alloc(0);
+  const says = record(0xf122, 1, Buffer.concat([uint16(0x039f), uint32(1)]));
+  const shape = (place: readonly number[], text: string) => {
+    const content = Buffer.concat([record(3_999, 0, uint32(4)), record(4_000, 0, utf16(text))]);
+    const box = text === '' ? [] : [record(0xf00d, 0, content, true)];
+    return record(0xf004, 0, Buffer.concat([record(0xf00f, 0, uint32(...place)), ...box]), true);
+  };
+  const cells = table.flatMap((row, y) =>
+    row.map((text, x) => shape([x * 100, y * 50, x * 100 + 100, y * 50 + 50], text)),
+  );
+  const shapes = [record(0xf004, 0, says, true), shape([0, 50, 200, 50], ''), ...cells.reverse()];
+  return record(0xf003, 0, Buffer.concat(shapes), true);
 }
 
 function textboxes({ title, body }: PptSlide): Buffer {

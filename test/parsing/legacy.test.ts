@@ -1,7 +1,8 @@
 import t from 'tap';
+import { CompoundFile } from '../../src/parsing/compound-file.ts';
 import { ParseFailure } from '../../src/parsing/parse-failure.ts';
 import { compoundFileOf } from './compound-fixtures.ts';
-import { bitFlipped, truncated } from './fixtures.ts';
+import { bitFlipped, truncated, zipOf } from './fixtures.ts';
 import { doc, graph, ppt, word6, xls } from './legacy-fixtures.ts';
 import { failure, parsed } from './parsed.ts';
 
@@ -125,6 +126,50 @@ t.test('a PPT has one page per slide in show order, with its title and notes', a
   t.same(document.pages, ['# Opening \u2013 東\n\nFirst\nSecond\n\nSpeak slowly', 'No title']);
 });
 
+/** A chart as LibreOffice keeps it. */
+const openDocumentChart = zipOf({
+  'content.xml':
+    '<c:chart><c:title><t:p>Tons a year</t:p></c:title><a:table><a:table-row><a:table-cell><t:p>North</t:p></a:table-cell>' +
+    '<a:table-cell><t:p>5</t:p></a:table-cell></a:table-row></a:table></c:chart>',
+});
+
+t.test('tables on the slides of a PPT are rows from top to bottom, whatever is drawn first', async (t) => {
+  const table = [
+    ['Stone', 'Hardness'],
+    ['Granite\rgrey', ''],
+    ['', '3'],
+    ['', ''],
+  ];
+  const document = await parsed(ppt([{ title: 'Stones', table }]));
+  t.same(document.pages, ['# Stones\n\nStone | Hardness\nGranite grey |\n | 3']);
+});
+
+t.test(
+  'charts in a DOC say what they show where they stand, damaged ones cost only themselves',
+  async (t) => {
+    const document = await parsed(
+      doc(
+        [
+          { text: 'before' },
+          { text: '\x13 EMBED Chart \x14\x01\x15', object: 2_147_483_647 },
+          { text: 'after' },
+          { text: '\x13 EMBED x \x14\x01\x15', object: 7 },
+          { text: '\x13 EMBED x \x14\x01\x15', object: 8 },
+        ],
+        {
+          objects: {
+            '_2147483647/package_stream': openDocumentChart,
+            '_7/Workbook': new CompoundFile(graph(['South'], ['Price'])).read('Workbook')!,
+            '_8/package_stream': Buffer.from('no package'),
+          },
+        },
+      ),
+    );
+    t.same(document.pages, ['before\nTons a year\nNorth\t5\nafter\nSouth\nPrice']);
+    t.match(document.warnings, [/A chart or table in the document is damaged/]);
+  },
+);
+
 t.test(
   'charts and tables of Excel in a PPT say what they show, damaged ones cost only themselves',
   async (t) => {
@@ -134,6 +179,7 @@ t.test(
       { title: 'Table', object: xls([{ name: 'S', rows: [['x', 1]] }]) },
       { title: 'Locked', object: xls([{ name: 'S', rows: [['x', 1]] }], { encrypted: true }) },
       { title: 'Picture', object: compoundFileOf({ Contents: new Uint8Array(9) }) },
+      { title: 'Of LibreOffice', object: compoundFileOf({ package_stream: openDocumentChart }) },
       { title: 'Broken', object: Buffer.from('no compound file') },
     ];
     const document = await parsed(ppt(slides));
@@ -142,6 +188,7 @@ t.test(
       '# Table\n\nx\t1',
       '# Locked',
       '# Picture',
+      '# Of LibreOffice\n\nTons a year\nNorth\t5',
       '# Broken',
     ]);
     t.match(document.warnings, [/A chart or table in the presentation is damaged/]);
