@@ -54,9 +54,13 @@ const simplified =
   '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产或新己制身果加西斯月话合回特代内信表化老给世位次度门任常先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活尔更别打女变四神总何电数安少报才结反受目太量再感建务做接必场件计管期市直德资命山金指克许统区保至队形社便空决治展马科司五基眼书非则听白却界达光放强即像难且权思王象完设式色路记南品住告类求据程北边死张该交规万取拉格望觉术领共确传师观清今切院让识候带导争运';
 const traditional =
   '的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子那得於著下自之年過發後作裡用道行所然家種事成方多經麼去法學如都同現當沒動面起看定天分還進好小部其些主樣理心她本前開但因只從想實日軍者意無力它與長把機十民第公此已工使情明性知全三又關點正業外將兩高間由問很最重並物手應戰向頭文體政美相見被利什二等產或新己制身果加西斯月話合回特代內信表化老給世位次度門任常先海通教兒原東聲提立及比員解水名真論處走義各入幾口認條平系氣題活爾更別打女變四神總何電數安少報才結反受目太量再感建務做接必場件計管期市直德資命山金指克許統區保至隊形社便空決治展馬科司五基眼書非則聽白卻界達光放強即像難且權思王象完設式色路記南品住告類求據程北邊死張該交規萬取拉格望覺術領共確傳師觀清今切院讓識候帶導爭運';
+const japanese =
+  '日一国会人年大十二本中長出三同時政事自行社見月分議後前民生連五発間対上部東者地合市業内相方四定今回新場金員九入選立開手力学問高代明実円関子動京全目表経通外最言氏現理調体化田当八六約主題下首意法不来作性的要用制治度務強気小七成期公野協取都和統以機平総加山思家話世受区領多県続進正安設保改数記院女初北指心界支第産結百点教報済書府活原先共得解名交資川向際面委文反元重近千考判画海利組知案道信集件団別物任引使求所次水半品論計官増係感特情投示変男基私各始島直両朝価式確村提運終西勢台広容必応電歳住談能無再位置企真流格有口過局少放税検藤町常校料沢状工建語球営空職証土急止送供可役構木聞身費付施切由説転食比車優夫研収断井何南石足消境神番規術護展備宅害配副算視条独宮育席楽起万着店残線率病農州質待試族銀域助労例然早限親額環験商葉義伝働形景落好退準造英株頭技低毎医復味負移差門写評課末守若種美岡影命福蔵量望松佐観察整段横型白深字夜製音申様財港識注達鈴阪神奈花郎';
 const korean =
   '이다는을의에가고한하로지도를은사인어대서자아기리수일정시그해보스나제면있원라부과장전여주상들우비구공안마만국동소성선조조경생위유적미신연무오니화개모간세거까진회물없게용중';
 
+/** Japanese without its syllables, as lists of names and places are written. */
+const kanji = { shareMin: 0.6, everyday: /[\u4e00-\u9fff]/g, common: new Set(japanese) };
 const kana = new Set('のにはをたがでてとしれさあるいなこっらりうくもまか、。ーンスルトリクイラ');
 
 const pairCharsets: readonly PairCharset[] = [
@@ -74,6 +78,8 @@ const pairCharsets: readonly PairCharset[] = [
     leads: null,
     common: kana,
   },
+  { charset: 'euc-jp', ...kanji, leads: [0xb0, 0xcf] },
+  { charset: 'shift_jis', ...kanji, leads: [0x88, 0x97] },
   {
     charset: 'euc-kr',
     shareMin: 0.7,
@@ -96,6 +102,13 @@ const pairCharsets: readonly PairCharset[] = [
     common: new Set(traditional),
   },
 ];
+
+/** Share of the characters beyond ASCII that are everyday ones of Chinese, Japanese or Korean. */
+export function eastAsianShare(text: string): number {
+  const foreign = text.match(/[^\0-\x7f]/g) ?? [];
+  const counts = pairCharsets.map(({ common }) => foreign.filter((one) => common.has(one)).length);
+  return foreign.length === 0 ? 0 : Math.max(...counts) / foreign.length;
+}
 
 /** Of fewer characters than this, few may be frequent ones by chance. */
 const fewCharacters = 6;

@@ -1,10 +1,13 @@
-import { legacyCharset } from './charset-guess.ts';
+import { eastAsianShare, legacyCharset } from './charset-guess.ts';
 import { type DecodedText, decodeAs, decodeStrictly } from './decode.ts';
 
 /** Bytes -> text. Order: byte order mark, NUL pattern of UTF-16/32, what the caller knows, UTF-8, legacy charsets. */
 
 /** Bytes that legacy charsets are told apart by. */
 const sampleBytes = 65_536;
+
+/** Of fewer characters, a large part may be everyday ones by chance. */
+const eastAsianPairsMin = 6;
 
 /** One broken sequence per this many sound ones is damage in UTF-8 text, not another charset. */
 const soundPerBroken = 50;
@@ -78,7 +81,9 @@ function wideFromPairs(sample: Uint8Array): string | null {
   // Alphabets beyond Latin have NULs in spaces and line breaks only.
   if (oddZeros > 0 && evenZeros === 0 && isWriting(sample, 'utf-16le')) return 'utf-16le';
   if (evenZeros > 0 && oddZeros === 0 && isWriting(sample, 'utf-16be')) return 'utf-16be';
-  return null;
+  // Writing without spaces may have no NUL at all.
+  if (pairs < eastAsianPairsMin || mostlyUtf8(sample)) return null;
+  return ['utf-16le', 'utf-16be'].find((charset) => isEastAsian(sample, charset)) ?? null;
 }
 
 /** Nearly everything is a letter, a digit or a mark between words: of random bytes two thirds are at most. */
@@ -86,6 +91,11 @@ function isWriting(sample: Uint8Array, charset: string): boolean {
   const text = soundWide(sample, charset) ? new TextDecoder(charset).decode(sample) : '';
   const written = text.match(/[\p{L}\p{M}\p{N}\p{P}\s]/gu)?.length ?? 0;
   return text.length > 0 && written / text.length >= 0.95;
+}
+
+/** Writing of which the everyday characters are a large part, as they never are where other bytes are taken for it. */
+function isEastAsian(sample: Uint8Array, charset: string): boolean {
+  return isWriting(sample, charset) && eastAsianShare(new TextDecoder(charset).decode(sample)) >= 0.3;
 }
 
 /** Text holds no control characters but line breaks and tabs; numbers stored in two bytes do. */

@@ -127,7 +127,7 @@ function isKnownBinary(bytes: Uint8Array): boolean {
 function detectText(bytes: Uint8Array, extension: string | null, { textUnitsMax }: ParseLimits): Detected {
   const head = decodeText(bytes.subarray(0, sniffBytes)).text;
   if (/^\s*\{\\rtf/.test(head)) return { kind: 'rtf' };
-  if (isEmail(head, extension)) return { kind: 'eml' };
+  if (isEmail(head, extension) || isLoneMailboxMail(head, bytes)) return { kind: 'eml' };
   const unread = unreadTextType(head);
   if (unread !== null)
     throw new ParseFailure('unsupported', `The file is ${unread}, a type that is not read.`);
@@ -142,8 +142,16 @@ function detectText(bytes: Uint8Array, extension: string | null, { textUnitsMax 
 /** Types written in text whose text is not what their reader sees. */
 function unreadTextType(head: string): string | null {
   if (head.startsWith('%!PS')) return 'a PostScript file';
-  if (/^From \S+.*\r?\n[A-Za-z-]+: /.test(head)) return 'a mailbox (MBOX)';
+  if (mailboxLine.test(head)) return 'a mailbox (MBOX)';
   return null;
+}
+
+const mailboxLine = /^From \S+.*\r?\n[A-Za-z-]+: /;
+
+/** A mail that a program kept with the line that begins it in a mailbox, and no other behind it. */
+function isLoneMailboxMail(head: string, bytes: Uint8Array): boolean {
+  if (!mailboxLine.test(head)) return false;
+  return !/\n\r?\nFrom \S+.*\r?\n[A-Za-z-]+: /.test(latin1(bytes, bytes.length));
 }
 
 /** A block of header lines up to an empty line, with those that only a mail program writes, or named `.eml`. */

@@ -83,6 +83,8 @@ function bytesOf(content: ArrayBuffer | Uint8Array | string): Uint8Array {
 
 /** A mail that an editor saved in UTF-16 or UTF-32 no longer has the encodings that its parts declare. */
 async function readEmail(bytes: Uint8Array): Promise<Email> {
+  const head = Buffer.from(bytes.subarray(0, 5)).toString('latin1');
+  if (head === 'From ') return await readEmail(bytes.subarray(bytes.indexOf(0x0a) + 1));
   const mark = byteOrderMark(bytes);
   const wide = mark?.charset ?? wideCharset(bytes);
   const source =

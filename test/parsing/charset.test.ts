@@ -117,6 +117,7 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['นี่คือข้อความภาษาไทย', ['windows-874']],
   [japanese, ['shift_jis', 'euc-jp']],
   ['日本語のテキスト', ['shift_jis', 'euc-jp']],
+  ['名前,住所\n田中太郎,東京都千代田区\n鈴木花子,大阪府大阪市\n', ['shift_jis', 'euc-jp']],
   [korean, ['euc-kr']],
   ['한국어', ['euc-kr']],
   [simplified, ['gb18030']],
@@ -149,5 +150,17 @@ t.test('Unicode is read in each of its forms, with and without a mark', async (t
     if (/[ a-z\n]/.test(text))
       forms.push(['utf-16le', utf16(text, 'le', false)], ['utf-16be', utf16(text, 'be', false)]);
     for (const [name, bytes] of forms) t.equal(decodeText(bytes).text, text, `${name}: ${text.slice(0, 12)}`);
+  }
+});
+
+t.test('UTF-16 without a mark is read without any space or line end, too', async (t) => {
+  const texts = [
+    '古い採石場は山の向こうにあります。毎朝、職人たちは石灰岩を切り出すために山を登ります。',
+    '老采石场在大山后面，工人每天清晨上山开采石灰石和花岗岩，运到城里去。',
+    '오래된채석장은산너머에있습니다.일꾼들은매일아침석회암을캐러산에올라갑니다.',
+  ];
+  for (const text of texts) {
+    t.equal(decodeText(utf16(text, 'le', false)).text, text, text.slice(0, 8));
+    t.equal(decodeText(utf16(text, 'be', false)).text, text, text.slice(0, 8));
   }
 });

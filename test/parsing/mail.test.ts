@@ -62,6 +62,17 @@ t.test('mails attached to a mail are read behind it, each with its subject, to t
   t.match(pages[0], /# about 11\n\ntext 11\n\nAttachment: inner 11\.eml$/);
 });
 
+t.test(
+  'a mail kept with the line that begins it in a mailbox is read, a mailbox of several is not',
+  async (t) => {
+    const one = `From bob Mon Nov  2 10:00:00 2026\n${head}Subject: kept\n\nFrom here on: words\n\nFrom there, too\n`;
+    const document = await parsed(utf8(one));
+    t.match(document, { kind: 'eml', title: 'kept' });
+    t.match(document.pages[0], /^# kept\n\nFrom: Ann [\s\S]*\n\nFrom here on: words\n\nFrom there, too$/);
+    t.match(await failure(utf8(`${one}\n${one}`)), { code: 'unsupported', message: /mailbox/ });
+  },
+);
+
 t.test('a mail that has only HTML gives what a reader sees, in any encoding of the file', async (t) => {
   const html =
     'Subject: News\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<style>p{}</style><p>Seen &amp; read: é</p>';
