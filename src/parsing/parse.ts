@@ -52,12 +52,14 @@ export async function* parseDocument(
   const pages = pagesOf(detected, bytes, { limits, tools });
   let sample = '';
   let count = 0;
+  let isBlank = true;
   for (;;) {
     const step = await nextPage(pages);
-    if (step.done === true) return finished(step.value, sample);
+    if (step.done === true) return finished(withReason(step.value, isBlank), sample);
     count += 1;
     checkCount(count, detected, limits);
     const page = wellFormed(step.value);
+    isBlank &&= !/\S/.test(page);
     if (sample.length < languageUnitsMax) sample += `${page.slice(0, languageUnitsMax)}\n`;
     yield page;
   }
@@ -145,6 +147,13 @@ function checkCount(count: number, detected: Detected, limits: ParseLimits): voi
   const max = rowKinds.has(detected.kind) ? limits.rowPagesMax : limits.pagesMax;
   if (count > max)
     throw new ParseFailure('too_large', `The document has more than ${max} pages, the most that are read.`);
+}
+
+/** Whoever cannot find a document is told that there is nothing to find, where nothing else says so. */
+function withReason(facts: DocumentFacts, isBlank: boolean): DocumentFacts {
+  return isBlank && facts.warnings.length === 0
+    ? { ...facts, warnings: ['The document holds no text.'] }
+    : facts;
 }
 
 /** The text itself tells the language better than what the program that wrote it had as its default. */

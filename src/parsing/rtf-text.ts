@@ -1,7 +1,7 @@
 import { collapsed, PageLines } from './page-lines.ts';
 import type { TextBudget } from './text-budget.ts';
 
-/** Where the text of a group goes. `info` and `twice` hold groups that have destinations of their own. */
+/** Where the text of a group goes. `info`, `twice` and `property` hold groups that have destinations of their own. */
 export type RtfDestination =
   | 'text'
   | 'hidden'
@@ -11,7 +11,13 @@ export type RtfDestination =
   | 'note'
   | 'label'
   | 'info'
-  | 'twice';
+  | 'twice'
+  | 'property'
+  | 'propertyName'
+  | 'propertyValue';
+
+/** The property of a drawing that is text: the letters that it is drawn as. */
+const drawnLetters = 'gtextUNICODE';
 
 /** Builds lines and pages from the text and the paragraph commands of a Rich Text file. */
 export class RtfText {
@@ -24,6 +30,9 @@ export class RtfText {
   private note: string[] = [];
   private label: string[] = [];
   private infoTitle = '';
+  /** Name of the property of a drawing whose value comes next. */
+  private property = '';
+  private drawn: string[] = [];
   private inTable = false;
   /** Heading level of the paragraph being built, 0 for the title; null for running text. */
   private level: number | null = null;
@@ -40,12 +49,15 @@ export class RtfText {
   }
 
   add(text: string, destination: RtfDestination): void {
+    if (destination === 'propertyValue' && this.property.trim() !== drawnLetters) return;
     this.budget.take(text.length);
     if (destination === 'text') this.line.push(text);
     else if (destination === 'note') this.note.push(text);
     else if (destination === 'label') this.label.push(text);
     else if (destination === 'title') this.infoTitle += text;
     else if (destination === 'styles') this.addStyleName(text);
+    else if (destination === 'propertyName') this.property += text;
+    else if (destination === 'propertyValue') this.drawn.push(text);
   }
 
   /** A command that is neither a character nor about how characters are read. */
@@ -67,6 +79,10 @@ export class RtfText {
       const label = collapsed(this.label.join(''));
       if (label !== '') this.line.push(/^[\p{L}\p{N}(]/u.test(label) && label !== 'o' ? `${label} ` : '- ');
       this.label = [];
+    } else if (destination === 'propertyValue') {
+      if (this.drawn.length > 0) this.line.push(`\n${this.drawn.join('')}\n`);
+      this.property = '';
+      this.drawn = [];
     }
   }
 

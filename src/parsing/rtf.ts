@@ -17,7 +17,7 @@ const hiddenDestinations = new Set(
   (
     'colortbl shprslt header headerf headerl headerr footer footerf footerl footerr pict fldinst nonesttables annotation atnid ' +
     'atnauthor filetbl revtbl listtable listoverridetable xe tc tcn rxe bkmkstart bkmkend private comment objdata objclass ' +
-    'objname objalias datafield sp ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn template panose falt fname themedata ' +
+    'objname objalias datafield ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn template panose falt fname themedata ' +
     'colorschememapping latentstyles datastore userprops'
   ).split(' '),
 );
@@ -276,8 +276,8 @@ class RtfReader {
   }
 }
 
-/** Destinations whose own text is dropped; groups inside the last two may hold some. */
-const silent: ReadonlySet<RtfDestination> = new Set(['hidden', 'info', 'twice'] as const);
+/** Destinations whose own text is dropped; groups inside all but the first may hold some. */
+const silent: ReadonlySet<RtfDestination> = new Set(['hidden', 'info', 'twice', 'property'] as const);
 
 const destinations: Readonly<Record<string, RtfDestination>> = {
   fonttbl: 'fonts',
@@ -287,6 +287,7 @@ const destinations: Readonly<Record<string, RtfDestination>> = {
   pntext: 'label',
   info: 'info',
   upr: 'twice',
+  sp: 'property',
 };
 
 /** The destination that a control word gives to the group it starts inside `outer`; null when it names none. */
@@ -295,6 +296,10 @@ function destinationOf(word: string, optional: boolean, outer: RtfDestination): 
   if (outer === 'info') return word === 'title' ? 'title' : 'hidden';
   // The same text in 8 bits and in Unicode; the second is wanted.
   if (outer === 'twice') return word === 'ud' ? 'text' : 'hidden';
+  if (outer === 'property') {
+    if (word === 'sn') return 'propertyName';
+    return word === 'sv' ? 'propertyValue' : 'hidden';
+  }
   const known = destinations[word] ?? null;
   if (optional && known === null && !optionalText.has(word)) return 'hidden';
   return hiddenDestinations.has(word) ? 'hidden' : known;

@@ -40,6 +40,9 @@ t.test(
 t.test('Rich Text of other programs: marked footnotes, boxes with their properties', async (t) => {
   const box =
     '{\\shp{\\*\\shpinst\\shpleft1{\\sp{\\sn shapeType}{\\sv 202}}{\\shptxt \\pard In a box\\par}}}';
+  const letters =
+    '{\\shp{\\*\\shpinst{\\sp{\\sn shapeType}{\\sv 136}}{\\sp{\\sn gtextUNICODE}{\\sv Drawn \\u1055?}}{\\sp{\\sn pib}{\\sv {\\pict 00ff}}}}}';
+  t.equal(await page(`one ${letters}two\\par`), 'one\nDrawn П\ntwo');
   const note = '{\\super\\chftn{\\*\\footnote\\chftn\\pard The note\\par}}';
   t.equal(await page(`plain${note} text\\par ${box}after\\par`), 'plain text\nIn a box\nafter\n\nThe note');
 });
