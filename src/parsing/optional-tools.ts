@@ -23,7 +23,7 @@ export const toolNotes: Readonly<
   Record<OptionalToolName, { readonly packages: string; readonly does: string }>
 > = {
   soffice: {
-    packages: 'libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui',
+    packages: 'libreoffice-writer-nogui libreoffice-impress-nogui',
     does: 'tells and draws the pages of Office files',
   },
   tesseract: { packages: 'tesseract-ocr', does: 'reads scans, faster than the embedded engine' },

@@ -3,44 +3,59 @@ import type { OutlineEntry } from './pdfium.ts';
 
 const headingUnitsMax = 160;
 const headingLinesMax = 3;
-/** How much higher than the usual type a heading is. */
-const heightMin = 1.15;
+/** How much higher than the usual type a heading is, and how much larger, as boxes of some fonts are high at any size. */
+const [heightMin, sizeMin] = [1.15, 1.1];
 /** Heights from which a heading is of the first and of the second level, in heights of the usual type. */
 const levelHeights = [1.7, 1.35] as const;
 const sizedLevelLast = 3;
 const boldLevel = 4;
 const levelMax = 6;
 
-/** The usual height of type in a document, from what was read of it so far; bold type counts as usual when most is bold. */
+/** The usual height and size of type, from what was read of a document so far; bold type is usual when most is bold. */
 export class UsualType {
-  #units = new Map<number, number>();
+  readonly #heights = new Commonest(10);
+  readonly #sizes = new Commonest(10);
   #candidates = 0;
   #bold = 0;
-  #usual = 10;
 
   add(lines: readonly TextLine[]): void {
     for (const line of lines) {
-      const height = Math.round(line.height * 4) / 4;
-      const units = (this.#units.get(height) ?? 0) + line.text.length;
-      this.#units.set(height, units);
+      this.#heights.add(line.height, line.text.length);
+      this.#sizes.add(line.size, line.text.length);
       if (!line.afterGap || line.text.length > headingUnitsMax) continue;
       this.#candidates += 1;
       if (line.bold) this.#bold += 1;
     }
-    let most = 0;
-    for (const [height, units] of this.#units) {
-      if (units <= most) continue;
-      most = units;
-      this.#usual = height;
-    }
   }
 
   get height(): number {
-    return this.#usual;
+    return this.#heights.value;
+  }
+
+  get size(): number {
+    return this.#sizes.value;
   }
 
   get isBold(): boolean {
     return this.#bold > 8 && this.#bold > 0.6 * this.#candidates;
+  }
+}
+
+/** What most of the text has, in quarters of a point. */
+class Commonest {
+  /** `value` before anything is added. */
+  value: number;
+  readonly #units = new Map<number, number>();
+
+  constructor(value: number) {
+    this.value = value;
+  }
+
+  add(value: number, units: number): void {
+    const rounded = Math.round(value * 4) / 4;
+    const sum = (this.#units.get(rounded) ?? 0) + units;
+    this.#units.set(rounded, sum);
+    if (sum > (this.#units.get(this.value) ?? 0)) this.value = rounded;
   }
 }
 
@@ -131,12 +146,16 @@ function levelOf(
   const named = outline.levelOf(index, line.text);
   if (named !== null) return Math.min(named, levelMax);
   const below = (level: number) => Math.min(levelMax, Math.max(level, outline.deepest + 1));
-  if (line.height >= heightMin * usual.height && !isSentence(lines, i)) {
+  if (isLarge(line, usual) && !isSentence(lines, i)) {
     const rank = levelHeights.findIndex((height) => line.height >= height * usual.height);
     return below(rank < 0 ? sizedLevelLast : rank + 1);
   }
   const bold = line.bold && line.afterGap && !usual.isBold && line.height >= 0.95 * usual.height;
   return bold ? below(boldLevel) : null;
+}
+
+function isLarge(line: TextLine, usual: UsualType): boolean {
+  return line.height >= heightMin * usual.height && line.size >= sizeMin * usual.size;
 }
 
 /** Large type in the middle of a paragraph, a sentence or a paragraph of large type is no heading. */
@@ -156,8 +175,10 @@ function isSentence(lines: readonly TextLine[], i: number): boolean {
 
 function goesOn(lines: readonly TextLine[], i: number, usual: UsualType): boolean {
   const previous = lines[i - 1]!;
-  const large = previous.height >= heightMin * usual.height;
-  return (large || (previous.bold && lines[i]?.bold === true)) && goesOnAt(lines, i, previous.height);
+  return (
+    (isLarge(previous, usual) || (previous.bold && lines[i]?.bold === true)) &&
+    goesOnAt(lines, i, previous.height)
+  );
 }
 
 function goesOnAt(lines: readonly TextLine[], i: number, height: number): boolean {

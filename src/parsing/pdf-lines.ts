@@ -1,6 +1,7 @@
 import { type Block, readingOrder } from './pdf-order.ts';
-import type { Piece, Run } from './pdf-pieces.ts';
+import { outOfOrder, type Piece, type Run } from './pdf-pieces.ts';
 import { type PieceRow, usualHeight } from './pdf-rows.ts';
+import type { PageGlyphs } from './pdfium.ts';
 
 /** A line as a person reads it, with what running lines and headings are told by. */
 export interface TextLine {
@@ -9,8 +10,10 @@ export interface TextLine {
   readonly top: number;
   readonly bottom: number;
   readonly left: number;
-  /** Height of the type. */
+  /** Height of the boxes of its characters. */
   readonly height: number;
+  /** Size of the type; boxes of equally large type of two fonts may differ by half. */
+  readonly size: number;
   /** Whether a paragraph, block or table begins with it. */
   readonly afterGap: boolean;
   /** Whether it is a row of a table. */
@@ -25,15 +28,17 @@ export interface TextLine {
 const cellGap = 1.25;
 /** How exactly cells of a column stand below each other, in heights of type. */
 const alignmentMax = 0.6;
+/** Height of boxes of ordinary fonts, in sizes of their type, and how far from it those of any font are. */
+const [boxHeight, boxHeightMin, boxHeightMax] = [1.2, 0.7, 2.2];
 const boldHeadingUnitsMax = 100;
 const cellSeparator = ' | ';
 
 /** The lines of a page in reading order: the text that runs as most of the page does first, turned text after it. */
-export function linesOf(pieces: readonly Piece[], isBold: (glyph: number) => boolean): TextLine[] {
+export function linesOf(pieces: readonly Piece[], fonts: Fonts): TextLine[] {
   const first = pieces[0];
   if (first === undefined) return [];
   if (pieces.every(({ run }) => run === first.run) && first.run !== 'slanted')
-    return orderedLines(pieces, isBold);
+    return orderedLines(pieces, fonts);
   const runs = new Map<Run, Piece[]>();
   for (const piece of pieces) {
     const group = runs.get(piece.run);
@@ -43,24 +48,25 @@ export function linesOf(pieces: readonly Piece[], isBold: (glyph: number) => boo
   const units = (group: readonly Piece[]) => group.reduce((sum, { text }) => sum + text.length, 0);
   return [...runs]
     .toSorted(([, a], [, b]) => units(b) - units(a))
-    .flatMap(([run, group]) => (run === 'slanted' ? slantedLines(group) : orderedLines(group, isBold)));
+    .flatMap(([run, group]) => (run === 'slanted' ? slantedLines(group) : orderedLines(group, fonts)));
 }
 
-type FontQuestion = (glyph: number) => boolean;
+/** What the fonts say about a character. */
+type Fonts = Pick<PageGlyphs, 'isBold' | 'typeSize'>;
 
-function orderedLines(pieces: readonly Piece[], isBold: FontQuestion): TextLine[] {
-  return readingOrder(pieces).flatMap((block) => blockLines(block, isBold));
+function orderedLines(pieces: readonly Piece[], fonts: Fonts): TextLine[] {
+  return readingOrder(pieces).flatMap((block) => blockLines(block, fonts));
 }
 
 /** Slanted text has no rows that could be put in order: it stays as it was drawn. */
 function slantedLines(pieces: readonly Piece[]): TextLine[] {
   return pieces.map(({ text, top, bottom, left, height }, i) => ({
-    ...{ text, top, bottom, left, height, afterGap: i === 0 },
+    ...{ text, top, bottom, left, height, size: height / boxHeight, afterGap: i === 0 },
     ...{ cells: false, parted: false, bold: false },
   }));
 }
 
-function blockLines({ rows }: Block, isBold: FontQuestion): TextLine[] {
+function blockLines({ rows }: Block, fonts: Fonts): TextLine[] {
   const inTable = tableRows(rows);
   const usual = { pitch: usualPitch(rows), height: usualHeight(rows.flatMap(({ pieces }) => pieces)) };
   const lines: TextLine[] = [];
@@ -68,15 +74,15 @@ function blockLines({ rows }: Block, isBold: FontQuestion): TextLine[] {
     const cells = inTable[i]!;
     const afterGap = i === 0 || cells !== inTable[i - 1]! || (!cells && isAfterGap(rows, i, usual));
     const mayBeBold = !cells && (afterGap || lines.at(-1)?.bold === true);
-    lines.push(lineOf(pieces, { afterGap, cells }, mayBeBold ? isBold : null));
+    lines.push(lineOf(pieces, { afterGap, cells, mayBeBold }, fonts));
   }
   return lines;
 }
 
 function lineOf(
   pieces: readonly Piece[],
-  { afterGap, cells }: { readonly afterGap: boolean; readonly cells: boolean },
-  isBold: FontQuestion | null,
+  { afterGap, cells, mayBeBold }: { readonly [name in 'afterGap' | 'cells' | 'mayBeBold']: boolean },
+  fonts: Fonts,
 ): TextLine {
   let { top, bottom, left } = pieces[0]!;
   let longest = pieces[0]!;
@@ -89,12 +95,23 @@ function lineOf(
   const { height } = longest;
   const text = joined(pieces, cells ? cellSeparator : ' ');
   const parted = !cells && pieces.length > 1 && cellCount(pieces) > 1;
-  const bold = isBold !== null && !parted && mayBeBoldHeading(text) && isAllBold(pieces, isBold);
-  return { text, top, bottom, left, height, afterGap, cells, parted, bold };
+  const bold = mayBeBold && !parted && mayBeBoldHeading(text) && isAllBold(pieces, fonts);
+  const size = sizeOf(longest, fonts);
+  return { text, top, bottom, left, height, size, afterGap, cells, parted, bold };
+}
+
+/** The usual one of its first, its middle and its last character: a large bullet or a raised figure is not the type. */
+function sizeOf({ glyph, lastGlyph, height, order }: Piece, { typeSize }: Fonts): number {
+  if (order === outOfOrder) return height / boxHeight;
+  const sizes = [glyph, (glyph + lastGlyph) >> 1, lastGlyph]
+    .map(typeSize)
+    .filter((size) => height >= boxHeightMin * size && height <= boxHeightMax * size)
+    .sort((a, b) => a - b);
+  return sizes[(sizes.length - 1) >> 1] ?? height / boxHeight;
 }
 
 /** From the first to the last character: a paragraph that begins in bold type is no heading. */
-function isAllBold(pieces: readonly Piece[], isBold: FontQuestion): boolean {
+function isAllBold(pieces: readonly Piece[], { isBold }: Fonts): boolean {
   return isBold(pieces[0]!.glyph) && isBold(pieces.at(-1)!.lastGlyph);
 }
 

@@ -325,7 +325,7 @@ class SecondOpinion {
 }
 
 function contentOf(glyphs: PageGlyphs): PageContent {
-  const lines = linesOf(piecesOf(glyphs), glyphs.isBold);
+  const lines = linesOf(piecesOf(glyphs), glyphs);
   return { source: { lines }, characters: countGlyphs(glyphs), cut: glyphs.cut };
 }
 
@@ -352,6 +352,9 @@ function skewScale(width: number, height: number): number {
   return Math.min(ocrScale(width, height), skewSide / Math.max(1, width, height));
 }
 
+/** pdf.js gives its texts without their characters. */
+const noFonts = { isBold: () => false, typeSize: () => 0 };
+
 function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
   return {
     pageCount: document.pageCount,
@@ -361,7 +364,7 @@ function pdfjsSource(document: PdfjsDocument, limits: ParseLimits): PdfSource {
       if (pieces === null) return null;
       const kept = keptPieces(pieces, limits.pageUnitsMax);
       const characters = countCharacters(kept.map(({ text }) => text).join(' '));
-      const lines = linesOf(kept, () => false);
+      const lines = linesOf(kept, noFonts);
       return { source: { lines }, characters, cut: kept.length < pieces.length };
     },
     title: async () => usefulTitle(await document.title()),

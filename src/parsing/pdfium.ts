@@ -193,6 +193,8 @@ export interface PageGlyphs extends GlyphRoom {
   /** The box of a turned character: as long as its ink along the text, as high as its type across it. */
   turnedBox(index: number, run: 'up' | 'down' | 'over' | 'other'): Box;
   isBold(index: number): boolean;
+  /** Size of its type in points; of a generated character it means nothing. */
+  typeSize(index: number): number;
 }
 
 export interface FilledField {
@@ -483,6 +485,7 @@ export class PdfiumDocument {
       angle: (i) => Math.max(0, api.FPDFText_GetCharAngle(text, i)),
       turnedBox: (i, run) => this.turnedBox(text, i, run),
       isBold: (i) => this.isBold(text, i),
+      typeSize: (i) => this.typeHeight(text, i),
     };
   }
 

@@ -5,13 +5,17 @@ import { parseDocument } from '../../src/parsing/parse.ts';
 import type { ParsedDocument } from '../../src/parsing/parse-task.ts';
 import { linesOf } from '../../src/parsing/pdf-lines.ts';
 import { piecesOf } from '../../src/parsing/pdf-pieces.ts';
-import { type PdfOptions, type PlacedText, pdfWithPlacedText } from './fixtures.ts';
+import { type PdfOptions, type PlacedText, pdfWithPages, pdfWithPlacedText } from './fixtures.ts';
 
 async function parsed(
   pages: readonly (readonly PlacedText[])[],
   options: PdfOptions = {},
 ): Promise<ParsedDocument> {
-  const stream = parseDocument(pdfWithPlacedText(pages, options), null, defaultParseLimits);
+  return await read(pdfWithPlacedText(pages, options));
+}
+
+async function read(pdf: Uint8Array): Promise<ParsedDocument> {
+  const stream = parseDocument(pdf, null, defaultParseLimits);
   const texts: string[] = [];
   for (;;) {
     const step = await stream.next();
@@ -19,6 +23,9 @@ async function parsed(
     texts.push(step.value);
   }
 }
+
+/** Fonts of which nothing is known but the size. */
+const fonts = { isBold: () => false, typeSize: () => 11 };
 
 const wording =
   'the quick brown fox jumps over the lazy dog while seven old wizards make toxic brew for the evil queen and jack';
@@ -355,6 +362,29 @@ t.test('headings are told by their type, give the document its title and head it
   t.match(chunks.at(-1)?.prefix, /How rivers shape the land/);
 });
 
+t.test(
+  'lines in a font whose characters have high boxes are no headings, and large type is one',
+  async (t) => {
+    const type = (font: string, size: number, y: number, text: string) =>
+      `BT /${font} ${size} Tf 60 ${y} Td (${text}) Tj ET`;
+    const content = `${type('H', 22, 700, 'Large type')} ${type('H', 11, 400, 'quarry build first')}`;
+    const body = prose('A', 16, 80).map((text, i) => type('F1', 11, 660 - 14 * i, text));
+    const { pages } = await read(
+      pdfWithPages([''], {
+        contents: [`${body.join('\n')} /X Do`],
+        resources: '/XObject<</X 1000 0 R>>',
+        objects: [
+          `<</Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</H 1001 0 R>>>>/Length ${content.length}>>stream\n${content}\nendstream`,
+          '<</Type/Font/Subtype/TrueType/BaseFont/High/Encoding/WinAnsiEncoding/FirstChar 32/LastChar 32/Widths[300]/FontDescriptor 1002 0 R>>',
+          '<</Type/FontDescriptor/FontName/High/Flags 32/Ascent 0/Descent 0/FontBBox[-1020 -462 1792 1232]/MissingWidth 600>>',
+        ],
+      }),
+    );
+    t.match(pages[0], /^#+ Large type$/m);
+    t.match(pages[0], /^quarry build first$/m);
+  },
+);
+
 t.test('the outline names the headings and their levels', async (t) => {
   const chapter = (title: string) => [{ text: title, x: 60, y: 740 }, ...column(prose('A', 20, 80), 60, 715)];
   const outline = ['Introduction', 'Methods of measurement', 'Results'].map((title, page) => ({
@@ -393,10 +423,10 @@ t.test('lines that run downwards are read from right to left', async (t) => {
       const { left, top } = glyphs[i]!;
       return { left, right: left + 12, bottom: top - 12, top };
     },
-    isBold: () => false,
+    ...fonts,
   });
   t.same(
-    linesOf(pieces, () => false).map(({ text }) => text),
+    linesOf(pieces, fonts).map(({ text }) => text),
     ['東京都', '日本語', 'あいう'],
   );
 });
@@ -411,9 +441,9 @@ t.test('a Latin word stands in its place in a line from right to left, also with
     piece('Python', 224, 265, 1),
     piece('من الأدوات', 150, 223.9, 2),
   ];
-  const [line] = linesOf(pieces, () => false);
+  const [line] = linesOf(pieces, fonts);
   t.equal(line?.text, 'تحسين الإنتاجية بلغة Python من الأدوات');
-  const [end] = linesOf(pieces.slice(0, 2), () => false);
+  const [end] = linesOf(pieces.slice(0, 2), fonts);
   t.equal(end?.text, 'تحسين الإنتاجية بلغة Python');
   t.end();
 });
