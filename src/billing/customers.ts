@@ -6,7 +6,7 @@ import type { Organisation } from '../store/organisations.ts';
 import type { Store } from '../store/store.ts';
 import type { StripeCalls } from './calls.ts';
 import { idOf } from './catalogue.ts';
-import { asking, isMissing, StripeSilence } from './stripe.ts';
+import { asking, isMissing, StripeRefusal, StripeSilence } from './stripe.ts';
 
 export interface CustomersOptions {
   readonly stripe: Stripe;
@@ -27,19 +27,28 @@ export class Customers {
 
   /** Makes it one where it is none. */
   async customerOf({ organizationId, name }: Organisation): Promise<string> {
-    const { stripe, store, records, calls, contactOf } = this.#options;
+    const { store, records, contactOf } = this.#options;
     const { customerId } = records.account(organizationId);
     if (customerId !== null) return customerId;
     const email = await contactOf(organizationId);
-    const parameters = {
-      name,
-      ...(email === null ? {} : { email }),
-      metadata: { organization_id: organizationId },
-    };
+    const parameters = { name, metadata: { organization_id: organizationId } };
+    const made = this.#make(organizationId, email === null ? parameters : { ...parameters, email });
+    const { id } = await made.catch((error: unknown) => {
+      // Stripe takes less for an address than mail does, `operator@localhost` for none: then it writes to nobody.
+      if (!(error instanceof StripeRefusal && error.stripeCode === 'email_invalid')) throw error;
+      return this.#make(organizationId, parameters);
+    });
+    const account = { ...records.account(organizationId), customerId: id };
+    await store.write(records.putAccount(organizationId, account), { mayUseReserve: true });
+    return id;
+  }
+
+  #make(organizationId: string, parameters: Stripe.CustomerCreateParams): Promise<Stripe.Customer> {
+    const { stripe, calls } = this.#options;
     // Renamed after a call that had no answer, the organisation is made a customer under its earlier name: Stripe refuses
     // the same key with other parameters, and with another key would make a second customer.
     const call = { organizationId, name: 'customer', parameters, keepMs: limits.billingCustomerCallMsMax };
-    const { id } = await calls
+    return calls
       .run(call, (options, noted) => stripe.customers.create(noted, options))
       .catch(async (error: unknown) => {
         const made =
@@ -47,9 +56,6 @@ export class Customers {
         if (made === null) throw error;
         return made;
       });
-    const account = { ...records.account(organizationId), customerId: id };
-    await store.write(records.putAccount(organizationId, account), { mayUseReserve: true });
-    return id;
   }
 
   /** The customer that Stripe made although it said that it failed: the newest ones are looked through. */

@@ -9,7 +9,7 @@ import {
   type PlanTier,
   seconds,
 } from './billing-world.ts';
-import { Person } from './people.ts';
+import { Person, send } from './people.ts';
 
 /** What people pay and get, through the front door of a server whose Stripe is the emulator. */
 
@@ -69,6 +69,19 @@ t.test('before anybody pays there is a tier, prices and limits', async (t) => {
       { tier: 'teams', monthly_price_cents: 20_000, currency: 'usd' },
     ],
   );
+});
+
+t.test('who runs the server pays, too, at an address that no letter reaches', async (t) => {
+  const link = /https?:\S+verify\?token=\S+/.exec(world.server.printed)?.[0] ?? '';
+  const { body } = await send(link, { method: 'GET', headers: { accept: 'application/json' } });
+  const headers = { authorization: `Bearer ${body.access_token}` };
+  const ask = async (operation: string, wanted: object) =>
+    (await send(`${world.server.url}/api/${operation}`, { headers, body: wanted })).body;
+  const { organization_id } = await ask('organizations/add-organization', { name: 'Of the operator' });
+  const wanted = { organization_id, tier: 'starter', payment_method_id: 'pm_card_visa' };
+  t.match(await ask('billing/subscribe', wanted), { status: 'active', subscription_tier: 'starter' });
+  const customer = emulator.world.all('customer').find(({ name }) => name === 'Of the operator');
+  t.equal(customer?.email, null, 'Stripe writes to nobody');
 });
 
 t.test('the first tier is paid for the rest of the month at once', async (t) => {

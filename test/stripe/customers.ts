@@ -1,7 +1,7 @@
 import { type Call, given, type Handlers, mergedMetadata, pageOf } from './calls.ts';
 import { changeBalance } from './credits.ts';
 import type { Parameters } from './parameters.ts';
-import { missing } from './refusal.ts';
+import { missing, Refusal } from './refusal.ts';
 import { end } from './subscription-life.ts';
 import type { Thing, World } from './world.ts';
 
@@ -31,7 +31,14 @@ export function customerOf(world: World, id: string): Thing {
   return customer;
 }
 
+/** Stripe takes only addresses of a host whose name has a dot in it. */
+function refuseNoAddress(email: unknown): void {
+  if (typeof email !== 'string' || /^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$/.test(email)) return;
+  throw new Refusal(`Invalid email address: ${email}`, { code: 'email_invalid', param: 'email' });
+}
+
 function create({ world, parameters }: Call): Thing {
+  refuseNoAddress(parameters.email);
   const id = world.id('cus');
   const customer = world.add({
     id,
@@ -64,6 +71,7 @@ function create({ world, parameters }: Call): Thing {
 
 function update({ world, ids, parameters }: Call): Thing {
   const customer = customerOf(world, ids[0]!);
+  refuseNoAddress(parameters.email);
   apply(customer, parameters);
   world.happens('customer.updated', customer);
   return customer;
