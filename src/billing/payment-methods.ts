@@ -94,7 +94,15 @@ export class PaymentMethods {
     const { currency } = catalogue.plans;
     const session = await calls.run({ organizationId, name: `form:${back}` }, (options) =>
       stripe.checkout.sessions.create(
-        { mode: 'setup', customer, currency, success_url: back, cancel_url: back },
+        {
+          mode: 'setup',
+          customer,
+          currency,
+          // What else the account takes, such as debits of banks, is paid days later, and Stripe raises no tier by it.
+          allowed_payment_method_types: ['card'],
+          success_url: back,
+          cancel_url: back,
+        },
         options,
       ),
     );

@@ -496,6 +496,10 @@ t.test('while Stripe is down, what is known is shown as old, and nothing is chan
 t.test('cards: added by form or by id, shown, removed, and never those of others', async (t) => {
   const owner = await world.owner();
   const form = await owner.call('add-payment-method', { return_url: '/app/billing' });
+  const { allowed_payment_method_types: types } = await world.stripe.checkout.sessions.retrieve(
+    form.session_id,
+  );
+  t.strictSame(types, ['card'], 'nothing that is paid only days later');
   const visited = await fetch(form.url, {
     method: 'POST',
     body: new URLSearchParams({ card: 'pm_card_mastercard' }),

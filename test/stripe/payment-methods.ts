@@ -96,6 +96,7 @@ function createSession({ world, parameters }: Call): Thing {
   return world.add({
     id,
     object: 'checkout.session',
+    allowed_payment_method_types: parameters.allowed_payment_method_types ?? null,
     automatic_tax: { enabled: false, liability: null, provider: null, status: null },
     cancel_url: parameters.cancel_url ?? null,
     client_reference_id: parameters.client_reference_id ?? null,
