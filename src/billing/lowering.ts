@@ -47,7 +47,7 @@ export class Lowering {
     return this.#options.sync.change(organizationId, intent, async ({ account, isRepeated, reread }) => {
       const subscription = account.copy?.subscription ?? null;
       if (subscription?.pendingDowngrade) {
-        await this.#release(organizationId, subscription);
+        await this.release(organizationId, subscription);
         return replyOf(await reread());
       }
       if (account.held !== null) {
@@ -100,7 +100,7 @@ export class Lowering {
     const { stripe, calls } = this.#options;
     const { id } = subscription;
     if (subscription.scheduleId === null && subscription.pendingDowngrade !== null)
-      await this.#release(organizationId, subscription);
+      await this.release(organizationId, subscription);
     const schedule =
       subscription.scheduleId === null
         ? await calls.run({ organizationId, name: `schedule:${id}`, about: planOf(id) }, (options) =>
@@ -112,7 +112,7 @@ export class Lowering {
     } catch (error) {
       // What Stripe refused to fill must not hold the subscription; of silence nobody knows, the next reading does.
       if (subscription.scheduleId === null && !(error instanceof StripeSilence))
-        await this.#release(organizationId, { ...subscription, scheduleId: schedule.id });
+        await this.release(organizationId, { ...subscription, scheduleId: schedule.id });
       throw error;
     }
   }
@@ -173,17 +173,22 @@ export class Lowering {
     ];
   }
 
-  async #release(organizationId: string, { id, scheduleId }: SubscriptionCopy): Promise<void> {
+  /** Takes back what is planned for a subscription, here or in the dashboard of Stripe. */
+  async release(organizationId: string, subscription: SubscriptionCopy): Promise<void> {
     const { stripe, calls } = this.#options;
-    if (scheduleId === null) {
-      await calls.run({ organizationId, name: `keep:${id}`, about: planOf(id) }, (options) =>
-        stripe.subscriptions.update(id, { cancel_at: '' }, options),
+    const { id, scheduleId, pendingDowngrade, endsWithPeriod } = subscription;
+    const about = planOf(id);
+    if (scheduleId !== null) {
+      await calls.run({ organizationId, name: `release:${scheduleId}`, about }, (options) =>
+        stripe.subscriptionSchedules.release(scheduleId, {}, options),
       );
-      return;
+    } else if (pendingDowngrade !== null) {
+      // Stripe shows both ends as `cancel_at`, takes each back by its own name, and not both at once.
+      const parameters = endsWithPeriod ? { cancel_at_period_end: false } : { cancel_at: '' as const };
+      await calls.run({ organizationId, name: `keep:${id}`, about, parameters }, (options, noted) =>
+        stripe.subscriptions.update(id, noted, options),
+      );
     }
-    await calls.run({ organizationId, name: `release:${scheduleId}`, about: planOf(id) }, (options) =>
-      stripe.subscriptionSchedules.release(scheduleId, {}, options),
-    );
   }
 
   /**

@@ -142,6 +142,7 @@ export class StripeReader {
           ? milliseconds(subscription.status_details?.paused?.transitioned_at)
           : null,
       scheduleId: schedule?.id ?? null,
+      endsWithPeriod: subscription.cancel_at_period_end,
       pendingDowngrade: lowerThan(tier, await this.#plannedOf(subscription, schedule)),
       pendingUpgrade: this.#upgradeOf(subscription),
       openInvoice: await this.#openInvoiceOf(subscription),

@@ -7,7 +7,7 @@ import { invoiceToShow } from './billing-replies.ts';
 import type { StripeCalls } from './calls.ts';
 import type { CatalogueReader } from './catalogue.ts';
 import type { Customers } from './customers.ts';
-import { type Lowering, pauseOf, planOf } from './lowering.ts';
+import { type Lowering, pauseOf } from './lowering.ts';
 import { declined, needsAction, type Payment, type Payments } from './payments.ts';
 import { isPaid, type PaidTier, rankOf } from './plans.ts';
 import { StripeRefusal, StripeSilence } from './stripe.ts';
@@ -19,7 +19,7 @@ export interface SubscribingOptions {
   readonly catalogue: CatalogueReader;
   readonly customers: Customers;
   readonly payments: Payments;
-  readonly lowering: Pick<Lowering, 'plan'>;
+  readonly lowering: Pick<Lowering, 'plan' | 'release'>;
   readonly sync: BillingSync;
   readonly boughtElsewhere: BoughtElsewhere;
 }
@@ -232,7 +232,8 @@ export class Subscribing {
         from,
         tier: pendingDowngrade.tier,
       });
-    await this.#release(organizationId, subscription);
+    // Nothing may be planned for a subscription that is raised.
+    await this.#options.lowering.release(organizationId, subscription);
     try {
       const method = await this.#useMethod(wanted, subscription, change.account);
       await this.#update(wanted, subscription);
@@ -311,23 +312,6 @@ export class Subscribing {
     } catch (error) {
       if (!(error instanceof StripeRefusal && error.isCard)) throw error;
       if (!needsAction(error)) throw declined(error.sentence);
-    }
-  }
-
-  /** Nothing may be planned for a subscription that is raised. */
-  async #release(
-    organizationId: string,
-    { id, scheduleId, pendingDowngrade }: SubscriptionCopy,
-  ): Promise<void> {
-    const { stripe, calls } = this.#options;
-    if (scheduleId !== null) {
-      await calls.run({ organizationId, name: `release:${scheduleId}`, about: planOf(id) }, (options) =>
-        stripe.subscriptionSchedules.release(scheduleId, {}, options),
-      );
-    } else if (pendingDowngrade !== null) {
-      await calls.run({ organizationId, name: `keep:${id}`, about: planOf(id) }, (options) =>
-        stripe.subscriptions.update(id, { cancel_at: '' }, options),
-      );
     }
   }
 

@@ -51,6 +51,8 @@ export interface SubscriptionCopy {
   readonly periodEnd: number | null;
   readonly pausedAt: number | null;
   readonly scheduleId: string | null;
+  /** Whether it was told to end with its period; else only a time says when, if at all. */
+  readonly endsWithPeriod: boolean;
   readonly pendingDowngrade: { readonly tier: Tier; readonly effectiveAt: number } | null;
   readonly pendingUpgrade: { readonly tier: Tier; readonly expiresAt: number | null } | null;
   readonly openInvoice: OpenInvoiceCopy | null;

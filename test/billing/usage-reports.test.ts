@@ -24,7 +24,13 @@ const first = start / minuteMs;
 const subscription: SubscriptionCopy = {
   ...{ id: 'sub_1', status: 'active', tier: 'starter', itemId: 'si_1', priceId: 'price_1' },
   ...{ startedAt: start, periodStart: start, periodEnd: Date.UTC(2027, 3, 1), pausedAt: null },
-  ...{ scheduleId: null, pendingDowngrade: null, pendingUpgrade: null, openInvoice: null },
+  ...{
+    scheduleId: null,
+    endsWithPeriod: false,
+    pendingDowngrade: null,
+    pendingUpgrade: null,
+    openInvoice: null,
+  },
 };
 const copy: BillingCopy = {
   ...{ readAt: start, currency: 'usd', creditBalance: 0, defaultPaymentMethodId: null },

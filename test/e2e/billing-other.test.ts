@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { BillingWorld, limitsOf, type Owner, type PlanTier } from './billing-world.ts';
+import { BillingWorld, limitsOf, type Owner, type PlanTier, seconds } from './billing-world.ts';
 import { startOtherStripe } from './other-stripe.ts';
 
 /** A Stripe account that others use, too, and a Stripe that says less and more than the tests of every turn expect. */
@@ -129,6 +129,17 @@ t.test('the invoice of a first tier that was given up is owed by nobody', async 
   left!.status = 'open';
   await world.moment();
   await has(t, owner, 'free', { invoices: [{ status: 'void' }] });
+});
+
+t.test('an end that was planned in the dashboard is taken back, however it was planned', async (t) => {
+  for (const end of [{ cancel_at_period_end: true }, { cancel_at: seconds('2027-03-20') }]) {
+    const owner = await paying('starter');
+    await world.stripe.subscriptions.update(owner.subscription()!.id, end);
+    await world.moment();
+    await has(t, owner, 'starter', { pending_downgrade: { tier: 'free' } });
+    t.match(await owner.call('cancel-downgrade'), { pending_downgrade: null });
+    t.match(owner.subscription(), { cancel_at: null, cancel_at_period_end: false });
+  }
 });
 
 t.test('a customer who was deleted in the dashboard begins anew', async (t) => {
