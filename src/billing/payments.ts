@@ -24,7 +24,11 @@ export class Payments {
    */
   async pay(organizationId: string, invoiceId: string, paymentMethodId: string | null): Promise<Payment> {
     const { stripe, calls } = this.#options;
-    const given = paymentMethodId === null ? {} : { payment_method: paymentMethodId };
+    // Whoever pays is there to be asked by the bank; without saying so Stripe lets the bank decline instead.
+    const given = {
+      off_session: false,
+      ...(paymentMethodId === null ? {} : { payment_method: paymentMethodId }),
+    };
     const name = `pay:${invoiceId}:${paymentMethodId ?? ''}`;
     try {
       const invoice = await calls.run({ organizationId, name, about: `pay:${invoiceId}` }, (options) =>
@@ -49,8 +53,13 @@ export class Payments {
 }
 
 /** The customer's bank wants to ask the customer. */
-export function needsAction({ stripeCode }: StripeRefusal): boolean {
-  return /requires_action|authentication_required/.test(stripeCode);
+export function needsAction({ stripeCode, declineCode }: StripeRefusal): boolean {
+  return stripeCode.endsWith('requires_action') || wantsAuthentication(stripeCode, declineCode);
+}
+
+/** Where the customer was taken for absent, a bank that wants to ask declines. */
+export function wantsAuthentication(...codes: readonly (string | undefined)[]): boolean {
+  return codes.includes('authentication_required');
 }
 
 function isPaid({ stripeCode, sentence }: StripeRefusal): boolean {

@@ -10,6 +10,7 @@ import type {
 } from '../store/billing.ts';
 import { type Tier, tiers } from '../store/organisations.ts';
 import { type CatalogueReader, idOf, tierMark } from './catalogue.ts';
+import { wantsAuthentication } from './payments.ts';
 import { rankOf } from './plans.ts';
 import { asking, isMissing } from './stripe.ts';
 
@@ -195,9 +196,10 @@ export class StripeReader {
     );
     if (invoice.status !== 'open') return null;
     const payment = paymentOf(invoice);
+    const { code, decline_code: decline } = payment?.last_payment_error ?? {};
     return {
       ...invoiceCopy(invoice),
-      needsAction: payment?.status === 'requires_action',
+      needsAction: payment?.status === 'requires_action' || wantsAuthentication(code, decline),
       refusal: payment?.last_payment_error?.message ?? null,
     };
   }

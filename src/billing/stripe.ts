@@ -28,6 +28,8 @@ export async function openStripe({ secretKey, apiBase, msMax }: StripeSettings):
 export class StripeRefusal extends AppError {
   /** `card_declined`, `resource_missing`, ...; empty when it named none. */
   readonly stripeCode: string;
+  /** Why a bank declined; empty when it did not say. */
+  readonly declineCode: string;
   /** What it said, for people. */
   readonly sentence: string;
   readonly isCard: boolean;
@@ -41,6 +43,7 @@ export class StripeRefusal extends AppError {
       { cause: error, shouldRetry: false, privateDetails: detailsOf(error) },
     );
     this.stripeCode = error.code ?? '';
+    this.declineCode = error.decline_code ?? '';
     this.sentence = sentence;
     this.isCard = isCard;
   }
@@ -73,6 +76,7 @@ export function isMissing(error: unknown): boolean {
 interface StripeTrouble extends Error {
   readonly type?: string;
   readonly code?: string;
+  readonly decline_code?: string;
   readonly statusCode?: number;
   readonly requestId?: string;
 }

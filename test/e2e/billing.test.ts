@@ -104,6 +104,8 @@ t.test('a card that wants authentication pays later, on the page', async (t) => 
   const card = await owner.card('tok_authenticationRequired');
   const asked = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
   t.match(asked, { status: 'requires_action', subscription_tier: 'free', pending_tier: 'starter' });
+  const payment = emulator.world.all('payment_intent').find((one) => one.customer === owner.customer());
+  t.equal(payment?.status, 'requires_action', 'the bank asks; it does not decline because nobody is there');
   await has(t, owner, 'free', {
     pending_upgrade: { tier: 'starter', hosted_invoice_url: asked.hosted_invoice_url },
   });

@@ -221,7 +221,7 @@ t.test('an upgrade is charged at once, or waits for the bank and ends after 23 h
     at.starter,
     'tok_threeDSecure2Required',
   ).catch(async (error) => {
-    t.match(error, { statusCode: 402, code: 'invoice_payment_intent_requires_action' });
+    t.match(error, { statusCode: 402, code: 'authentication_required' });
     const [open] = (await stripe.invoices.list({ status: 'open' })).data;
     const paid = await fetch(open!.hosted_invoice_url!, { method: 'POST' });
     t.equal(paid.status, 200);

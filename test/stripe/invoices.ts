@@ -58,7 +58,8 @@ function pay({ world, ids, parameters }: Call): Thing {
     parameters.payment_method === undefined
       ? undefined
       : cardOfCustomer(world, parameters.payment_method, customer).id;
-  const outcome = collectAndReact(world, invoice, method === undefined ? {} : { method });
+  const absent = parameters.off_session !== false;
+  const outcome = collectAndReact(world, invoice, method === undefined ? { absent } : { method, absent });
   if (outcome !== 'paid') throw refusalOf(outcome);
   return invoice;
 }

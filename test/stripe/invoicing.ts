@@ -1,7 +1,15 @@
 import { amountOf } from './amounts.ts';
 import { changeBalance, checkCurrency, spendGrants } from './credits.ts';
 import { usageOf } from './metering.ts';
-import { charge, defaultMethod, intentOf, type Outcome, openIntent, paymentOf } from './payments.ts';
+import {
+  type Attempt,
+  charge,
+  defaultMethod,
+  intentOf,
+  type Outcome,
+  openIntent,
+  paymentOf,
+} from './payments.ts';
 import { Refusal } from './refusal.ts';
 import { daySeconds, hourSeconds, type Thing, type World } from './world.ts';
 
@@ -340,14 +348,12 @@ function applyBalance(world: World, invoice: Thing): void {
 export function collect(
   world: World,
   invoice: Thing,
-  {
-    method = defaultMethod(world, invoice),
-    authenticated = false,
-  }: { method?: string | null; authenticated?: boolean } = {},
+  { method = defaultMethod(world, invoice), authenticated = false, absent = false }: Partial<Attempt> = {},
 ): Outcome {
   if (invoice.status !== 'open' && invoice.status !== 'uncollectible')
     throw new Refusal(`Invoice is already ${invoice.status}`, { code: 'invoice_not_editable' });
-  const outcome = invoice.amount_remaining === 0 ? 'paid' : charge(world, invoice, { method, authenticated });
+  const outcome =
+    invoice.amount_remaining === 0 ? 'paid' : charge(world, invoice, { method, authenticated, absent });
   if (invoice.amount_remaining > 0) {
     invoice.attempted = true;
     invoice.attempt_count += 1;
@@ -358,7 +364,8 @@ export function collect(
   }
   invoice.next_payment_attempt = nextAttempt(world, invoice);
   world.happens('invoice.payment_failed', invoice);
-  if (outcome === 'wants-authentication') world.happens('invoice.payment_action_required', invoice);
+  if (outcome === 'wants-authentication' || outcome === 'wants-customer')
+    world.happens('invoice.payment_action_required', invoice);
   return outcome;
 }
 

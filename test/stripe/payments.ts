@@ -2,7 +2,16 @@ import { Refusal } from './refusal.ts';
 import type { CardBehaviour, Thing, World } from './world.ts';
 
 /** How one attempt to collect an invoice ended. */
-export type Outcome = 'paid' | 'declined' | 'wants-authentication' | 'no-method';
+export type Outcome = 'paid' | 'declined' | 'wants-authentication' | 'wants-customer' | 'no-method';
+
+/** How an attempt is made. */
+export interface Attempt {
+  readonly method: string | null;
+  /** The bank asked the customer, who said yes. */
+  readonly authenticated: boolean;
+  /** The customer is not there (`off_session`): a bank that wants to ask declines. */
+  readonly absent: boolean;
+}
 
 /** The card that an invoice is charged to unless another is named. */
 export function defaultMethod(world: World, invoice: Thing): string | null {
@@ -60,11 +69,7 @@ export function intentOf(world: World, invoice: Thing): Thing | null {
 }
 
 /** Charges the card for what an open invoice still asks; the invoice itself is not changed. */
-export function charge(
-  world: World,
-  invoice: Thing,
-  { method, authenticated }: { readonly method: string | null; readonly authenticated: boolean },
-): Outcome {
+export function charge(world: World, invoice: Thing, { method, authenticated, absent }: Attempt): Outcome {
   const payment = paymentOf(world, invoice)!;
   const intent = intentOf(world, invoice)!;
   const behaviour: CardBehaviour | null = method === null ? null : (world.cards.get(method) ?? 'pays');
@@ -80,6 +85,12 @@ export function charge(
     return 'declined';
   }
   const wantsIt = behaviour === 'authenticates-once' || behaviour === 'authenticates-always';
+  if (wantsIt && !authenticated && absent) {
+    intent.status = 'requires_payment_method';
+    intent.last_payment_error = unauthenticated;
+    world.happens('payment_intent.payment_failed', intent);
+    return 'wants-customer';
+  }
   if (wantsIt && !authenticated) {
     intent.status = 'requires_action';
     world.happens('payment_intent.requires_action', intent);
@@ -104,11 +115,20 @@ const declined = {
   message: 'Your card was declined.',
 } as const;
 
+const unauthenticated = {
+  type: 'card_error',
+  code: 'authentication_required',
+  decline_code: 'authentication_required',
+  message: 'Your card was declined. This transaction requires authentication.',
+} as const;
+
 /** What the caller of `pay` is told of an attempt that did not pay. */
 export function refusalOf(outcome: Exclude<Outcome, 'paid'>): Refusal {
   switch (outcome) {
     case 'declined':
       return new Refusal(declined.message, { status: 402, ...declined });
+    case 'wants-customer':
+      return new Refusal(unauthenticated.message, { status: 402, ...unauthenticated });
     case 'wants-authentication':
       return new Refusal(
         'This payment requires additional user action before it can be completed successfully. Payment can be completed using the PaymentIntent associated with this invoice.',

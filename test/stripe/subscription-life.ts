@@ -12,7 +12,7 @@ import {
   voidInvoice,
 } from './invoicing.ts';
 import { usageOf } from './metering.ts';
-import type { Outcome } from './payments.ts';
+import type { Attempt, Outcome } from './payments.ts';
 import { hourSeconds, type Thing, type World } from './world.ts';
 
 /** What happens to a subscription by itself and by its payments; what it is asked for lies in `subscriptions`. */
@@ -194,11 +194,7 @@ export function giveUpFirstPayment(world: World, subscription: Thing): void {
 }
 
 /** Tries to collect, and lets the subscription feel how it ended. */
-export function collectAndReact(
-  world: World,
-  invoice: Thing,
-  how: { readonly method?: string | null; readonly authenticated?: boolean } = {},
-): Outcome {
+export function collectAndReact(world: World, invoice: Thing, how: Partial<Attempt> = {}): Outcome {
   const outcome = collect(world, invoice, how);
   const subscriptionId = invoice.parent?.subscription_details?.subscription ?? null;
   const subscription = subscriptionId === null ? null : world.find(subscriptionId);

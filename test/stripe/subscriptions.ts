@@ -418,7 +418,7 @@ function resume({ world, ids, parameters }: Call): Thing {
   world.resumptions.add(invoice.id);
   finalise(world, invoice);
   const tries = parameters.payment_behavior === 'resume_on_payment_success' || invoice.amount_remaining === 0;
-  if (tries) collectAndReact(world, invoice);
+  if (tries) collectAndReact(world, invoice, { absent: true });
   return subscription;
 }
 
