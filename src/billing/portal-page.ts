@@ -31,11 +31,12 @@ export class PortalPage {
     return this.#known;
   }
 
-  async find(): Promise<string | null> {
-    const { data } = await asking(() =>
-      this.#stripe.billingPortal.configurations.list({ active: true, limit: 100 }),
-    );
-    return data.find(({ metadata }) => metadata?.[portalMark] === portalVersion)?.id ?? null;
+  find(): Promise<string | null> {
+    return asking(async () => {
+      const all = this.#stripe.billingPortal.configurations.list({ active: true, limit: 100 });
+      for await (const { id, metadata } of all) if (metadata?.[portalMark] === portalVersion) return id;
+      return null;
+    });
   }
 
   async make(): Promise<string> {
