@@ -51,7 +51,7 @@ export interface StripeBillingOptions {
   readonly contactOf: (organizationId: string) => Promise<string | null>;
   /** Where customers come back to when they name no place. */
   readonly home: string;
-  /** Milliseconds that somebody waits for a change. */
+  /** Milliseconds that somebody waits for an answer of this server. */
   readonly answerMsMax: number;
 }
 
@@ -174,42 +174,13 @@ export class StripeBilling implements Billing {
   readonly redeemCode: Billing['redeemCode'] = ({ organisation, by }, { code }) =>
     this.#parts.promotions.redeem(organisation, code, by);
 
-  readonly inTime: Billing['inTime'] = async (organizationId, change) => {
-    const { answerMsMax, logger } = this.#options;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        this.#parts.sync.abandon(organizationId);
-        change.catch((error: unknown) => {
-          const isExpected = error instanceof AppError && error.status < 500;
-          logger[isExpected ? 'info' : 'error'](
-            { organizationId, error: String(error) },
-            'a change of billing that nobody waited for any more came to nothing',
-          );
-        });
-        reject(goesOn());
-      }, answerMsMax);
-    });
-    try {
-      return await Promise.race([change, late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+  readonly inTime: Billing['inTime'] = (organizationId, change) =>
+    this.#within(organizationId, change, goesOn);
 
   readonly takeEvent: Billing['takeEvent'] = (body, signature) => this.#parts.events.take(body, signature);
 
   readonly mayEnd: Billing['mayEnd'] = ({ organizationId }) =>
-    this.#parts.sync.change(organizationId, null, async ({ account: { copy } }) => {
-      const subscription = copy?.subscription ?? null;
-      // What was never begun is owed by nobody.
-      const first = subscription?.status === 'incomplete' ? subscription.openInvoice?.id : undefined;
-      if (copy?.invoices.some(({ id, status }) => status === 'open' && id !== first))
-        throw new AppError(
-          'conflict',
-          'An invoice of this organisation is not paid: pay it first, then delete it.',
-        );
-    });
+    this.#within(organizationId, this.#mayEnd(organizationId), notDeleted);
 
   readonly end: Billing['end'] = (organizationId) => {
     const { records, sync, reports } = this.#parts;
@@ -225,6 +196,43 @@ export class StripeBilling implements Billing {
   async close(): Promise<void> {
     await this.#parts.events.close();
     await this.#parts.sync.close();
+  }
+
+  /** What `work` comes to, or the error of who is late when it takes longer than anybody should wait: then it goes on. */
+  async #within<T>(organizationId: string, work: Promise<T>, late: () => AppError): Promise<T> {
+    const { answerMsMax, logger } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    const waited = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        this.#parts.sync.abandon(organizationId);
+        work.catch((error: unknown) => {
+          const isExpected = error instanceof AppError && error.status < 500;
+          logger[isExpected ? 'info' : 'error'](
+            { organizationId, error: String(error) },
+            'a change of billing that nobody waited for any more came to nothing',
+          );
+        });
+        reject(late());
+      }, answerMsMax);
+    });
+    try {
+      return await Promise.race([work, waited]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #mayEnd(organizationId: string): Promise<void> {
+    await this.#parts.sync.change(organizationId, null, async ({ account: { copy } }) => {
+      const subscription = copy?.subscription ?? null;
+      // What was never begun is owed by nobody.
+      const first = subscription?.status === 'incomplete' ? subscription.openInvoice?.id : undefined;
+      if (copy?.invoices.some(({ id, status }) => status === 'open' && id !== first))
+        throw new AppError(
+          'conflict',
+          'An invoice of this organisation is not paid: pay it first, then delete it.',
+        );
+    });
   }
 
   /** All that were sold to a customer here: there may be more than one that counts. */
@@ -259,10 +267,10 @@ export class StripeBilling implements Billing {
     organizationId: string,
   ): Promise<{ readonly account: BillingAccount; readonly isStale: boolean }> {
     const { sync, records } = this.#parts;
-    const { logger } = this.#options;
+    const { logger, answerMsMax } = this.#options;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), bounds.billingReadWaitMsMax);
+      timer = setTimeout(() => resolve(null), Math.min(bounds.billingReadWaitMsMax, answerMsMax));
     });
     const reading = sync.read(organizationId, lookMsMax).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
@@ -299,6 +307,14 @@ function goesOn(): AppError {
   return new AppError(
     'unavailable',
     'The payment provider is slow; the change goes on. Ask for the same again in a while to hear what became of it: nothing is charged twice.',
+    { retryAfterMs: 5_000 },
+  );
+}
+
+function notDeleted(): AppError {
+  return new AppError(
+    'unavailable',
+    'The payment provider is slow, so nobody knows whether something is owed: nothing was deleted. Try again shortly.',
     { retryAfterMs: 5_000 },
   );
 }

@@ -389,7 +389,7 @@ const table = {
   }),
   stripeSecondsMax: seconds(1, 60, 10, { meaning: 'Longest time one call to Stripe may take, each attempt' }),
   stripeAnswerSecondsMax: seconds(1, 50, 25, {
-    meaning: 'Longest time a change of billing keeps its caller waiting; it goes on after that',
+    meaning: 'Longest time that billing keeps a caller waiting; a change goes on after that',
   }),
   plansFile: optional({
     meaning: 'JSON file with prices and limits of the tiers',

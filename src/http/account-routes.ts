@@ -245,7 +245,13 @@ const organisationRoutes: readonly AccountRoute[] = [
     request: wire.DeleteOrganizationRequest,
     reply: wire.GenericMessageResponse,
     example: { ...organizationExample, confirm_name: 'Acme Inc.' },
-    refusals: { 403: notYourRole, 404: notYours, 409: 'It is the first organisation of the installation.' },
+    refusals: {
+      403: notYourRole,
+      404: notYours,
+      409: 'It is the first organisation of the installation, or owes something.',
+      502: 'The payment provider failed; nothing was deleted.',
+      503: 'The payment provider does not answer in time; nothing was deleted.',
+    },
     serve: ({ organisations }, call, request) => organisations.delete(call, request),
   }),
   serves({

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { FaultKind } from '../stripe/faults.ts';
+import { signature } from '../stripe/webhooks.ts';
 import { BillingWorld, limitsOf, type Owner } from './billing-world.ts';
 import type { Answer } from './people.ts';
 
@@ -311,6 +312,7 @@ t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twic
   await promotion('LATE');
   const [buying, raising, keyed] = [await world.owner(), await paying('starter'), await world.owner()];
   const [redeeming, pausing] = [await paying('starter'), await paying('starter')];
+  const leaving = await paying('starter');
   const first = async (owner: Owner) => ({ tier: 'starter', payment_method_id: await owner.card() });
   const [buy, keyedBuy] = [await first(buying), await first(keyed)];
   await world.restart({ STRIPE_ANSWER_SECONDS_MAX: '1' });
@@ -336,6 +338,16 @@ t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twic
     ],
     ['pausing', /^Subscriptions\.pause$/, pausing.subscription()!.id, () => pausing.ask('pause')],
   ];
+  await world.moment();
+  const looks = { operation: /^Customers\.retrieve$/, text: leaving.customer()! };
+  const leave = () =>
+    leaving.person.call('organizations/delete-organization', { organization_id: leaving.organizationId });
+  emulator.faults.add({ kind: 'late-after', ...looks });
+  const shown = await leaving.call('status');
+  t.match(shown, { stale: true, subscription_tier: 'starter', rate_limits: limitsOf.starter });
+  t.match(shown.payment_method, { last4: '4242' }, 'who looks is shown what is known');
+  t.match(await leave(), { status: 503, body: { detail: /nothing was deleted/ } });
+  t.match(await leave(), { status: 409 }, 'while the first one is not answered');
   for (const [, operation, text] of asks) emulator.faults.add({ kind: 'late-after', operation, text });
   const answers = await Promise.all(asks.map(([, , , ask]) => ask()));
   for (const [i, answer] of answers.entries()) {
@@ -356,6 +368,8 @@ t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twic
     }
     t.equal(answer.status, 200, `${what}: asked again, it is told what became of it: ${answer.text}`);
   }
+  t.match(await leaving.status(), { stale: false, subscription_tier: 'starter' }, 'it was not deleted');
+  t.equal((await leave()).status, 200);
   t.match(await buying.status(), { subscription_tier: 'starter', status: 'active' });
   t.match(await keyed.status(), { subscription_tier: 'starter', status: 'active' });
   t.match(await raising.status(), { subscription_tier: 'teams' });
@@ -372,3 +386,23 @@ t.test('a Stripe that answers late keeps nobody waiting, and charges nobody twic
   );
   world.checkUnderstood(t);
 });
+
+t.test(
+  'without a secret of the webhook events are refused, and Stripe is read when somebody asks',
+  async (t) => {
+    const owner = await paying('starter');
+    await world.restart({ STRIPE_WEBHOOK_SECRET: '' });
+    const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'customer.updated' });
+    const headers = {
+      'content-type': 'application/json',
+      'stripe-signature': signature(body, 'whsec_of_the_tests', emulator.now),
+    };
+    const answer = await fetch(`${server.url}/api/billing/webhook`, { method: 'POST', headers, body });
+    t.equal(answer.status, 503);
+    t.match(await answer.json(), { detail: /QUARRY_STRIPE_WEBHOOK_SECRET is not set/ });
+    await world.stripe.subscriptions.cancel(owner.subscription()!.id);
+    await emulator.webhooks.arrived();
+    await world.moment();
+    t.match(await owner.status(), { subscription_tier: 'free', status: 'none', stale: false });
+  },
+);
