@@ -16,6 +16,8 @@ export interface Catalogue {
   readonly metered: readonly string[];
   /** Products whose prices are those of tiers. */
   readonly tierProducts: ReadonlySet<string>;
+  /** These, and those of what is metered. */
+  readonly products: ReadonlySet<string>;
 }
 
 export interface CatalogueReaderOptions {
@@ -75,13 +77,15 @@ export class CatalogueReader {
       });
     }
     const price = (key: string) => byKey.get(key) as Stripe.Price;
+    const productsOf = (keys: readonly string[]) => new Set(keys.map((key) => idOf(price(key).product)));
     return {
       prices: {
         starter: price(plans.prices.starter.lookupKey).id,
         teams: price(plans.prices.teams.lookupKey).id,
       },
       metered: meteredKeys.map((key) => price(key).id),
-      tierProducts: new Set(tierKeys.map((key) => idOf(price(key).product))),
+      tierProducts: productsOf(tierKeys),
+      products: productsOf([...tierKeys, ...meteredKeys]),
     };
   }
 }

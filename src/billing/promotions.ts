@@ -101,7 +101,7 @@ export class Promotions {
     found: Stripe.PromotionCode,
     account: BillingAccount,
   ): Promise<Redemption | { readonly reason: string }> {
-    const worth = this.#worthOf(found, account);
+    const worth = await this.#worthOf(found, account);
     if ('reason' in worth) return worth;
     return (await this.#reserve(organizationId, found.id, worth)) ?? { reason: 'used up' };
   }
@@ -114,7 +114,8 @@ export class Promotions {
         code,
         active: true,
         limit: 100,
-        expand: ['data.promotion.coupon'],
+        // What a coupon applies to is only told to who asks for it.
+        expand: ['data.promotion.coupon.applies_to'],
       }),
     );
     const ownerOf = ({ customer }: Stripe.PromotionCode) => (customer ? idOf(customer) : null);
@@ -122,7 +123,7 @@ export class Promotions {
     return own ?? data.find((one) => ownerOf(one) === null) ?? data[0] ?? null;
   }
 
-  #worthOf(found: Stripe.PromotionCode, { customerId, copy }: BillingAccount): Worth {
+  async #worthOf(found: Stripe.PromotionCode, { customerId, copy }: BillingAccount): Promise<Worth> {
     const { catalogue, clock } = this.#options;
     const coupon = found.promotion.coupon;
     if (typeof coupon !== 'object' || coupon === null) return { reason: 'no coupon' };
@@ -138,11 +139,20 @@ export class Promotions {
     if (found.restrictions?.first_time_transaction && hasPaid) return { reason: 'for first payments only' };
     // Credit is given before anything is bought, so that nobody could hold it to a smallest purchase.
     if (found.restrictions?.minimum_amount) return { reason: 'for a smallest amount' };
+    if (!(await this.#isForEverything(coupon))) return { reason: 'for some products only' };
     const limits = [
       { of: found.id, most: found.max_redemptions, used: found.times_redeemed },
       { of: couponOf(coupon.id), most: coupon.max_redemptions, used: coupon.times_redeemed },
     ];
     return { amount, currency, couponId: coupon.id, limits };
+  }
+
+  /** Credit pays whatever comes: nobody could hold it to one product, as Stripe holds a discount. */
+  async #isForEverything({ applies_to: appliesTo }: Stripe.Coupon): Promise<boolean> {
+    const named = appliesTo?.products ?? [];
+    if (named.length === 0) return true;
+    const { products } = await this.#options.catalogue.read();
+    return [...products].every((product) => named.includes(product));
   }
 
   /**

@@ -375,7 +375,15 @@ t.test('codes that are worth nothing get one sentence, and guessing ends', async
   const restrictions = { minimum_amount: 9_900, minimum_amount_currency: 'usd' };
   await promotion('FROM99', undefined, { restrictions });
   await promotion('OTHER', undefined, { customer: (await world.stripe.customers.create({})).id });
-  await (await world.owner()).call('redeem-code', { code: 'ONLYONE' });
+  const { id: support } = await world.stripe.products.create({ name: 'Support' });
+  const sold = (await world.stripe.prices.list({ limit: 100 })).data.map(({ product }) => product);
+  const only = (products: unknown[]) => ({ amount_off: 300, currency: 'usd', applies_to: { products } });
+  await promotion('SUPPORT', only([support]));
+  await promotion('ONEPLAN', only([sold[0]]));
+  await promotion('ALLPLANS', only([...new Set(sold), support]));
+  const lucky = await world.owner();
+  await lucky.call('redeem-code', { code: 'ONLYONE' });
+  t.match(await lucky.call('redeem-code', { code: 'ALLPLANS' }), { credit_cents: 300 });
   const owner = await world.owner();
   const answers = [];
   for (const code of [
@@ -385,6 +393,8 @@ t.test('codes that are worth nothing get one sentence, and guessing ends', async
     'ONLYONE',
     'FROM99',
     'OTHER',
+    'SUPPORT',
+    'ONEPLAN',
     'NEVER',
     'a code\r\nwith lines',
   ])

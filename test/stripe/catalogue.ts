@@ -143,10 +143,13 @@ function createCoupon({ world, parameters }: Call): Thing {
     throw new Refusal('You must pass either percent_off or amount_off.');
   if (amount !== undefined && currency === undefined)
     throw new Refusal('Missing required param: currency.', { param: 'currency' });
+  const products: readonly string[] | null = parameters.applies_to?.products ?? null;
+  for (const product of products ?? []) world.get('product', product);
   const coupon = world.add({
     id: parameters.id ?? world.id('coupon'),
     object: 'coupon',
     amount_off: amount ?? null,
+    ...(products === null ? {} : { applies_to: { products } }),
     currency: currency ?? null,
     duration: parameters.duration ?? 'once',
     duration_in_months: parameters.duration_in_months ?? null,

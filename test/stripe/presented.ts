@@ -35,6 +35,7 @@ const types: Readonly<Record<string, readonly [file: string, name: string]>> = {
 
 /** What is only answered to those who ask for it by `expand`. */
 const onRequest: Readonly<Record<string, readonly string[]>> = {
+  coupon: ['applies_to'],
   customer: ['subscriptions', 'sources', 'tax'],
   invoice: ['payments', 'confirmation_secret'],
 };
