@@ -143,6 +143,7 @@ export const limits = {
   billingReadMs: 1_000,
   billingReadWaitMsMax: 8_000,
   billingCallMsMax: 10 * 60_000,
+  billingPreviewMsMax: 3_600_000,
   /** Stripe forgets idempotency keys after a day. */
   billingCustomerCallMsMax: 23 * 3_600_000,
   billingEventMsMax: 30 * 86_400_000,

@@ -33,9 +33,10 @@ export class Previews {
     const { stripe, catalogue, sync, clock } = this.#options;
     const tier = paidTierOf(organisation, wanted);
     const account = await sync.read(organisation.organizationId);
-    const parameters = await this.#parametersOf(organisation, tier, account);
+    // Stripe counts seconds.
+    const now = Math.floor(clock.now() / 1_000) * 1_000;
+    const parameters = await this.#parametersOf(organisation, tier, account, now);
     const invoice = await asking(() => stripe.invoices.createPreview(parameters));
-    const now = clock.now();
     return {
       subscription_tier: tier,
       as_of: timeToShow(now),
@@ -56,14 +57,15 @@ export class Previews {
     { organizationId }: Organisation,
     tier: PaidTier,
     { customerId, copy }: BillingAccount,
+    now: number,
   ): Promise<Stripe.InvoiceCreatePreviewParams> {
-    const { catalogue, clock } = this.#options;
+    const { catalogue } = this.#options;
     const subscription = copy?.subscription ?? null;
     if (subscription === null || subscription.status === 'incomplete') {
       if (subscription?.tier === tier) throw waits(tier);
       await refuseBoughtElsewhere(this.#options.boughtElsewhere, organizationId);
       const { prices } = await catalogue.read();
-      const timestamp = firstOfNextMonth(clock.now()) / 1_000;
+      const timestamp = firstOfNextMonth(now) / 1_000;
       return {
         ...(customerId === null ? {} : { customer: customerId }),
         subscription_details: {
@@ -77,10 +79,14 @@ export class Previews {
     const isOwed = subscription.status === 'past_due' || subscription.status === 'unpaid';
     if (isOwed || (subscription.status === 'paused' && subscription.openInvoice !== null))
       throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first.');
-    return subscription.status === 'paused' ? resumption(subscription) : this.#raise(subscription, tier);
+    return subscription.status === 'paused' ? resumption(subscription) : this.#raise(subscription, tier, now);
   }
 
-  async #raise(subscription: SubscriptionCopy, tier: PaidTier): Promise<Stripe.InvoiceCreatePreviewParams> {
+  async #raise(
+    subscription: SubscriptionCopy,
+    tier: PaidTier,
+    now: number,
+  ): Promise<Stripe.InvoiceCreatePreviewParams> {
     raisedFrom(subscription, tier);
     if (subscription.pendingUpgrade?.tier === tier) throw waits(tier);
     const { prices } = await this.#options.catalogue.read();
@@ -89,6 +95,7 @@ export class Previews {
       subscription_details: {
         items: [{ id: subscription.itemId, price: prices[tier] }],
         proration_behavior: 'always_invoice',
+        proration_date: now / 1_000,
       },
     };
   }

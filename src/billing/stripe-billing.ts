@@ -123,8 +123,9 @@ export class StripeBilling implements Billing {
 
   readonly subscribe: Billing['subscribe'] = async ({ organisation, by }, request) => {
     this.#back(request.return_url);
-    const { tier, payment_method_id: paymentMethodId = null } = request;
-    const reply = await this.#parts.subscribing.subscribe(organisation, { tier, paymentMethodId });
+    const { tier, payment_method_id: paymentMethodId = null, as_of: previewed = null } = request;
+    const asOf = previewed === null ? null : Math.floor(Date.parse(previewed) / 1_000);
+    const reply = await this.#parts.subscribing.subscribe(organisation, { tier, paymentMethodId, asOf });
     await this.#note({ organisation, by }, 'billing.subscribed', { tier, status: reply.status });
     return reply;
   };

@@ -1,5 +1,7 @@
 import type Stripe from 'stripe';
 import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { SubscribeResponse } from '../schemas/billing.ts';
 import type { BillingAccount, SubscriptionCopy } from '../store/billing.ts';
 import type { Organisation } from '../store/organisations.ts';
@@ -22,12 +24,15 @@ export interface SubscribingOptions {
   readonly lowering: Pick<Lowering, 'plan' | 'release'>;
   readonly sync: BillingSync;
   readonly boughtElsewhere: BoughtElsewhere;
+  readonly clock: Clock;
 }
 
 interface Wanted {
   readonly organisation: Organisation;
   readonly tier: PaidTier;
   readonly paymentMethodId: string | null;
+  /** Whole seconds since the epoch that the rest of the month is counted from; null for the moment of the charge. */
+  readonly asOf: number | null;
 }
 
 /** What happened to the wish; the reply is read from Stripe afterwards. */
@@ -46,12 +51,13 @@ export class Subscribing {
 
   subscribe(
     organisation: Organisation,
-    request: { readonly tier: Organisation['tier']; readonly paymentMethodId: string | null },
+    request: Pick<Wanted, 'paymentMethodId' | 'asOf'> & { readonly tier: Organisation['tier'] },
   ): Promise<SubscribeResponse> {
-    const { paymentMethodId } = request;
+    const { paymentMethodId, asOf } = request;
     const tier = paidTierOf(organisation, request.tier);
     const { organizationId } = organisation;
-    const wanted: Wanted = { organisation, tier, paymentMethodId };
+    const wanted: Wanted = { organisation, tier, paymentMethodId, asOf };
+    this.#countedFrom(wanted, null);
     return this.#options.sync.change(organizationId, { kind: 'subscribe', tier }, async (change) => {
       const happened = await this.#happen(wanted, change);
       return replyOf(change, await change.reread(), wanted, happened);
@@ -67,6 +73,16 @@ export class Subscribing {
     if (subscription.status === 'past_due' || subscription.status === 'unpaid')
       return this.#settleDebt(wanted, subscription, change);
     return this.#raise(wanted, subscription, change);
+  }
+
+  /** Where a charge is to be what a preview said. Errors: 409 for what is no preview of the last hour, or since `begunAt`. */
+  #countedFrom({ asOf }: Wanted, begunAt: number | null): { readonly proration_date?: number } {
+    if (asOf === null) return {};
+    const now = this.#options.clock.now();
+    const [at, from] = [asOf * 1_000, Math.max(now - limits.billingPreviewMsMax, begunAt ?? 0)];
+    if (at < from || at > now)
+      throw new AppError('conflict', 'as_of is of no preview that still counts: ask for a new preview.');
+    return { proration_date: asOf };
   }
 
   /** The first tier: a subscription until the first of the next month, charged for that part now. */
@@ -145,6 +161,12 @@ export class Subscribing {
     const { stripe, calls } = this.#options;
     const { organizationId } = wanted.organisation;
     resumedTo(subscription, wanted.tier);
+    const parameters: Stripe.SubscriptionResumeParams = {
+      billing_cycle_anchor: { type: 'unchanged' },
+      proration_behavior: 'always_invoice',
+      payment_behavior: 'resume_on_payment_success',
+      ...this.#countedFrom(wanted, subscription.pausedAt),
+    };
     if (subscription.openInvoice !== null) {
       const paid = await this.#payWhilePaused(wanted, subscription, change);
       const left = (await change.reread()).copy?.subscription ?? null;
@@ -159,17 +181,9 @@ export class Subscribing {
           organizationId,
           name: `resume:${subscription.id}:${subscription.pausedAt}`,
           about: pauseOf(subscription.id),
+          parameters,
         },
-        (options) =>
-          stripe.subscriptions.resume(
-            subscription.id,
-            {
-              billing_cycle_anchor: { type: 'unchanged' },
-              proration_behavior: 'always_invoice',
-              payment_behavior: 'resume_on_payment_success',
-            },
-            options,
-          ),
+        (options, noted) => stripe.subscriptions.resume(subscription.id, noted, options),
       );
     } catch (error) {
       // A bank that wants to ask, or declined, leaves the invoice open.
@@ -223,6 +237,7 @@ export class Subscribing {
     const from = raisedFrom(subscription, tier);
     const { pendingUpgrade, openInvoice } = subscription;
     if (pendingUpgrade?.tier === tier) return this.#payRaise(wanted, subscription, change);
+    this.#countedFrom(wanted, subscription.periodStart);
     if (pendingUpgrade !== null && openInvoice !== null)
       await this.#options.payments.void(organizationId, openInvoice.id);
     const { pendingDowngrade } = subscription;
@@ -291,23 +306,22 @@ export class Subscribing {
     await sync.hold(organizationId, null);
   }
 
-  async #update({ organisation, tier }: Wanted, subscription: SubscriptionCopy): Promise<void> {
+  async #update(wanted: Wanted, subscription: SubscriptionCopy): Promise<void> {
     const { stripe, calls, catalogue } = this.#options;
     const { prices } = await catalogue.read();
+    const { organisation, tier } = wanted;
     const { organizationId } = organisation;
+    const parameters: Stripe.SubscriptionUpdateParams = {
+      items: [{ id: subscription.itemId, price: prices[tier] }],
+      proration_behavior: 'always_invoice',
+      payment_behavior: 'pending_if_incomplete',
+      ...this.#countedFrom(wanted, subscription.periodStart),
+    };
     // Raised, lowered on the 1st and raised again is twice, however soon.
     const name = `raise:${subscription.id}:${prices[tier]}:${subscription.periodStart}`;
     try {
-      await calls.run({ organizationId, name }, (options) =>
-        stripe.subscriptions.update(
-          subscription.id,
-          {
-            items: [{ id: subscription.itemId, price: prices[tier] }],
-            proration_behavior: 'always_invoice',
-            payment_behavior: 'pending_if_incomplete',
-          },
-          options,
-        ),
+      await calls.run({ organizationId, name, parameters }, (options, noted) =>
+        stripe.subscriptions.update(subscription.id, noted, options),
       );
     } catch (error) {
       if (!(error instanceof StripeRefusal && error.isCard)) throw error;

@@ -81,7 +81,7 @@ export const billingRoutes: readonly AccountRoute[] = [
     path: '/api/billing/preview',
     summary: 'Show what a subscription would charge now',
     description:
-      'For owners: of a first or a higher tier, or of the one that is paused. As the payment provider would write the invoice at this moment, with what is given back for the tier until now, discounts, taxes and credit. Changes nothing; what `subscribe` charges a little later is less by that part of the month.',
+      'For owners: of a first or a higher tier, or of the one that is paused. As the payment provider would write the invoice at this moment, with what is given back for the tier until now, discounts, taxes and credit. Changes nothing. `subscribe` with the `as_of` of the reply charges the same within an hour, for all but a first tier; without, it charges less by the part of the month that has passed.',
     request: wire.PreviewRequest,
     reply: wire.PreviewResponse,
     example: { ...organizationExample, tier: 'teams' },

@@ -64,7 +64,9 @@ const PreviewLine = Component('PreviewLine', 'A line of the invoice.', {
 
 export const PreviewResponse = Component('PreviewResponse', 'What `subscribe` would charge at this time.', {
   subscription_tier: SubscriptionType,
-  as_of: Timestamp('The rest of the month is counted from then.'),
+  as_of: Timestamp(
+    'The rest of the month is counted from then. Sent on to `subscribe`, that is what it charges for a higher tier or the end of a pause.',
+  ),
   currency,
   lines: Type.Array(PreviewLine),
   total_cents: cents('The sum of the lines with discounts and taxes'),
@@ -79,6 +81,13 @@ export const SubscribeRequest = Component('SubscribeRequest', 'The tier an organ
   organization_id: organizationId,
   tier: SubscriptionType,
   payment_method_id: optionalText('What to charge; otherwise the usual payment method.'),
+  as_of: Type.Optional(
+    Nullable(
+      Timestamp(
+        'Of a preview of the last hour: a higher tier, or the end of a pause, is charged as it said. A first tier is charged from the moment it begins.',
+      ),
+    ),
+  ),
   return_url: returnUrl,
 });
 export type SubscribeRequest = Static<typeof SubscribeRequest>;

@@ -106,9 +106,12 @@ export class BillingWorld {
     }
   }
 
-  /** A few seconds later: what was read a moment ago is read again. */
+  /**
+   * Half a minute later: what was read a moment ago is read again. The clock of the server goes on by itself meanwhile, on a
+   * busy machine for some seconds.
+   */
   async moment(): Promise<void> {
-    this.emulator.moveTo(this.emulator.now + 3);
+    this.emulator.moveTo(this.emulator.now + 30);
     await this.server.tellTime();
   }
 

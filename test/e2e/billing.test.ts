@@ -28,7 +28,8 @@ async function paying(tier: Exclude<PlanTier, 'free'>, token = 'tok_visa'): Prom
 /** What the organisation is shown, and that its limits are those of its tier. */
 async function has(t: Test, owner: Owner, tier: PlanTier, more: object = {}) {
   const status = await owner.status();
-  t.match(status, { subscription_tier: tier, rate_limits: limitsOf[tier], ...more }, `it is on ${tier}`);
+  const expected = { stale: false, subscription_tier: tier, rate_limits: limitsOf[tier], ...more };
+  t.match(status, expected, `it is on ${tier}`);
   return status;
 }
 
@@ -290,8 +291,8 @@ t.test('what a higher tier would charge is told before, to the cent, and changes
   const before = JSON.stringify(emulator.world.happenings);
   const raise = await owner.call('preview', { tier: 'teams' });
   t.match(raise.lines, [
-    { description: /Unused time on Quarry starter/, amount_cents: -rest('starter', emulator.now) },
-    { description: /Remaining time on Quarry teams/, amount_cents: rest('teams', emulator.now) },
+    { description: /Unused time on Quarry starter/, amount_cents: -rest('starter', seconds(raise.as_of)) },
+    { description: /Remaining time on Quarry teams/, amount_cents: rest('teams', seconds(raise.as_of)) },
   ]);
   t.equal(raise.total_cents, sum(raise.lines.map((line: { amount_cents: number }) => line.amount_cents)));
   for (const [tier, expected] of [
@@ -302,8 +303,17 @@ t.test('what a higher tier would charge is told before, to the cent, and changes
   ] as const)
     t.equal((await owner.ask('preview', { tier })).status, expected, tier);
   t.equal(JSON.stringify(emulator.world.happenings), before, 'nothing happened');
-  await owner.call('subscribe', { tier: 'teams' });
-  t.equal(collected(owner), withCredit.due_cents + raise.due_cents, 'that is what was charged');
+  await world.travel(emulator.now + 1_200);
+  const { as_of } = raise;
+  for (const wrong of ['2027-03-10T10:00:00Z', '2027-03-12T00:00:00Z'])
+    t.equal((await owner.ask('subscribe', { tier: 'teams', as_of: wrong })).status, 409, wrong);
+  for (const wrong of ['now', 7])
+    t.equal((await owner.ask('subscribe', { tier: 'teams', as_of: wrong })).status, 422, String(wrong));
+  t.equal(collected(owner), withCredit.due_cents, 'and nothing was charged');
+  const without = await owner.call('preview', { tier: 'teams' });
+  t.ok(without.due_cents < raise.due_cents, 'it would be less by now');
+  await owner.call('subscribe', { tier: 'teams', as_of });
+  t.equal(collected(owner), withCredit.due_cents + raise.due_cents, 'what was shown is what was charged');
   await owner.call('pause');
   t.equal((await owner.ask('preview', { tier: 'starter' })).status, 409, 'another tier is paused');
   const resumption = await owner.call('preview', { tier: 'teams' });
@@ -312,6 +322,13 @@ t.test('what a higher tier would charge is told before, to the cent, and changes
   const later = await owner.call('preview', { tier: 'teams' });
   t.match(later, { next_invoice_at: '2027-04-01T00:00:00.000Z', due_cents: 0 });
   t.ok(later.credit_cents < resumption.credit_cents, 'a day less');
+  const beforeIt = { tier: 'teams', as_of: raise.as_of };
+  t.equal((await owner.ask('subscribe', beforeIt)).status, 409, 'a preview of before the pause');
+  const { credit_balance_cents: balance } = await owner.status();
+  await world.travel(emulator.now + 1_800);
+  await owner.call('subscribe', { tier: 'teams', as_of: later.as_of });
+  const { credit_balance_cents: left } = await owner.status();
+  t.equal(balance - left, later.total_cents, 'a resumption costs what was shown, too');
 
   const asked = await world.owner();
   const card = await asked.card('tok_authenticationRequired');

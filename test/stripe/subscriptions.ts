@@ -408,7 +408,12 @@ function resume({ world, ids, parameters }: Call): Thing {
   movePeriod(subscription, { start: world.now, end: nextBoundary(subscription, world.now) });
   const { start, end: until } = periodOf(subscription);
   const behaviour = unchanged ? (parameters.proration_behavior ?? 'create_prorations') : 'always_invoice';
-  const lines = restOf(world, subscription, { start, end: until });
+  const from = parameters.proration_date ?? start;
+  if (from > until)
+    throw new Refusal('Invalid proration_date: it must be within the period that begins.', {
+      param: 'proration_date',
+    });
+  const lines = restOf(world, subscription, { start: from, end: until });
   if (behaviour !== 'none') keepForNextInvoice(world, subscription, lines);
   if (behaviour !== 'always_invoice') {
     resumed(world, subscription);

@@ -28,12 +28,17 @@ export function previewSubscription(tier: PaidTier, signal?: AbortSignal): Promi
   return ask('preview', { tier }, signal);
 }
 
-/** To a higher tier, or back to the one that was paused; `paymentMethodId`: null where there is none yet. */
+/**
+ * To a higher tier, or back to the one that was paused; `paymentMethodId`: null where there is none yet; `asOf`: of the
+ * preview that was shown, null without one.
+ */
 export function subscribe(
   tier: PaidTier,
   paymentMethodId: string | null,
+  asOf: string | null,
 ): Promise<billing.SubscribeResponse> {
-  return ask('subscribe', { tier, payment_method_id: paymentMethodId, return_url: returnUrl });
+  const how = { payment_method_id: paymentMethodId, as_of: asOf, return_url: returnUrl };
+  return ask('subscribe', { tier, ...how });
 }
 
 export function downgrade(tier: 'free' | 'starter'): Promise<billing.DowngradeResponse> {

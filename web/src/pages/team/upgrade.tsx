@@ -33,7 +33,7 @@ export function Upgrade({ tier, status, onClose, onChanged }: UpgradeProps) {
   const [method, setMethod] = useState(usualMethod(status));
   const [payAt, setPayAt] = useState<string | null>(null);
   const start = useDoing(async () => {
-    const reply = await subscribe(tier, method);
+    const reply = await subscribe(tier, method, preview.data?.as_of ?? null);
     onChanged();
     if (reply.status === 'active' || reply.status === 'resumed') {
       toast(`You have the plan ${tierName(reply.subscription_tier)} now.`);
