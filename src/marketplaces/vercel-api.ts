@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
-import { fetchText } from './fetch-text.ts';
+import { type Fetched, fetchText } from './fetch-text.ts';
 
 export interface VercelSettings {
   readonly clientId: string;
@@ -29,14 +29,19 @@ export interface VercelAccess {
 
 /** Vercel does not let the integration do it: asking again changes nothing. */
 export class VercelRefusal extends AppError {
+  /** Whether it did not accept the token: it has expired, or may not do that. */
+  readonly ofToken: boolean;
+
   constructor(what: string, status: number) {
     super('bad_gateway', 'Vercel refuses that to this integration.', {
       shouldRetry: false,
       privateDetails: { vercel: { what, status } },
     });
+    this.ofToken = status === 401 || status === 403;
   }
 }
 
+const tokenPath = '/v2/oauth/access_token';
 const bounds = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.marketplaceReplyBytesMax };
 /** A project has its latest deployments with it. */
 const pageBounds = { msMax: limits.marketplaceCallMsMax, bytesMax: limits.vercelPageBytesMax };
@@ -67,18 +72,7 @@ export class VercelApi {
 
   /** Errors: 400 for a code that is unknown, used or too old; 502 when Vercel does not answer as it should. */
   async exchange(code: string): Promise<VercelInstallation> {
-    const { clientId, clientSecret, apiUrl, redirectUri } = this.#settings;
-    const form = new URLSearchParams({
-      client_id: clientId,
-      client_secret: clientSecret,
-      code,
-      redirect_uri: redirectUri(),
-    });
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
-    const sent = { method: 'POST', headers, body: form.toString() };
-    const reply = await fetchText(`${apiUrl}/v2/oauth/access_token`, sent, bounds).catch((cause: unknown) => {
-      throw troubled(cause);
-    });
+    const reply = await this.#token({ code, redirect_uri: this.#settings.redirectUri() });
     if (reply.status === 400 || reply.status === 403) {
       throw new AppError(
         'bad_request',
@@ -87,6 +81,34 @@ export class VercelApi {
     }
     if (reply.status !== 200) throw troubled(new Error(`it answered ${reply.status}`));
     return installationOf(reply.text);
+  }
+
+  /**
+   * A token for an installation that lasts, in place of one that has expired. Vercel's guide to short-lived tokens names the
+   * grant; the installation is named as in the answers of that address. Errors: `VercelRefusal` for a no, 502 when Vercel
+   * does not answer as it should.
+   */
+  async renewedToken(installationId: string): Promise<string> {
+    const { status, text } = await this.#token({
+      grant_type: 'client_credentials',
+      installation_id: installationId,
+    });
+    if (status >= 400 && status < 500 && status !== 429 && status !== 408)
+      throw new VercelRefusal(tokenPath, status);
+    if (status !== 200) throw troubled(new Error(`it answered ${status}`));
+    const { access_token: token } = fieldsOf(text);
+    if (!isWord(token)) throw troubled(new Error('it gives no token'));
+    return token;
+  }
+
+  async #token(fields: Readonly<Record<string, string>>): Promise<Fetched> {
+    const { clientId, clientSecret, apiUrl } = this.#settings;
+    const form = new URLSearchParams({ client_id: clientId, client_secret: clientSecret, ...fields });
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
+    const sent = { method: 'POST', headers, body: form.toString() };
+    return fetchText(`${apiUrl}${tokenPath}`, sent, bounds).catch((cause: unknown) => {
+      throw troubled(cause);
+    });
   }
 
   /** The name of the team, or of the person, whose installation it is; null where Vercel does not tell. */

@@ -3,7 +3,7 @@ import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Agreement, VariablesState, VercelOffer } from '../store/marketplaces.ts';
 import type { Agreements } from './agreements.ts';
 import type { Sealing } from './sealing.ts';
-import { type VercelApi, VercelRefusal } from './vercel-api.ts';
+import { type VercelAccess, type VercelApi, VercelRefusal } from './vercel-api.ts';
 
 /** API keys that a holder outside has: each holder has one in an organisation. */
 export interface HeldKeys {
@@ -14,7 +14,7 @@ export interface HeldKeys {
 }
 
 export interface VercelVariablesOptions {
-  readonly api: Pick<VercelApi, 'projects' | 'setVariables'>;
+  readonly api: Pick<VercelApi, 'projects' | 'renewedToken' | 'setVariables'>;
   readonly agreements: Agreements;
   readonly sealing: Sealing;
   readonly keys: HeldKeys;
@@ -62,11 +62,10 @@ export class VercelVariables {
   }
 
   async #put({ offer, organizationId }: VercelAgreement): Promise<VariablesState> {
-    const { api, sealing, baseUrl, logger } = this.#options;
-    const { installationId, teamId, sealedToken } = offer;
+    const { api, baseUrl, logger } = this.#options;
+    const { installationId } = offer;
     try {
-      const access = { token: sealing.open(sealedToken, installationId), teamId };
-      const projects = await api.projects(access);
+      const { access, projects } = await this.#opened(offer);
       const key = await this.#keyOf(offer);
       if (key === null) return 'refused'; // It has ended meanwhile.
       const variables = { [variableNames.key]: key, [variableNames.baseUrl]: baseUrl() };
@@ -81,6 +80,22 @@ export class VercelVariables {
         'the variables of projects at Vercel could not be set',
       );
       return error instanceof VercelRefusal ? 'refused' : 'waiting';
+    }
+  }
+
+  /** The projects, and what opens them: a token that Vercel let expire is asked for anew, once. */
+  async #opened(offer: VercelOffer): Promise<{ access: VercelAccess; projects: string[] }> {
+    const { api, sealing } = this.#options;
+    const { installationId, teamId, sealedToken } = offer;
+    const held = { token: sealing.open(sealedToken, installationId), teamId };
+    try {
+      return { access: held, projects: await api.projects(held) };
+    } catch (error) {
+      if (!(error instanceof VercelRefusal && error.ofToken)) throw error;
+      const access = { token: await api.renewedToken(installationId), teamId };
+      const renewed = { ...offer, sealedToken: sealing.seal(access.token, installationId) };
+      await this.#note(offer, (known) => ({ ...known, offer: renewed }));
+      return { access, projects: await api.projects(access) };
     }
   }
 

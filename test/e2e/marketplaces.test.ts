@@ -420,6 +420,14 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   const widened = removed.replace('.removed', '.scope-change-confirmed');
   t.equal((await hook(widened, signed(widened))).status, 200);
   t.same(projects.prj_4, projects.prj_3, 'a project that is chosen later gets the same');
+  vercel.token = 'the-token-of-the-next-hour';
+  const asked = exchanges.length;
+  for (const project of ['prj_5', 'prj_6']) {
+    projects[project] = {};
+    t.equal((await hook(widened, signed(widened))).status, 200);
+    t.same(projects[project], projects.prj_3, 'also when the token has expired');
+  }
+  t.equal(exchanges.length, asked + 1, 'for another token Vercel is asked once');
   t.equal((await heldKeys()).length, 1);
   const [{ id: api_key_id }] = await heldKeys();
   t.equal((await call('organizations/api-keys/delete-api-key', { organization_id, api_key_id })).status, 200);

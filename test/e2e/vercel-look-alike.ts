@@ -16,11 +16,13 @@ export interface VercelLookAlike {
   readonly projects: Record<string, Record<string, string>>;
   /** The answer to whoever sets variables; with 201 they are set. */
   says: Said;
+  /** What opens its API; one that is put in its place is given only to who asks for another by the client's own secret. */
+  token: string;
   /** How often its API was asked with the token for something whose path begins so. */
   readonly opened: (path: string) => number;
 }
 
-const token = 'the-token-of-vercel';
+const firstToken = 'the-token-of-vercel';
 const team = 'team_1';
 const pageMax = 2;
 
@@ -36,7 +38,7 @@ export async function vercelLookAlike(t: Test): Promise<VercelLookAlike> {
     request.on('end', () => {
       const url = new URL(request.url ?? '', 'http://vercel');
       const asked = { method: request.method ?? '', url, text };
-      const isOpen = request.headers.authorization === `Bearer ${token}`;
+      const isOpen = request.headers.authorization === `Bearer ${vercel.token}`;
       if (isOpen) paths.push(url.pathname);
       const exchanges = url.pathname === '/v2/oauth/access_token';
       const { status, body } = exchanges ? exchanged(vercel, asked) : opened(vercel, asked, isOpen);
@@ -50,6 +52,7 @@ export async function vercelLookAlike(t: Test): Promise<VercelLookAlike> {
   });
   const vercel: VercelLookAlike = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: firstToken,
     exchanges: [],
     projects: { prj_1: {}, prj_2: {}, prj_3: {} },
     says: { status: 201, body: { created: [], failed: [] } },
@@ -64,12 +67,19 @@ interface Asked {
   readonly text: string;
 }
 
-function exchanged({ exchanges }: VercelLookAlike, { method, url, text }: Asked): Said {
+function exchanged({ exchanges, token }: VercelLookAlike, { method, url, text }: Asked): Said {
   const form = Object.fromEntries(new URLSearchParams(text));
   exchanges.push({ path: `${method} ${url.pathname}`, form });
   if (form.code === 'used') return { status: 400, body: { error: 'invalid_grant' } };
   if (form.code === 'down') return { status: 500, body: {} };
   if (form.code === 'odd') return { status: 200, body: { access_token: 'only' } };
+  if (form.grant_type === 'client_credentials') {
+    const isKnown =
+      form.installation_id === 'icfg_1' && form.client_secret === exchanges[0]!.form.client_secret;
+    return isKnown
+      ? { status: 200, body: { access_token: token, token_type: 'Bearer', expires_in: 3_600 } }
+      : { status: 403, body: { error: 'invalid_client' } };
+  }
   const whose = { installation_id: 'icfg_1', team_id: team, user_id: 'user_1' };
   return { status: 200, body: { access_token: token, token_type: 'Bearer', ...whose } };
 }

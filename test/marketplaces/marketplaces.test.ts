@@ -33,6 +33,7 @@ function build() {
     baseUrl: () => 'https://quarry.example.com/v1',
     api: {
       projects: async () => ['prj_1', 'prj_2'],
+      renewedToken: async () => 'another-token',
       setVariables: async ({ token }, id, { ZEROENTROPY_API_KEY: key }) => {
         if (vercelSays.answer === 'not') throw new AppError('bad_gateway', 'Vercel does not answer.');
         projects[id] = `${token} ${key}`;
