@@ -30,8 +30,8 @@ export interface Billing {
   /** An event of the payment provider, as its bytes came. */
   readonly takeEvent: (body: Uint8Array, signature: string | undefined) => Promise<void>;
   /**
-   * Errors: 409 while an invoice is open, so that nobody leaves a debt by deletion; 503 when that takes too long to find out;
-   * those of the provider.
+   * Errors: 409 while an invoice is open, so that nobody leaves a debt by deletion; 503 where that takes too long to find
+   * out; those of the provider.
    */
   readonly mayEnd: (organisation: Organisation) => Promise<void>;
   /** Ends what a deleted organisation pays for and forgets it. May be done again. */

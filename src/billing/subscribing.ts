@@ -75,7 +75,7 @@ export class Subscribing {
     return this.#raise(wanted, subscription, change);
   }
 
-  /** Where a charge is to be what a preview said. Errors: 409 for what is no preview of the last hour, or since `begunAt`. */
+  /** Since when a charge counts. Errors: 409 for the time of no preview of the last hour, or of one before `begunAt`. */
   #countedFrom({ asOf }: Wanted, begunAt: number | null): { readonly proration_date?: number } {
     if (asOf === null) return {};
     const now = this.#options.clock.now();

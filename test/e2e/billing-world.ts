@@ -107,11 +107,13 @@ export class BillingWorld {
   }
 
   /**
-   * Half a minute later: what was read a moment ago is read again. The clock of the server goes on by itself meanwhile, on a
-   * busy machine for some seconds.
+   * Half a minute later, or more where the clock of the server, which goes on by itself, is nearly there already: what was
+   * read a moment ago is read again.
    */
   async moment(): Promise<void> {
-    this.emulator.moveTo(this.emulator.now + 30);
+    const { now, aheadMs } = this.emulator;
+    const atServer = Math.ceil((Date.now() + aheadMs) / 1_000);
+    this.emulator.moveTo(Math.max(now + 30, atServer + 2));
     await this.server.tellTime();
   }
 

@@ -456,6 +456,18 @@ t.test('who may not manage keys sees less of them', async (t) => {
   );
 });
 
+t.test('where nobody pays, all of billing but status says so in a sentence', async (t) => {
+  const billing = routes.filter(({ path }) => path.startsWith('/api/billing/'));
+  t.ok(billing.length > 10);
+  for (const route of billing) {
+    const asked = expectations[route.operation]!.ask(world.north, 'fresh', world);
+    const { status, body } = await request(route, '', 'OWNER', asked, world.north);
+    if (route.operation === 'billing-status')
+      t.match(body, { billing_enabled: false, rate_limits: { bpm_fast: Number, bpm_slow: Number } });
+    else t.match({ status, body }, { status: 503, body: { detail: /takes no payments \(QUARRY_STRIPE/ } });
+  }
+});
+
 for (const [operation, line] of [...Object.entries(expectations), ...Object.entries(endings)]) {
   const ways = routes.filter((route) => route.operation === operation);
   t.test(`${operation}: everybody gets what they may, and nobody learns of another`, async (t) => {
