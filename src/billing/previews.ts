@@ -33,8 +33,9 @@ export class Previews {
     const { stripe, catalogue, sync, clock } = this.#options;
     const tier = paidTierOf(organisation, wanted);
     const account = await sync.read(organisation.organizationId);
-    // Stripe counts seconds.
-    const now = Math.floor(clock.now() / 1_000) * 1_000;
+    // Stripe counts whole seconds, on a clock of its own: what began there a moment ago has begun here, too.
+    const begun = account.copy?.subscription?.periodStart ?? 0;
+    const now = Math.max(Math.floor(clock.now() / 1_000) * 1_000, begun);
     const parameters = await this.#parametersOf(organisation, tier, account, now);
     const invoice = await asking(() => stripe.invoices.createPreview(parameters));
     return {

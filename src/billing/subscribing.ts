@@ -35,6 +35,9 @@ interface Wanted {
   readonly asOf: number | null;
 }
 
+/** By how much the clock of Stripe may be ahead of that of this server. */
+const clocksApartMsMax = 60_000;
+
 /** What happened to the wish; the reply is read from Stripe afterwards. */
 type Happened = Payment | 'resumed';
 
@@ -80,7 +83,7 @@ export class Subscribing {
     if (asOf === null) return {};
     const now = this.#options.clock.now();
     const [at, from] = [asOf * 1_000, Math.max(now - limits.billingPreviewMsMax, begunAt ?? 0)];
-    if (at < from || at > now)
+    if (at < from || at > now + clocksApartMsMax)
       throw new AppError('conflict', 'as_of is of no preview that still counts: ask for a new preview.');
     return { proration_date: asOf };
   }
