@@ -10,6 +10,8 @@ import {
 
 /** Months that end, cards that stop paying, updates that nobody pays: one time for Stripe and the server, moved by hand. */
 
+// Where clocks are put forward in March and back in November: nothing of billing may follow them.
+process.env.TZ = 'America/New_York';
 const world = await BillingWorld.start(t, '2027-12-31T12:00:00Z');
 const { emulator } = world;
 
