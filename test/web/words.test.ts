@@ -1,4 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { pureModule } from './pure-module.ts';
 
@@ -89,13 +95,28 @@ t.test('what is copied as code is code, whatever the question holds', async (t) 
   t.match(printed, 'Authorization: Bearer k');
   t.same(JSON.parse(printed.slice(printed.indexOf('{'))), request);
 
-  const node = codeOf('Node', call).split('\n');
-  t.match(node.join('\n'), 'client.queries.topSnippets(');
-  const body = node.slice(3, -1).join('\n');
-  t.same(JSON.parse(body.slice(body.indexOf('(') + 1, body.lastIndexOf(')'))), request);
-
-  const python = codeOf('Python', call);
-  t.match(python, '    precise_responses=True,');
-  t.match(python, '    extra_body={"latency_mode": "high"},');
-  execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: python });
+  const folder = t.testdir();
+  const asked: unknown[] = [];
+  const server = createServer((request, response) => {
+    t.equal(`${request.method} ${request.url}`, 'POST /v1/queries/top-snippets');
+    t.equal(request.headers.authorization, 'Bearer k');
+    void json(request).then((body) => {
+      asked.push(body);
+      response.end('{"results": []}');
+    });
+  });
+  t.teardown(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as { port: number };
+  const here = { ...call, baseUrl: `http://127.0.0.1:${port}/v1` };
+  for (const [language, program, file] of [
+    ['Node', process.execPath, 'code.mjs'],
+    ['Python', 'python3', 'code.py'],
+  ] as const) {
+    writeFileSync(join(folder, file), codeOf(language, here));
+    const env = { PATH: process.env.PATH, QUARRY_API_KEY: 'k' };
+    const { stdout } = await promisify(execFile)(program, [join(folder, file)], { env });
+    t.same(JSON.parse(stdout), { results: [] }, `${language} runs as it is pasted`);
+    t.same(asked.pop(), request, language);
+  }
 });

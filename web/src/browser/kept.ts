@@ -1,25 +1,41 @@
 import { effect, type Signal, signal } from '@preact/signals';
 
-/** A word that the browser keeps from one visit to the next, where it keeps anything; null when it has none. */
-export function kept(name: string): Signal<string | null> {
+/** Who shares a word: all tabs of the browser, or none, so that each tab goes on with its own. */
+type Reach = 'browser' | 'tab';
+
+/**
+ * A word that the browser keeps from one visit to the next, where it keeps anything; null when it has none. A new tab
+ * begins with the newest one.
+ */
+export function kept(name: string, reach: Reach = 'browser'): Signal<string | null> {
   const key = `quarry.${name}`;
-  const word = signal(read(key));
-  effect(() => write(key, word.value));
+  const own = reach === 'tab' ? read('sessionStorage', key) : null;
+  const word = signal(own ?? read('localStorage', key));
+  effect(() => {
+    write('localStorage', key, word.value);
+    if (reach === 'tab') write('sessionStorage', key, word.value);
+  });
+  if (reach === 'browser')
+    window.addEventListener('storage', (event) => {
+      if (event.key === key) word.value = event.newValue;
+    });
   return word;
 }
 
-function read(key: string): string | null {
+type Store = 'localStorage' | 'sessionStorage';
+
+function read(store: Store, key: string): string | null {
   try {
-    return localStorage.getItem(key);
+    return window[store].getItem(key);
   } catch {
     return null; // storage that is turned off keeps nothing, and nothing depends on it
   }
 }
 
-function write(key: string, word: string | null): void {
+function write(store: Store, key: string, word: string | null): void {
   try {
-    if (word === null) localStorage.removeItem(key);
-    else localStorage.setItem(key, word);
+    if (word === null) window[store].removeItem(key);
+    else window[store].setItem(key, word);
   } catch {
     // Turned off or full: the next visit starts without it.
   }

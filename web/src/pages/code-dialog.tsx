@@ -32,7 +32,8 @@ export function CodeDialog({
         {code}
       </pre>
       <p class="hint">
-        The key comes from the variable <code>QUARRY_API_KEY</code>; <a href="/app/keys">create one</a>.
+        It runs as it stands, once the key is set: <code>export QUARRY_API_KEY=ze_…</code>{' '}
+        <a href="/app/keys">Create a key</a>
       </p>
       <DialogActions>
         <Copy text={code} label="Copy code" />

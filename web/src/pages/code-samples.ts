@@ -1,6 +1,9 @@
 import type { Kind, Request } from './question.ts';
 
-/** The call of the playground as programs write it. The key stays out: whoever copies it fills it in. */
+/**
+ * The call of the playground as programs write it. Each works as it is pasted, with nothing installed beforehand; the key
+ * stays out and comes from the environment.
+ */
 
 export const languages = ['curl', 'Node', 'Python'] as const;
 export type Language = (typeof languages)[number];
@@ -13,65 +16,64 @@ interface Call {
   readonly baseUrl: string;
 }
 
-export function codeOf(language: Language, call: Call): string {
+export function codeOf(language: Language, { kind, request, baseUrl }: Call): string {
+  const url = `${baseUrl}/queries/top-${kind}`;
   switch (language) {
     case 'curl':
-      return curl(call);
+      return curl(url, request);
     case 'Node':
-      return node(call);
+      return node(url, request);
     case 'Python':
-      return python(call);
+      return python(url, request);
   }
 }
 
-function curl({ kind, request, baseUrl }: Call): string {
+function curl(url: string, request: Request): string {
   const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
   return [
-    `curl -s ${baseUrl}/queries/top-${kind} \\`,
+    `curl -s ${url} \\`,
     '  -H "Authorization: Bearer $QUARRY_API_KEY" \\',
     '  -H "Content-Type: application/json" \\',
     `  -d '${body}'`,
   ].join('\n');
 }
 
-const nodeNames: Readonly<Record<Kind, string>> = {
-  snippets: 'topSnippets',
-  pages: 'topPages',
-  documents: 'topDocuments',
-};
-
-function node({ kind, request, baseUrl }: Call): string {
+function node(url: string, request: Request): string {
   return [
-    "import ZeroEntropy from 'zeroentropy'; // npm install zeroentropy",
-    '',
-    `const client = new ZeroEntropy({ apiKey: process.env.QUARRY_API_KEY, baseURL: ${JSON.stringify(baseUrl)} });`,
-    `const { results } = await client.queries.${nodeNames[kind]}(${JSON.stringify(request, null, 2)});`,
-    'console.log(results);',
+    `const response = await fetch(${JSON.stringify(url)}, {`,
+    '  method: "POST",',
+    '  headers: {',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the template is one of the program that is written
+    '    Authorization: `Bearer ${process.env.QUARRY_API_KEY}`,',
+    '    "Content-Type": "application/json",',
+    '  },',
+    `  body: JSON.stringify(${indented(JSON.stringify(request, null, 2), '  ')}),`,
+    '});',
+    'console.log(JSON.stringify(await response.json(), null, 2));',
   ].join('\n');
 }
 
-/** What the Python client has no name for in a call of its kind; it is sent along as it is. */
-const withoutName: Readonly<Record<Kind, readonly string[]>> = {
-  snippets: ['latency_mode'],
-  pages: [],
-  documents: [],
-};
-
-function python({ kind, request, baseUrl }: Call): string {
-  const fields = Object.entries(request);
-  const named = fields.filter(([name]) => !withoutName[kind].includes(name));
-  const rest = fields.filter(([name]) => withoutName[kind].includes(name));
+function python(url: string, request: Request): string {
   return [
-    'import os',
-    'from zeroentropy import ZeroEntropy  # pip install zeroentropy',
+    'import json, os, urllib.request',
     '',
-    `client = ZeroEntropy(api_key=os.environ["QUARRY_API_KEY"], base_url=${JSON.stringify(baseUrl)})`,
-    `response = client.queries.top_${kind}(`,
-    ...named.map(([name, value]) => `    ${name}=${literal(value)},`),
-    ...(rest.length === 0 ? [] : [`    extra_body=${literal(Object.fromEntries(rest))},`]),
+    'request = urllib.request.Request(',
+    `    ${JSON.stringify(url)},`,
+    '    headers={',
+    '        "Authorization": "Bearer " + os.environ["QUARRY_API_KEY"],',
+    '        "Content-Type": "application/json",',
+    '    },',
+    '    data=json.dumps({',
+    ...Object.entries(request).map(([name, value]) => `        "${name}": ${literal(value)},`),
+    '    }).encode(),',
     ')',
-    'print(response.results)',
+    'with urllib.request.urlopen(request) as response:',
+    '    print(json.dumps(json.load(response), indent=2))',
   ].join('\n');
+}
+
+function indented(text: string, by: string): string {
+  return text.replaceAll('\n', `\n${by}`);
 }
 
 function literal(value: unknown): string {

@@ -13,7 +13,7 @@ export interface ChosenCollection {
 }
 
 /** The collection that somebody worked in last, behind the organisation that it belongs to. */
-const last = kept('collection');
+const last = kept('collection', 'tab');
 
 function keyOf(name: string): string {
   return `${organizationId()} ${name}`;

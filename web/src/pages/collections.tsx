@@ -118,7 +118,7 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
         {
           title: 'Name',
           cell: (name) => (
-            <a class="name" href={documentsOf(name)}>
+            <a class="name" href={documentsOf(name)} title={name}>
               {name}
             </a>
           ),

@@ -18,7 +18,8 @@ import { retryAll } from './retry.ts';
 import { StateChip } from './state-chip.tsx';
 
 /** Of one document; narrow, it stands in two lines. */
-const rowHeights = { wide: 48, narrow: 68 } as const;
+/** Among those that failed each has room for its reason. */
+const rowHeights = { all: { wide: 48, narrow: 68 }, failed: { wide: 68, narrow: 132 } } as const;
 /** So many rows before the last one that is there, the next are loaded. */
 const sparedRows = 200;
 
@@ -72,7 +73,7 @@ export function DocumentRows({ list, collection, prefix, filter, onRetried, onSe
         </div>
       </div>
       <div
-        class="document-rows"
+        class={`document-rows ${filter}`}
         role="table"
         aria-label="Documents"
         aria-rowcount={isWhole ? rows.length + 1 : -1}
@@ -80,7 +81,7 @@ export function DocumentRows({ list, collection, prefix, filter, onRetried, onSe
         <Headings />
         <VirtualRows
           rows={rows}
-          rowHeight={isNarrow.value ? rowHeights.narrow : rowHeights.wide}
+          rowHeight={rowHeights[filter][isNarrow.value ? 'narrow' : 'wide']}
           keyOf={(row) => row.path}
           onSeen={(seen) => {
             onSeen(seen);

@@ -1,6 +1,7 @@
 import { documentAt } from '../addresses.ts';
 import { useLoad } from '../server/load.ts';
 import { getPage, local, type Place } from '../server/retrieval.ts';
+import { Picture } from '../shell/pictures.tsx';
 import { count } from '../words/numbers.ts';
 import { marked } from './marked.ts';
 
@@ -24,8 +25,8 @@ interface Pictured {
 }
 
 /**
- * The page of a result as it looks, small: of several the one that has most of the question. Its number stands in the
- * place of the picture where there is none, so that nothing moves when one comes.
+ * The page of a result as it looks, small: of several the one that has most of the question. A sign of a page stands in
+ * the place of the picture where there is none, so that nothing moves when one comes.
  */
 export function PagePicture({ place, first, end, known, terms }: PagePictureProps) {
   const { collection, path } = place;
@@ -42,16 +43,14 @@ export function PagePicture({ place, first, end, known, terms }: PagePictureProp
       <span class="thumbnail-frame">
         {address === null ? (
           <>
+            <Picture of="documents" />
             <span class="unseen">{name}</span>
-            <span class="number" aria-hidden="true">
-              Page {count(page + 1)}
-            </span>
           </>
         ) : (
           <img src={`${local(address)}&width=256`} width={74} height={96} alt={name} loading="lazy" />
         )}
       </span>
-      {end - first > 1 && address !== null && <span class="number">Page {count(page + 1)}</span>}
+      {end - first > 1 && <span class="number">Page {count(page + 1)}</span>}
     </a>
   );
 }

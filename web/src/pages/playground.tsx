@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { playgroundOf } from '../addresses.ts';
-import { isNarrow } from '../browser/media.ts';
+import { isOneColumn } from '../browser/media.ts';
 import { Blank } from '../parts/blank.tsx';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { Check, Choice, Field } from '../parts/field.tsx';
@@ -28,7 +28,7 @@ export function Playground() {
     if (chosen === null) return;
     await ask(chosen);
     // Below the form, nobody would see that they came.
-    if (isNarrow.peek()) answers.current?.scrollIntoView({ block: 'start' });
+    if (isOneColumn.peek()) answers.current?.scrollIntoView({ block: 'start' });
   });
   const found = answerOf(chosen);
   const left = useProgress(chosen)?.left;
@@ -60,7 +60,7 @@ export function Playground() {
       title="Playground"
       lead="Ask in your own words, and see how each answer was found."
       // A keyboard that comes up by itself would hide half of a small screen.
-      {...(isNarrow.peek() ? {} : { start: field })}
+      {...(isOneColumn.peek() ? {} : { start: field })}
       actions={
         <Button disabled={chosen === null} onClick={() => setCode(true)}>
           Copy as code

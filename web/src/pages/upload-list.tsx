@@ -31,6 +31,7 @@ export function UploadList({ all }: { readonly all: readonly Upload[] }) {
           <NextSteps all={all} collection={collection} isSent={isSent} />
         </div>
       </div>
+      <Reasons all={all} />
       <div role="table" aria-label="Uploads" aria-rowcount={all.length}>
         <VirtualRows
           rows={all}
@@ -61,6 +62,27 @@ function Summary({ all }: { readonly all: readonly Upload[] }) {
       {tooLarge > 0 && `, ${count(tooLarge)} too large`}
       {exist > 0 && `, ${count(exist)} exist already`}
     </>
+  );
+}
+
+/** Different reasons that are told; the rows tell the rest. */
+const reasonsMax = 5;
+
+/** Why files did not arrive, each reason once and whole: in its row it may be cut. */
+function Reasons({ all }: { readonly all: readonly Upload[] }) {
+  const files = new Map<string, number>();
+  for (const { state } of all)
+    if (state.name === 'failed' || state.name === 'too-large')
+      files.set(state.why, (files.get(state.why) ?? 0) + 1);
+  if (files.size === 0) return null;
+  return (
+    <ul class="reasons trouble" aria-label="Why files did not arrive">
+      {[...files].slice(0, reasonsMax).map(([why, many]) => (
+        <li key={why}>
+          <strong class="number">{counted(many, 'file')}</strong> {why}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -129,7 +151,9 @@ function Row({ upload }: { readonly upload: Upload }) {
         {state.name === 'stored' ? <a href={documentAt(collection, path)}>{path}</a> : path}
         <span class="soft number cut">
           {state.name === 'failed' || state.name === 'too-large' ? (
-            <span class="wrong">{state.why}</span>
+            <span class="wrong" title={state.why}>
+              {state.why}
+            </span>
           ) : (
             `${bytes(file.size)} into ${collection}`
           )}

@@ -13,7 +13,7 @@ export type Session =
 export const session = signal<Session>({ state: 'unknown' });
 /** True while the session has ended in the middle of the work and somebody has to sign in again. */
 export const hasEnded = signal(false);
-const chosen = kept('organization');
+const chosen = kept('organization', 'tab');
 
 export const organizations = computed<readonly OrganizationOfUser[]>(() =>
   session.value.state === 'in' ? session.value.who.organizations : [],
@@ -37,51 +37,77 @@ export function organizationId(): string {
 /** Reads who is signed in. Errors: `CallError` when the server does not say. */
 export async function loadSession(): Promise<void> {
   try {
-    const who = await call<GetUserResponse>('/api/users/get-user', {}, { as: 'anybody' });
-    session.value = { state: 'in', who };
+    enter(await call<GetUserResponse>('/api/users/get-user', {}, { as: 'anybody' }));
   } catch (error) {
     if (!(error instanceof CallError) || error.status !== 401) throw error;
-    session.value = { state: 'out' };
+    signedOut();
   }
 }
 
 export async function signOut(): Promise<void> {
   await call('/api/auth/logout', {}, { as: 'anybody' });
-  session.value = { state: 'out' };
+  leave();
 }
 
+/** The tabs of this browser share one session. Each tells the others who came in, by their id, or that nobody is in. */
+const tabs = new BroadcastChannel('quarry.session');
+const signInFirst = 'Sign in first.';
 let waiting: PromiseWithResolvers<void> | null = null;
+/** Whoever was signed in here last. What this tab holds, until it is loaded anew, is theirs. */
+let owner: string | null = null;
+
+/** False for somebody else than before: the dashboard starts anew, because what is on the screen is not theirs. */
+function enter(who: GetUserResponse): boolean {
+  if (owner !== null && owner !== who.user.id) {
+    window.location.assign('/app/');
+    return false;
+  }
+  const isNew = session.peek().state !== 'in' || hasEnded.peek();
+  owner = who.user.id;
+  session.value = { state: 'in', who };
+  hasEnded.value = false;
+  waiting?.resolve();
+  waiting = null;
+  if (isNew) tabs.postMessage(owner);
+  return true;
+}
+
+/** Somebody ended the session on purpose: nothing of theirs stays on the screen, in no tab. */
+export function leave(): void {
+  tabs.postMessage(null);
+  signedOut();
+}
+
+function signedOut(): void {
+  session.value = { state: 'out' };
+  hasEnded.value = false;
+  waiting?.reject(new CallError(signInFirst, { status: 401 }));
+  waiting = null;
+}
+
+tabs.onmessage = ({ data }: MessageEvent<string | null>) => {
+  if (data === null) return signedOut();
+  if (data === owner && session.peek().state === 'in' && !hasEnded.peek()) return;
+  loadSession().catch(() => {}); // without an answer this tab asks again when it is looked at
+};
 
 /** Every call that meets the end of the session waits here for the same sign-in. */
 function signedInAgain(): Promise<void> {
-  if (session.peek().state !== 'in') return Promise.reject(new CallError('Sign in first.', { status: 401 }));
+  if (session.peek().state !== 'in') return Promise.reject(new CallError(signInFirst, { status: 401 }));
   waiting ??= Promise.withResolvers<void>();
   hasEnded.value = true;
   return waiting.promise;
 }
 
-/**
- * Looks whether somebody signed in meanwhile, perhaps in another tab. The same person goes on where they were; for
- * another one the dashboard starts anew, because what is on the screen is not theirs.
- */
+/** Looks whether the same person signed in again meanwhile, perhaps in another tab; then they go on where they were. */
 export async function lookForSession(): Promise<boolean> {
-  const before = session.peek();
   const who = await call<GetUserResponse>('/api/users/get-user', {}, { as: 'anybody' }).catch(
     (error: unknown) => {
       if (error instanceof CallError) return null;
       throw error;
     },
   );
-  if (who === null) return false;
-  if (before.state === 'in' && before.who.user.id !== who.user.id) {
-    window.location.assign('/app/');
-    return false;
-  }
-  session.value = { state: 'in', who };
-  hasEnded.value = false;
-  waiting?.resolve();
-  waiting = null;
-  return true;
+  return who !== null && enter(who);
 }
 
 onSessionEnd(signedInAgain);

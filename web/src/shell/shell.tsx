@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { isNarrow } from '../browser/media.ts';
+import { isFolded } from '../browser/media.ts';
 import { mayAs } from '../pages/team/roles.tsx';
 import { routes } from '../routes.tsx';
 import { OrganisationSwitcher } from './organisation-switcher.tsx';
@@ -10,14 +10,14 @@ import { Picture } from './pictures.tsx';
 
 const groups = ['Search', 'Organisation', 'Server'] as const;
 
-/** Navigation beside the page; on a narrow screen above it, folded away. */
+/** Navigation beside the page; where there is no room above it, folded away. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="shell">
       <a class="skip" href="#page">
         Skip to the page
       </a>
-      {isNarrow.value ? <TopBar /> : <SideBar />}
+      {isFolded.value ? <TopBar /> : <SideBar />}
       <main id="page" class="page" tabIndex={-1}>
         {children}
       </main>

@@ -107,7 +107,7 @@ function columnsFor(names: ReadonlyMap<string, string>): Column<Key>[] {
       cell: ({ created_at: at, created_by: by }) => (
         <span class="person">
           <When at={at} />
-          {names.has(by ?? '') && <span class="hint">by {names.get(by ?? '')}</span>}
+          {names.has(by ?? '') && <span class="hint by">by {names.get(by ?? '')}</span>}
         </span>
       ),
     },
@@ -147,6 +147,14 @@ function actionsColumn(onAsk: KeysProps['onAsk']): Column<Key> {
   };
 }
 
+const shownCharacters = 32;
+
+/** A name that is too long for a chip; it stands whole where the key is changed. */
+function shortened(name: string): string {
+  const characters = [...name];
+  return characters.length > shownCharacters ? `${characters.slice(0, shownCharacters).join('')}…` : name;
+}
+
 function restrictionWords({ restriction }: Key): string[] {
   if (restriction === null) return [];
   const { collection_names: names, filter } = restriction;
@@ -154,7 +162,7 @@ function restrictionWords({ restriction }: Key): string[] {
   return [
     ...(names === null || only === undefined
       ? []
-      : [names.length === 1 ? `Only ${only}` : `Only ${counted(names.length, 'collection')}`]),
+      : [names.length === 1 ? `Only ${shortened(only)}` : `Only ${counted(names.length, 'collection')}`]),
     ...(filter === null ? [] : ['Filtered']),
   ];
 }

@@ -13,7 +13,7 @@ import { When } from '../../parts/when.tsx';
 import { sentenceOf } from '../../server/call.ts';
 import { useDoing } from '../../server/doing.ts';
 import { useLoad } from '../../server/load.ts';
-import { loadSession, session } from '../../server/session.ts';
+import { leave, loadSession, session } from '../../server/session.ts';
 import { editUser, endSession, listSessions } from '../../server/team.ts';
 import { programWords } from './program-words.ts';
 
@@ -94,7 +94,7 @@ function Sessions() {
   const end = async ({ id, is_current }: SessionInfo) => {
     try {
       await endSession(id);
-      if (is_current) return await loadSession();
+      if (is_current) return leave();
       toast('Signed out there.');
     } catch (error) {
       toast(sentenceOf(error), 'bad');
@@ -125,7 +125,7 @@ function Sessions() {
           onClose={() => setAsked(false)}
           onConfirm={async () => {
             await endSession(null);
-            await loadSession();
+            leave();
           }}
         >
           <p>Every session of yours ends at once, this one too. API keys go on working.</p>
