@@ -1,6 +1,6 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: browsers forget that a table is one when it is laid out as something else
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface Column<Row> {
   readonly title: string;
@@ -19,30 +19,20 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
 }
 
+/** Below this width, in pixels, columns are not tried. */
+const columnsWidthMin = 544;
+
 /**
- * A table of some dozens of rows; for thousands there are virtual rows. Where it has little room each row is a card: the
- * first column is its heading, the others follow below it with their titles.
+ * A table of some dozens of rows; for thousands there are virtual rows. Where its columns do not fit, each row is a card:
+ * the first column is its heading, the others follow below it with their titles.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   const kind = ({ isNumber = false, isActions = false }: Column<Row>) =>
     isActions ? 'actions' : isNumber ? 'number' : undefined;
-  const frame = useRef<HTMLDivElement>(null);
-  /** Wider than its place: it scrolls, so the keyboard has to reach it. */
-  const [isWide, setWide] = useState(false);
-  useEffect(() => {
-    const shown = frame.current;
-    if (shown === null) return;
-    const observer = new ResizeObserver(() => setWide(shown.scrollWidth > shown.clientWidth));
-    observer.observe(shown);
-    return () => observer.disconnect();
-  }, []);
+  const { frame, areCards } = useRoom();
   return (
-    <div
-      ref={frame}
-      class="table-frame"
-      {...(isWide ? { role: 'group', 'aria-label': caption, tabIndex: 0 } : {})}
-    >
-      <table class="table" role="table">
+    <div ref={frame} class="table-frame">
+      <table class={areCards ? 'table cards' : 'table'} role="table">
         <caption class="unseen">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
@@ -67,4 +57,26 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
       </table>
     </div>
   );
+}
+
+/** Looks whether the columns fit; where they did not, cards stay until there is as much room as they wanted. */
+function useRoom() {
+  const frame = useRef<HTMLDivElement>(null);
+  const [room, setRoom] = useState(Number.POSITIVE_INFINITY);
+  const [wanted, setWanted] = useState(columnsWidthMin);
+  const areCards = room < wanted;
+  useLayoutEffect(() => {
+    const shown = frame.current;
+    if (shown === null) return;
+    const measure = () => {
+      setRoom(shown.clientWidth);
+      if (!areCards && shown.scrollWidth > shown.clientWidth) setWanted(shown.scrollWidth);
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(shown);
+    if (shown.firstElementChild !== null) observer.observe(shown.firstElementChild);
+    return () => observer.disconnect();
+  }, [areCards]);
+  return { frame, areCards };
 }
