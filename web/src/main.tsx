@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { watchReachability } from './server/reachability.ts';
 import { loadSession } from './server/session.ts';
 import { Application, startTrouble } from './shell/application.tsx';
+import { keepScroll } from './shell/scroll.ts';
 import { followTheme } from './shell/theme.ts';
 import './style/tokens.css';
 import './style/base.css';
@@ -12,6 +13,7 @@ import './style/team.css';
 
 followTheme();
 watchReachability();
+keepScroll();
 loadSession().catch((error: unknown) => {
   startTrouble.value = error;
 });

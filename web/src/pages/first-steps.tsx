@@ -1,6 +1,7 @@
 import { LinkButton } from '../parts/button.tsx';
+import { mayAs } from './team/roles.tsx';
 
-const steps = [
+const steps = (mayCreateKeys: boolean) => [
   {
     title: 'Put documents in',
     words:
@@ -16,18 +17,20 @@ const steps = [
   },
   {
     title: 'Build it in',
-    words: 'Create an API key, and copy the call from the playground as curl, Node or Python.',
+    words: mayCreateKeys
+      ? 'Create an API key, and copy the call from the playground as curl, Node or Python.'
+      : 'Get an API key from an owner or an admin, and copy the call from the playground as curl, Node or Python.',
     to: '/app/keys',
-    action: 'Create a key',
+    action: mayCreateKeys ? 'Create a key' : 'See the keys',
   },
-] as const;
+];
 
 /** For an organisation without documents: the way to the first answer. */
 export function FirstSteps() {
   return (
     <section class="card first-steps" aria-label="First steps">
       <ol>
-        {steps.map(({ title, words, to, action }, i) => (
+        {steps(mayAs('ADMIN')).map(({ title, words, to, action }, i) => (
           <li key={to}>
             <h2>{title}</h2>
             <p class="soft">{words}</p>

@@ -65,6 +65,8 @@ function enter(who: GetUserResponse): boolean {
   const isNew = session.peek().state !== 'in' || hasEnded.peek();
   owner = who.user.id;
   session.value = { state: 'in', who };
+  // Another tab may choose another one meanwhile: this one stays where it is, also when it is loaded anew.
+  chosen.value = organization.peek()?.organization_id ?? null;
   hasEnded.value = false;
   waiting?.resolve();
   waiting = null;
