@@ -16,8 +16,8 @@ table{border-collapse:collapse;width:100%;margin:.5rem 0 .75rem;font-size:.8125r
 th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0;border-top:1px solid var(--line)}th{color:var(--soft);font-weight:500}
 summary{cursor:pointer;color:var(--soft)}
 nav ul{columns:2;padding:0;list-style:none}nav a{text-decoration:none;line-height:1.9}nav a:hover{text-decoration:underline}
-td{overflow-wrap:anywhere}
-@media(max-width:40rem){nav ul{columns:1}section{padding:.75rem}}
+td:last-child{overflow-wrap:anywhere}td:first-child code{overflow-wrap:normal}
+@media(max-width:40rem){nav ul{columns:1}section{padding:.75rem}td,td:first-child code{overflow-wrap:anywhere}}
 `;
 
 export const docsPolicy = plainPagePolicyWith(style);

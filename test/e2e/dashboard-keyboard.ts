@@ -58,5 +58,25 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   await dialog.waitFor({ state: 'detached' });
   const focused = await page.evaluate(`document.activeElement.getAttribute('aria-label')`);
   t.equal(focused, 'Change By hand', 'the focus is back where it was');
+
+  await page.setViewportSize({ width: 768, height: 800 });
+  await tabTo(page, page.getByLabel('Menu', { exact: true }));
+  await keyboard.press('Enter');
+  await tabTo(page, page.getByRole('link', { name: 'Collections' }));
+  await keyboard.press('Escape');
+  t.notOk(
+    await page.getByRole('link', { name: 'Collections' }).isVisible(),
+    'the navigation is folded again',
+  );
+  t.equal(await page.evaluate(`document.activeElement.getAttribute('aria-label')`), 'Menu');
+  await keyboard.press('Enter');
+  await press('link', 'Collections');
+  await press('button', 'Actions for notes');
+  await press('button', 'Delete…');
+  await dialog.waitFor();
+  await keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  const returned = await page.evaluate(`document.activeElement.getAttribute('aria-label')`);
+  t.equal(returned, 'Actions for notes', 'the focus is back where the menu is');
   t.same(troubles, []);
 }

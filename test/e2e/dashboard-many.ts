@@ -127,6 +127,15 @@ export async function manyOthersStory(t: Test, browser: Browser): Promise<void> 
   const rows = page.getByRole('table', { name: 'Collections' }).getByRole('row');
   await page.getByRole('button', { name: 'Show 30 more of 30' }).waitFor();
   t.equal(await rows.count(), 101);
+  await page.getByRole('link', { name: 'c070' }).scrollIntoViewIfNeeded();
+  const scrolled = await page.evaluate<number>('window.scrollY');
+  t.ok(scrolled > 1_000, `${scrolled} px`);
+  await page.getByRole('link', { name: 'c070' }).click();
+  await page.getByText('This collection is empty').waitFor();
+  await page.goBack();
+  await eventually('who goes back is where they were', async () =>
+    (await page.evaluate('window.scrollY')) === scrolled ? true : null,
+  );
   await page.getByRole('button', { name: 'Show 30 more of 30' }).click();
   await page.getByRole('link', { name: 'c129' }).waitFor();
   await eventually('every row has its numbers', async () =>

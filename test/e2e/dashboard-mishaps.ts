@@ -28,6 +28,10 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
   });
   await upload(page, 'large.pdf', handbook);
   await row.getByText('It was cut off 3 times.').waitFor();
+  await page.setViewportSize({ width: 320, height: 720 });
+  const whole = page.getByRole('list', { name: 'Why files did not arrive' });
+  await whole.getByText('It may be too large for a proxy on the way.').waitFor();
+  await page.setViewportSize({ width: 1_280, height: 800 });
   await page.getByText('No connection to the server.').waitFor({ state: 'detached' });
   t.equal(tries, 3, 'what somebody on the way cuts off is not sent for ever');
   await page.getByRole('button', { name: 'Clear list' }).click();

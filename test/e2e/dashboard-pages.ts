@@ -20,6 +20,7 @@ type Looks = Pick<BrowserContextOptions, 'colorScheme' | 'viewport'>;
 export const looks: Readonly<Record<string, Looks>> = {
   light: { colorScheme: 'light', viewport: { width: 1_280, height: 800 } },
   dark: { colorScheme: 'dark', viewport: { width: 1_280, height: 800 } },
+  'light-middle': { colorScheme: 'light', viewport: { width: 768, height: 800 } },
   'light-narrow': { colorScheme: 'light', viewport: { width: 320, height: 720 } },
   'dark-narrow': { colorScheme: 'dark', viewport: { width: 320, height: 720 } },
 };
@@ -76,10 +77,7 @@ export async function pagesStory(t: Test, browser: Browser): Promise<void> {
   await fill(server);
   const first = await openPage(t, browser);
   await signInAgain(first.page, server);
-  await first.page.goto(`${server.url}/app/admin`);
-  await first.page.getByLabel('Password of the administrator').fill(password);
-  await first.page.getByRole('button', { name: 'Sign in' }).click();
-  await first.page.getByRole('table', { name: 'Organisations' }).waitFor();
+  await signInAsAdministrator(first.page, server);
   const storageState = await first.context.storageState();
   for (const [look, options] of Object.entries(looks)) {
     const outside = await openPage(t, browser, options);
@@ -104,6 +102,14 @@ export async function pagesStory(t: Test, browser: Browser): Promise<void> {
       await page.screenshot({ path: join(pictures, `${place.name}.png`), animations: 'disabled' });
     }
   }
+}
+
+/** Beside the session that there is. */
+export async function signInAsAdministrator(page: Page, server: TestServer): Promise<void> {
+  await page.goto(`${server.url}/app/admin`);
+  await page.getByLabel('Password of the administrator').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('table', { name: 'Organisations' }).waitFor();
 }
 
 async function visit(page: Page, server: TestServer, { address, prepare }: Place): Promise<void> {
@@ -140,9 +146,18 @@ export async function inspect(t: Test, page: Page, name: string): Promise<void> 
     '[document.documentElement.scrollWidth, window.innerWidth]',
   );
   t.ok(room <= width, `${name}: nothing reaches over the edge (${room} of ${width})`);
+  t.same(await page.evaluate(squeezed), [], `${name}: everything that says something has room`);
   const shifts = await page.evaluate<number | undefined>('window.shifts');
   t.ok((shifts ?? 0) < shiftsMax, `${name}: nothing moves while it loads (${shifts})`);
 }
+
+/** What has words and less room than a few letters of them need. */
+const squeezed = `
+  [...document.querySelectorAll('main :is(a, button, td, .cut)')]
+    .filter((each) => each.checkVisibility() && each.closest('.unseen') === null && each.textContent.trim().length > 3)
+    .filter((each) => Math.min(each.getBoundingClientRect().width, each.closest('.cut')?.clientWidth ?? 99) < 24)
+    .map((each) => each.outerHTML.slice(0, 120))
+`;
 
 let mails: () => string[];
 

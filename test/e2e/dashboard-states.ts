@@ -1,8 +1,9 @@
 import type { Browser, Page, Route } from 'playwright-core';
 import type { Test } from 'tap';
+import { BillingWorld } from './billing-world.ts';
 import { graveFindings, keepScreen, openPage } from './browser.ts';
+import { hashed, signInAsAdministrator } from './dashboard-pages.ts';
 import { signInAsOperator } from './dashboard-people.ts';
-import { TestServer } from './server.ts';
 
 /** Every page with nothing on it, while it loads, and when it cannot be loaded. */
 
@@ -23,6 +24,8 @@ const empty = {
   members: 'Nobody is invited at the moment.',
   usage: 'In all',
   audit: 'organization.created',
+  billing: 'No invoices yet',
+  admin: '1 organisation',
   organization: 'Danger zone',
   organizations: 'Create an organisation',
   settings: 'Where you are signed in',
@@ -38,9 +41,10 @@ const held = (route: Route) => (isSession(route) ? route.continue() : undefined)
 const calls = /\/(v1|api)\//;
 
 export async function statesStory(t: Test, browser: Browser): Promise<void> {
-  const server = await TestServer.start(t);
+  const { server } = await BillingWorld.start(t, '2027-03-10T12:00:00Z', { ADMIN_PASSWORD_HASH: hashed() });
   const first = await openPage(t, browser);
   await signInAsOperator(first.page, server);
+  await signInAsAdministrator(first.page, server);
   const storageState = await first.context.storageState();
   for (const [look, options] of Object.entries(looks)) {
     const { page, context, troubles } = await openPage(t, browser, { ...options, storageState });

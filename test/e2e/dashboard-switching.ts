@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { Api, eventually } from './api.ts';
 import { openPage } from './browser.ts';
@@ -65,5 +65,49 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await choose('Second');
   await page.getByRole('heading', { name: 'No documents yet' }).waitFor();
   t.match(page.url(), /\/app\/documents$/, 'the address names nothing of the other one');
+
+  await lookedAtOnly(t, page);
+  const other = await page.context().newPage();
+  await other.goto(`${server.url}/app/`);
+  await other.getByRole('button', { name: /^Organisation: Second/ }).waitFor();
+  await other.getByRole('button', { name: /^Organisation: / }).click();
+  await other.getByRole('button', { name: /^default / }).click();
+  await other.getByRole('button', { name: /^Organisation: default/ }).waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: /^Organisation: Second/ }).waitFor();
+  await other.getByRole('button', { name: /account and appearance$/ }).click();
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
+  await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
   t.same(troubles, []);
+}
+
+/** While nothing happens a page asks ever less often, and not at all while nobody sees it. */
+async function lookedAtOnly(t: Test, page: Page): Promise<void> {
+  await page.clock.install();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  let asked = 0;
+  page.on('request', (request) => {
+    if (request.url().endsWith('/status/get-status')) asked += 1;
+  });
+  for (let seconds = 0; seconds < 60; seconds += 1) {
+    await page.clock.runFor(1_000);
+    await page.waitForLoadState('networkidle');
+  }
+  t.ok(asked > 3 && asked < 12, `${asked} looks in a minute`);
+  await page.evaluate(`
+    Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  `);
+  asked = 0;
+  await page.clock.runFor(600_000);
+  t.equal(asked, 0, 'nobody looks');
+  await page.evaluate(`
+    delete document.hidden;
+    document.dispatchEvent(new Event('visibilitychange'));
+  `);
+  await eventually('it looks again at once', async () => (asked > 0 ? true : null));
+  await page.clock.resume();
 }

@@ -38,12 +38,30 @@ function SideBar() {
 function TopBar() {
   const { url } = useLocation();
   const details = useRef<HTMLDetailsElement>(null);
-  useEffect(() => {
+  const close = () => {
     if (details.current !== null) details.current.open = false;
-  }, [url]);
+  };
+  useEffect(close, [url]);
+  useEffect(() => {
+    const outside = ({ target }: Event) => {
+      if (target instanceof Node && details.current?.contains(target) === false) close();
+    };
+    document.addEventListener('pointerdown', outside);
+    return () => document.removeEventListener('pointerdown', outside);
+  }, []);
   return (
     <header class="top">
-      <details ref={details} class="drawer">
+      <details
+        ref={details}
+        class="drawer"
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || event.defaultPrevented || details.current?.open !== true) return;
+          // A menu that is open in it closes first.
+          if (details.current.querySelector(':popover-open') !== null) return;
+          close();
+          details.current.querySelector('summary')?.focus();
+        }}
+      >
         <summary aria-label="Menu">
           <Picture of="menu" />
         </summary>

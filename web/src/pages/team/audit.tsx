@@ -99,7 +99,9 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
     setOlder((before) => [...before, ...page.entries]);
     setCursor(page.next_cursor);
   });
-  if (first.data === undefined) {
+  // Names in the place of ids would move what is there already.
+  const areNamesAwaited = info.data === undefined && info.error === null;
+  if (first.data === undefined || areNamesAwaited) {
     return first.error === null ? (
       <SkeletonRows rows={8} />
     ) : (
