@@ -16,7 +16,8 @@ const style = `
   body { margin: 2rem auto; padding: 0 1rem; max-width: 70rem; color: var(--text); background: var(--page);
     font: .875rem/1.5 Inter, ui-sans-serif, system-ui, sans-serif }
   h1 { font-size: 1.375rem; letter-spacing: -.015em } h2 { font-size: 1rem; margin-top: 2rem } a { color: var(--accent) }
-  table { border-collapse: collapse; font-variant-numeric: tabular-nums; display: block; overflow-x: auto }
+  table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+  .frame { overflow-x: auto }
   th, td { padding: .4rem .75rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap }
   th { color: var(--soft); font-weight: 500 } .words { text-align: left } svg { max-width: 100%; height: auto }
   .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good) } code { font-size: .9em }`;
@@ -32,10 +33,10 @@ export function htmlReport(title: string, sections: readonly Section[]): string 
   return [
     '<!doctype html>',
     '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-    `<title>${escaped(title)}</title><style>${style}\n</style></head><body>`,
+    `<title>${escaped(title)}</title><style>${style}\n</style></head><body><main>`,
     ...contents,
     ...sections.map(section),
-    '</body></html>',
+    '</main></body></html>',
     '',
   ].join('\n');
 }
@@ -65,12 +66,19 @@ function section({ report, comparison }: Section): string {
 
 function table(content: Table): string {
   const side = (column: number) => (isWords(content, column) ? ' class="words"' : '');
-  const head = headingsOf(content).map((heading, i) => `<th${side(i)}>${escaped(heading)}</th>`);
+  const head = headingsOf(content).map((heading, i) => `<th scope="col"${side(i)}>${escaped(heading)}</th>`);
   const rows = content.rows.map((row) => {
     const cells = cellsOf(content, row).map((cell, i) => `<td${side(i)}>${marked(cell)}</td>`);
     return `<tr>${cells.join('')}</tr>`;
   });
-  return `<h2>${escaped(content.title)}</h2>\n<table><tr>${head.join('')}</tr>\n${rows.join('\n')}\n</table>`;
+  // It may be wider than the page: then the keyboard has to reach it to move it.
+  return [
+    `<h2>${escaped(content.title)}</h2>`,
+    `<div class="frame" role="group" aria-label="${escaped(content.title)}" tabindex="0">`,
+    `<table><tr>${head.join('')}</tr>`,
+    ...rows,
+    '</table></div>',
+  ].join('\n');
 }
 
 /** The verdicts of a comparison stand out. */
