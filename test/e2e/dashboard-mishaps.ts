@@ -42,8 +42,9 @@ export async function uploadStory(t: Test, browser: Browser): Promise<void> {
   );
   await upload(page, 'handbook.pdf', handbook);
   await row.getByText('The disk is almost full: free some room first.').waitFor();
+  await inspectInAllLooks(t, page, 'upload-failed');
   await page.unroute('**/v1/documents/**');
-  await page.getByRole('button', { name: 'Try handbook.pdf again' }).click();
+  await page.getByRole('button', { name: 'Try again: handbook.pdf' }).click();
   await row.getByText('Uploaded', { exact: true }).waitFor();
 
   await upload(page, 'handbook.pdf', handbook);
@@ -102,9 +103,9 @@ export async function manyFilesStory(t: Test, browser: Browser): Promise<void> {
   );
   await page.unroute('**/v1/documents/**');
   for (const name of ['reports/a.txt', 'reports/2026/c.txt'])
-    await page.getByRole('button', { name: `Try ${name} again` }).click();
+    await page.getByRole('button', { name: `Try again: ${name}` }).click();
   await page.getByText('2 files uploaded, 1 too large').waitFor();
-  t.equal(await page.getByRole('button', { name: 'Try reports/large.txt again' }).count(), 0);
+  t.equal(await page.getByRole('button', { name: 'Try again: reports/large.txt' }).count(), 0);
   const stored = await new Api(server).call('documents/get-document-info-list', {
     collection_name: 'documents',
   });

@@ -25,7 +25,7 @@ export function UploadList({ all }: { readonly all: readonly Upload[] }) {
       <div class="list-head">
         <p role="status" class="number">
           <Summary all={all} />
-          <Searchable key={`${isSent}`} collection={collection} isSent={isSent} />
+          <Searchable key={`${isSent}`} collection={collection} done={isSent ? searchableWords(all) : null} />
         </p>
         <div class="row">
           <NextSteps all={all} collection={collection} isSent={isSent} />
@@ -79,29 +79,34 @@ function Reasons({ all }: { readonly all: readonly Upload[] }) {
     <ul class="reasons trouble" aria-label="Why files did not arrive">
       {[...files].slice(0, reasonsMax).map(([why, many]) => (
         <li key={why}>
-          <strong class="number">{counted(many, 'file')}</strong> {why}
+          <strong class="number">{counted(many, 'file')}:</strong> {why}
         </li>
       ))}
     </ul>
   );
 }
 
+/** What is said when all that arrived can be asked; null where nothing arrived. */
+function searchableWords(all: readonly Upload[]): string | null {
+  const stored = inState(all, 'stored').length;
+  if (stored === 0) return null;
+  return stored === all.length ? 'all of them can be asked now' : 'what arrived can be asked now';
+}
+
 interface SearchableProps {
   readonly collection: string;
-  /** Whether all files are sent: then it says, too, that they can be asked. */
-  readonly isSent: boolean;
+  /** What it says when nothing is left on the way; null while files are sent. */
+  readonly done: string | null;
 }
 
 /** How far what was uploaded is on its way into search. */
-function Searchable({ collection, isSent }: SearchableProps) {
+function Searchable({ collection, done }: SearchableProps) {
   const found = useProgress(collection);
   if (found === undefined) return null;
   const { left, failed } = found;
   return (
     <span class="soft">
-      {left > 0
-        ? ` · ${counted(left, 'document')} on the way into search`
-        : isSent && ' · all of them can be asked now'}
+      {left > 0 ? ` · ${counted(left, 'document')} on the way into search` : done !== null && ` · ${done}`}
       {failed > 0 && (
         <>
           {' · '}
@@ -112,8 +117,11 @@ function Searchable({ collection, isSent }: SearchableProps) {
   );
 }
 
-interface NextStepsProps extends SearchableProps {
+interface NextStepsProps {
   readonly all: readonly Upload[];
+  readonly collection: string;
+  /** Whether all files are sent. */
+  readonly isSent: boolean;
 }
 
 function NextSteps({ all, collection, isSent }: NextStepsProps) {
@@ -206,7 +214,7 @@ function Actions({ upload: { id, path, state } }: { readonly upload: Upload }) {
     case 'failed':
     case 'cancelled':
       return (
-        <Button aria-label={`Try ${path} again`} onClick={() => retryUploads([id])}>
+        <Button aria-label={`Try again: ${path}`} onClick={() => retryUploads([id])}>
           Try again
         </Button>
       );
