@@ -155,7 +155,7 @@ export async function inspect(t: Test, page: Page, name: string): Promise<void> 
 const squeezed = `
   [...document.querySelectorAll('main :is(a, button, td, .cut)')]
     .filter((each) => each.checkVisibility() && each.closest('.unseen') === null && each.textContent.trim().length > 3)
-    .filter((each) => Math.min(each.getBoundingClientRect().width, each.closest('.cut')?.clientWidth ?? 99) < 24)
+    .filter((each) => [each, each.closest('.cut') ?? each].some((one) => one.getBoundingClientRect().width < 24))
     .map((each) => each.outerHTML.slice(0, 120))
 `;
 
