@@ -239,6 +239,12 @@ function pausable({ copy }: BillingAccount): SubscriptionCopy {
     subscription.openInvoice !== null
   )
     throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first, then pause.');
+  // What is not paid yet would become credit, and that credit pay the invoice.
+  if (subscription.isInvoiceDrafted)
+    throw new AppError(
+      'conflict',
+      'The invoice of the new month is being written, which takes an hour: pause after that.',
+    );
   if (subscription.pendingUpgrade !== null)
     throw new AppError('conflict', 'The payment of an upgrade is pending: complete it first, then pause.');
   if (subscription.pendingDowngrade !== null || subscription.scheduleId !== null)

@@ -67,7 +67,7 @@ export class StripeReader {
         defaultPaymentMethodId: usual === null ? null : idOf(usual),
         paymentMethods: methods.data.map(paymentMethodCopy),
         invoices: listed.data.map(invoiceCopy),
-        subscription: first === undefined ? null : await this.#subscriptionCopy(first, schedule),
+        subscription: first === undefined ? null : await this.#subscriptionCopy(first, schedule, listed.data),
       },
     };
   }
@@ -124,6 +124,7 @@ export class StripeReader {
   async #subscriptionCopy(
     subscription: Stripe.Subscription,
     schedule: Stripe.SubscriptionSchedule | null,
+    invoices: readonly Stripe.Invoice[],
   ): Promise<SubscriptionCopy> {
     const { catalogue } = this.#options;
     const items = subscription.items.data;
@@ -147,6 +148,9 @@ export class StripeReader {
       pendingDowngrade: lowerThan(tier, await this.#plannedOf(subscription, schedule)),
       pendingUpgrade: this.#upgradeOf(subscription),
       openInvoice: await this.#openInvoiceOf(subscription),
+      isInvoiceDrafted: invoices.some(
+        (invoice) => invoice.status === 'draft' && subscriptionOf(invoice) === subscription.id,
+      ),
     };
   }
 
@@ -211,6 +215,11 @@ function lowerThan(
   planned: SubscriptionCopy['pendingDowngrade'],
 ): SubscriptionCopy['pendingDowngrade'] {
   return planned !== null && (tier === null || rankOf(planned.tier) < rankOf(tier)) ? planned : null;
+}
+
+function subscriptionOf({ parent }: Stripe.Invoice): string | null {
+  const about = parent?.subscription_details?.subscription ?? null;
+  return about === null ? null : idOf(about);
 }
 
 /** The payment that an invoice waits for, where it was read with it. */

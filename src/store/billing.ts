@@ -56,6 +56,8 @@ export interface SubscriptionCopy {
   readonly pendingDowngrade: { readonly tier: Tier; readonly effectiveAt: number } | null;
   readonly pendingUpgrade: { readonly tier: Tier; readonly expiresAt: number | null } | null;
   readonly openInvoice: OpenInvoiceCopy | null;
+  /** Whether an invoice of it is a draft, as that of a new month is for an hour: paid by nobody yet. */
+  readonly isInvoiceDrafted: boolean;
 }
 
 /** What Stripe said of a customer when it was read. */

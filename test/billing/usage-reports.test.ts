@@ -30,6 +30,7 @@ const subscription: SubscriptionCopy = {
     pendingDowngrade: null,
     pendingUpgrade: null,
     openInvoice: null,
+    isInvoiceDrafted: false,
   },
 };
 const copy: BillingCopy = {

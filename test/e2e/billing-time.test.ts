@@ -7,6 +7,7 @@ import {
   type Owner,
   type PlanTier,
 } from './billing-world.ts';
+import { firstAfter } from './money-model.ts';
 
 /** Months that end, cards that stop paying, updates that nobody pays: one time for Stripe and the server, moved by hand. */
 
@@ -210,6 +211,19 @@ t.test('use that a pause could not charge is paid before it is resumed', async (
   t.match(await owner.call('subscribe', body), { status: 'resumed' });
   await has(t, owner, 'starter', { status: 'active' });
   t.equal(owed(), 0);
+});
+
+t.test('while the invoice of a new month is written there is no pause', async (t) => {
+  const owner = await subscribed(t, 'starter');
+  const first = firstAfter(emulator.now);
+  await world.travel(first + 1_200);
+  t.match(await owner.status(), { subscription_tier: 'starter' });
+  const refused = await owner.ask('pause');
+  t.equal(refused.status, 409);
+  t.match(refused.body.detail, /pause after that/);
+  await has(t, owner, 'starter', { status: 'active' });
+  await world.travel(first + 7_200);
+  t.match(await owner.call('pause'), { status: 'paused' });
 });
 
 t.test('Stripe understood every request', async (t) => world.checkUnderstood(t));
