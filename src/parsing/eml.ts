@@ -82,9 +82,8 @@ function bytesOf(content: ArrayBuffer | Uint8Array | string): Uint8Array {
 }
 
 /** A mail that an editor saved in UTF-16 or UTF-32 no longer has the encodings that its parts declare. */
-async function readEmail(bytes: Uint8Array): Promise<Email> {
-  const head = Buffer.from(bytes.subarray(0, 5)).toString('latin1');
-  if (head === 'From ') return await readEmail(bytes.subarray(bytes.indexOf(0x0a) + 1));
+async function readEmail(kept: Uint8Array): Promise<Email> {
+  const bytes = withoutMailboxLine(kept);
   const mark = byteOrderMark(bytes);
   const wide = mark?.charset ?? wideCharset(bytes);
   const source =
@@ -100,6 +99,12 @@ async function readEmail(bytes: Uint8Array): Promise<Email> {
     if (!(error instanceof Error) || !/exceeded/i.test(error.message)) throw error;
     throw new ParseFailure('too_large', 'The mail nests too many parts or has too long headers.');
   }
+}
+
+/** Without the line that begins a mail in a mailbox, where a program kept it. */
+function withoutMailboxLine(bytes: Uint8Array): Uint8Array {
+  const isKept = Buffer.from(bytes.subarray(0, 5)).toString('latin1') === 'From ';
+  return isKept ? bytes.subarray(bytes.indexOf(0x0a) + 1) : bytes;
 }
 
 function bodyOf(email: Email, budget: TextBudget): string {

@@ -62,6 +62,32 @@ t.test('mails attached to a mail are read behind it, each with its subject, to t
   t.match(pages[0], /# about 11\n\ntext 11\n\nAttachment: inner 11\.eml$/);
 });
 
+t.test('an attached mail of nothing but lines that begin mails in a mailbox holds up nothing', async (t) => {
+  for (const inner of ['From nobody', 'From x\n'.repeat(100_000)]) {
+    const { pages } = await parsed(
+      mail(
+        [
+          'Subject: outer',
+          'Content-Type: multipart/mixed; boundary=b',
+          '',
+          '--b',
+          'Content-Type: text/plain',
+          '',
+          'the text',
+          '--b',
+          'Content-Type: message/rfc822',
+          'Content-Disposition: attachment; filename="inner.eml"',
+          'Content-Transfer-Encoding: base64',
+          '',
+          Buffer.from(inner).toString('base64'),
+          '--b--',
+        ].join('\r\n'),
+      ),
+    );
+    t.match(pages[0], /^# outer\n[\s\S]*\n\nthe text\n\nAttachment: inner\.eml/);
+  }
+});
+
 t.test(
   'a mail kept with the line that begins it in a mailbox is read, a mailbox of several is not',
   async (t) => {

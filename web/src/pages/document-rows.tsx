@@ -17,8 +17,7 @@ import type { DocumentList } from './document-list.ts';
 import { retryAll } from './retry.ts';
 import { StateChip } from './state-chip.tsx';
 
-/** Of one document; narrow, it stands in two lines. */
-/** Among those that failed each has room for its reason. */
+/** Of one document; narrow, it stands in two lines, and among those that failed it has room for its reason. */
 const rowHeights = { all: { wide: 48, narrow: 68 }, failed: { wide: 68, narrow: 132 } } as const;
 /** So many rows before the last one that is there, the next are loaded. */
 const sparedRows = 200;
