@@ -32,7 +32,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   const { frame, areCards } = useRoom();
   return (
     <div ref={frame} class="table-frame">
-      <table class={areCards ? 'table cards' : 'table'} role="table">
+      <table class={areCards ? 'table stacked' : 'table'} role="table">
         <caption class="unseen">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
