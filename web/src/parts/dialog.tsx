@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface DialogProps {
   readonly title: string;
@@ -13,7 +13,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, mayClose = true, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Not after the next picture: keys that are pressed until then would be lost.
+  useLayoutEffect(() => {
     const [shown, before] = [dialog.current, document.activeElement];
     shown?.showModal();
     return () => {

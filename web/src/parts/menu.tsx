@@ -37,10 +37,11 @@ export function Menu({ label, name, class: kind = '', children }: MenuProps) {
       if (event.target instanceof Element && event.target.closest('a, button') !== null) close();
     };
     shown?.addEventListener('beforetoggle', place);
-    shown?.addEventListener('click', chosen);
+    // Before what was chosen happens: a dialog that it opens gives the focus back to the button, not to what is hidden.
+    shown?.addEventListener('click', chosen, { capture: true });
     return () => {
       shown?.removeEventListener('beforetoggle', place);
-      shown?.removeEventListener('click', chosen);
+      shown?.removeEventListener('click', chosen, { capture: true });
     };
   }, []);
   return (

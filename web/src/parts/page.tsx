@@ -1,9 +1,9 @@
-import { signal } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
-/** How many pages were shown; where every one but the first begins takes the focus, so that readers begin there. */
-const shown = signal(0);
+/** Where the dashboard was opened; on every later page the focus is where it begins, so that readers begin there. */
+const openedAt = window.location.pathname;
+let isLater = false;
 
 interface PageProps {
   readonly title: string;
@@ -17,9 +17,11 @@ interface PageProps {
 /** What every page begins with: its name, a line about it, and what one can do. */
 export function Page({ title, lead, actions, start, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    if (shown.peek() > 0) (start?.current ?? heading.current)?.focus({ preventScroll: true });
-    shown.value += 1;
+  useLayoutEffect(() => {
+    // Who was quick may have left the first page before it was there.
+    isLater ||= window.location.pathname !== openedAt;
+    if (isLater) (start?.current ?? heading.current)?.focus({ preventScroll: true });
+    isLater = true;
   }, []);
   useEffect(() => {
     document.title = `${title} · Quarry`;
