@@ -1,5 +1,6 @@
 import type { OrganisationLimits } from '../accounts/tiers.ts';
 import { AppError } from '../base/app-error.ts';
+import { KeyedLock } from '../base/keyed-lock.ts';
 import type { Principal } from '../schemas/principal.ts';
 import type { Operation } from './authorise.ts';
 import type { Due, LimitName, RateLimiter } from './rate-limit.ts';
@@ -32,12 +33,14 @@ export interface Taken {
   readonly end: (isWritten: boolean) => void;
 }
 
-/** Of writes on their way, not counted elsewhere yet. */
+/** Of writes on their way. What they add is counted at some moment before they end, and then twice. */
 interface Held {
   /** Documents that come into the queue. */
   incoming: number;
   documents: number;
   bytes: number;
+  /** Called when one of them ends. */
+  onEnd: () => void;
 }
 
 const queries: ReadonlySet<Operation> = new Set(['top-documents', 'top-pages', 'top-snippets']);
@@ -61,8 +64,8 @@ const storageRetryMs = 60_000;
 export class Quotas {
   readonly #options: QuotasOptions;
   readonly #held = new Map<string, Held>();
-  /** The last read of what an organisation has. */
-  readonly #reads = new Map<string, Promise<readonly string[]>>();
+  /** Whoever asks first is answered first, so that of a batch the first documents find the room that is left. */
+  readonly #asking = new KeyedLock();
 
   constructor(options: QuotasOptions) {
     this.#options = options;
@@ -91,24 +94,14 @@ export class Quotas {
     const { documentBytesPerMinute, documentsMax, storageBytesMax, ingestDocumentsMax } = limits;
     const isStorageBound = documentsMax !== null || storageBytesMax !== null;
     if (!isStorageBound && documentBytesPerMinute === null && ingestDocumentsMax === null) return null;
-    return this.#takeGrowth(organizationId, growth(), limits);
+    return isStorageBound
+      ? this.#takeRoom(organizationId, growth, limits)
+      : this.#takeGrowth(organizationId, growth(), limits);
   }
 
   /** Everything that an organisation stores. */
   async stored(organizationId: string): Promise<Stored> {
     return this.#sum(await this.#options.collectionsOf(organizationId));
-  }
-
-  /** Whoever asks first is answered first, so that of a batch the first documents find the room that is left. */
-  async #collectionsInOrder(organizationId: string): Promise<readonly string[]> {
-    const read = () => this.#options.collectionsOf(organizationId);
-    const mine = this.#reads.get(organizationId)?.then(read, read) ?? read();
-    this.#reads.set(organizationId, mine);
-    try {
-      return await mine;
-    } finally {
-      if (this.#reads.get(organizationId) === mine) this.#reads.delete(organizationId);
-    }
   }
 
   #admitDocuments(organizationId: string, operation: Operation, limits: OrganisationLimits): void {
@@ -121,14 +114,33 @@ export class Quotas {
     if (refusal !== null) throw overRate(refusal);
   }
 
+  #takeRoom(organizationId: string, growth: () => Growth, limits: OrganisationLimits): Promise<Taken> {
+    return this.#asking.run(organizationId, async () =>
+      this.#takeGrowth(organizationId, await this.#fitting(organizationId, growth, limits), limits),
+    );
+  }
+
+  /** What would be added, when there is room for it. Waits while that depends on writes on their way: a few commits. */
+  async #fitting(organizationId: string, growth: () => Growth, limits: OrganisationLimits): Promise<Growth> {
+    for (;;) {
+      const stored = this.#sum(await this.#options.collectionsOf(organizationId));
+      const wanted = growth();
+      const refusal = refusalOf(wanted, stored, limits);
+      if (refusal !== null) throw refusal;
+      const held = this.#held.get(organizationId);
+      if (held === undefined) return wanted;
+      const most = { documents: stored.documents + held.documents, bytes: stored.bytes + held.bytes };
+      if (refusalOf(wanted, most, limits) === null) return wanted;
+      await new Promise<void>((resolve) => {
+        held.onEnd = resolve;
+      });
+    }
+  }
+
   async #takeGrowth(organizationId: string, growth: Growth, limits: OrganisationLimits): Promise<Taken> {
     const { documentBytesPerMinute, ingestDocumentsMax } = limits;
-    const isStorageBound = limits.documentsMax !== null || limits.storageBytesMax !== null;
-    const collections = isStorageBound ? await this.#collectionsInOrder(organizationId) : [];
-    // From here to the end nothing waits, so that two writes never take the same room.
     const held = this.#heldOf(organizationId);
     if (ingestDocumentsMax !== null) this.#refuseIngesting(organizationId, ingestDocumentsMax);
-    if (isStorageBound) refuseFull(growth, this.#sum(collections), { held, limits });
     const giveBack =
       documentBytesPerMinute === null
         ? () => {}
@@ -143,6 +155,7 @@ export class Quotas {
         isOver = true;
         this.#hold(organizationId, held, growth, -1);
         if (!isWritten) giveBack();
+        held.onEnd();
       },
     };
   }
@@ -164,7 +177,7 @@ export class Quotas {
   }
 
   #heldOf(organizationId: string): Held {
-    return this.#held.get(organizationId) ?? { incoming: 0, documents: 0, bytes: 0 };
+    return this.#held.get(organizationId) ?? { incoming: 0, documents: 0, bytes: 0, onEnd: () => {} };
   }
 
   #hold(organizationId: string, held: Held, { documents, bytes }: Growth, sign: 1 | -1): void {
@@ -186,21 +199,20 @@ export class Quotas {
   }
 }
 
-function refuseFull(
+/** Why what is stored leaves no room; null where it does. */
+function refusalOf(
   growth: Growth,
-  stored: Stored,
-  { held, limits }: { readonly held: Held; readonly limits: OrganisationLimits },
-): void {
+  { documents, bytes }: Stored,
+  limits: OrganisationLimits,
+): AppError | null {
   const { documentsMax, storageBytesMax } = limits;
-  const documents = stored.documents + held.documents;
-  if (documentsMax !== null && growth.documents > 0 && documents + growth.documents > documentsMax) {
-    throw full('documents', `${documentsMax} documents`, `it has ${documents}`);
-  }
-  const bytes = stored.bytes + held.bytes;
+  if (documentsMax !== null && growth.documents > 0 && documents + growth.documents > documentsMax)
+    return full('documents', `${documentsMax} documents`, `it has ${documents}`);
   if (storageBytesMax !== null && growth.bytes > 0 && bytes + growth.bytes > storageBytesMax) {
     const would = `it has ${bytes}, and this document needs ${growth.bytes} more`;
-    throw full('storage-bytes', `${storageBytesMax} bytes of documents`, would);
+    return full('storage-bytes', `${storageBytesMax} bytes of documents`, would);
   }
+  return null;
 }
 
 function full(limit: 'documents' | 'storage-bytes', most: string, now: string): AppError {

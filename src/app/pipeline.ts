@@ -1,3 +1,4 @@
+import { KeyedLock } from '../base/keyed-lock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
@@ -21,7 +22,6 @@ import { DocumentProgress } from '../pipeline/document-progress.ts';
 import { DocumentWriter } from '../pipeline/document-writer.ts';
 import { Ingest } from '../pipeline/ingest.ts';
 import { type DocumentModel, IngestSteps } from '../pipeline/ingest-steps.ts';
-import { KeyedLock } from '../pipeline/keyed-lock.ts';
 import { ModelChanges } from '../pipeline/model-changes.ts';
 import { ModelRunner } from '../pipeline/model-runner.ts';
 import type { TaskPriority } from '../pipeline/pools.ts';

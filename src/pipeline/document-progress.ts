@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { KeyedLock } from '../base/keyed-lock.ts';
 import { type Collection, type Collections, ownVectors } from '../store/collections.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { Counts } from '../store/counts.ts';
@@ -9,7 +10,6 @@ import { type Operation, operationsBytes, type SpaceGuard, type Store } from '..
 import type { Versions } from '../store/versions.ts';
 import type { DocumentEvent } from './document-event.ts';
 import { pathKey } from './document-writer.ts';
-import type { KeyedLock } from './keyed-lock.ts';
 import { shardOf } from './shard-of.ts';
 import type { Switchboard } from './switchboard.ts';
 

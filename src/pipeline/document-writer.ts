@@ -1,6 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Chance, timedUuid } from '../base/ids.ts';
+import type { KeyedLock } from '../base/keyed-lock.ts';
 import { putBlobReference } from '../store/blob-references.ts';
 import type { Collection, Collections } from '../store/collections.ts';
 import type { Contents } from '../store/content.ts';
@@ -13,7 +14,6 @@ import type { Sequence } from '../store/sequence.ts';
 import { ExpectationFailed, type Operation } from '../store/store.ts';
 import type { Versions } from '../store/versions.ts';
 import type { DocumentEvent } from './document-event.ts';
-import type { KeyedLock } from './keyed-lock.ts';
 import { shardOf } from './shard-of.ts';
 import type { Switchboard } from './switchboard.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { KeyedLock } from '../../src/pipeline/keyed-lock.ts';
+import { KeyedLock } from '../../src/base/keyed-lock.ts';
 
 t.test('two who hold the same key never run at the same time, and come in order', async (t) => {
   const lock = new KeyedLock();
