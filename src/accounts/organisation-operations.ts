@@ -3,8 +3,8 @@ import { auditPage } from '../audit/audit-page.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
+import { KeyedLock } from '../base/keyed-lock.ts';
 import { limits } from '../base/limits.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { AuditLogResponse } from '../schemas/audit.ts';
 import { limitsToShow, type OrganizationStorage, overridesToShow } from '../schemas/organisation-limits.ts';
@@ -59,7 +59,7 @@ const hour = 3_600_000;
 export class OrganisationOperations {
   readonly #options: OrganisationOperationsOptions;
   readonly #foundings: Attempts;
-  readonly #foundingsInTurn = new OneAtATime();
+  readonly #foundingsInTurn = new KeyedLock();
   readonly #invitationsOfPerson: Attempts;
   readonly #invitationsOfOrganisation: Attempts;
   readonly #invitationsToAddress: Attempts;
@@ -80,8 +80,8 @@ export class OrganisationOperations {
     if (this.#options.ownedMax === 0) {
       throw new AppError('forbidden', 'On this server only the administrator creates organisations.');
     }
-    // One after another, so that many at the same moment are counted like as many in a row.
-    return this.#foundingsInTurn.run(() => this.#found(call, request));
+    // One after another, so that many of one person at the same moment are counted like as many in a row.
+    return this.#foundingsInTurn.run(call.principal.userId, () => this.#found(call, request));
   }
 
   async #found(

@@ -21,6 +21,11 @@ export class KeyedLock {
     }
   }
 
+  /** Resolves when everything that has come until now has ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#tails.values());
+  }
+
   /** Keys that somebody holds or waits for. */
   get size(): number {
     return this.#tails.size;

@@ -2,6 +2,7 @@ import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
+import { KeyedLock } from '../base/keyed-lock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type {
@@ -66,7 +67,7 @@ const serving: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due'])
  */
 export class BillingSync {
   readonly #options: BillingSyncOptions;
-  readonly #tails = new Map<string, Promise<unknown>>();
+  readonly #turns = new KeyedLock();
   /** Readings that have not begun. */
   readonly #waiting = new Map<string, Promise<BillingAccount>>();
   readonly #changing = new Set<string>();
@@ -99,7 +100,7 @@ export class BillingSync {
       throw new AppError('conflict', 'Another change of the billing of this organisation is under way.');
     }
     this.#changing.add(organizationId);
-    return this.#inTurn(organizationId, () => this.#change(organizationId, intent, work)).finally(() => {
+    return this.#turns.run(organizationId, () => this.#change(organizationId, intent, work)).finally(() => {
       this.#changing.delete(organizationId);
       this.#abandoned.delete(organizationId);
     });
@@ -120,7 +121,7 @@ export class BillingSync {
 
   /** Waits for what runs. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#tails.values());
+    await this.#turns.settled();
   }
 
   async #change<T>(
@@ -172,24 +173,12 @@ export class BillingSync {
   #readSoon(organizationId: string): Promise<BillingAccount> {
     const waiting = this.#waiting.get(organizationId);
     if (waiting !== undefined) return waiting;
-    const reading = this.#inTurn(organizationId, () => {
+    const reading = this.#turns.run(organizationId, () => {
       this.#waiting.delete(organizationId);
       return this.#settle(organizationId, false);
     });
     this.#waiting.set(organizationId, reading);
     return reading;
-  }
-
-  #inTurn<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#tails.get(organizationId) ?? Promise.resolve();
-    const result = before.then(work, work);
-    const tail = result
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#tails.get(organizationId) === tail) this.#tails.delete(organizationId);
-      });
-    this.#tails.set(organizationId, tail);
-    return result;
   }
 
   /** Nothing else runs for the organisation: what is still intended was left by a crash or by silence. */

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import type { Clock } from '../base/clock.ts';
+import { KeyedLock } from '../base/keyed-lock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { BillingAccount, BillingRecords, ReportedUsage } from '../store/billing.ts';
@@ -46,7 +47,7 @@ const dayMinutes = 1_440;
 export class UsageReports {
   readonly #options: UsageReportsOptions;
   /** Of each organisation one thing is reported after another, so that nothing is added up twice. */
-  readonly #tails = new Map<string, Promise<unknown>>();
+  readonly #turns = new KeyedLock();
 
   constructor(options: UsageReportsOptions) {
     this.#options = options;
@@ -93,15 +94,7 @@ export class UsageReports {
   }
 
   #reportInTurn(organizationId: string, to: number): Promise<void> {
-    const work = () => this.#reportOne(organizationId, to);
-    const result = (this.#tails.get(organizationId) ?? Promise.resolve()).then(work, work);
-    const tail = result
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#tails.get(organizationId) === tail) this.#tails.delete(organizationId);
-      });
-    this.#tails.set(organizationId, tail);
-    return result;
+    return this.#turns.run(organizationId, () => this.#reportOne(organizationId, to));
   }
 
   /** Everything up to `to`, or to the end of what was served. */

@@ -41,3 +41,19 @@ t.test('keys that nobody holds take no memory', async (t) => {
   await Promise.all(Array.from({ length: 100 }, (_, i) => lock.run(`${i}`, async () => i)));
   t.equal(lock.size, 0);
 });
+
+t.test('it is settled when everything has ended, failures too', async (t) => {
+  const lock = new KeyedLock();
+  const ended: string[] = [];
+  const slow = lock.run('a', async () => {
+    await wait(5);
+    ended.push('slow');
+  });
+  const failing = lock.run('b', async () => {
+    ended.push('failing');
+    throw new Error('mine');
+  });
+  await Promise.all([lock.settled(), t.rejects(failing)]);
+  t.same(ended, ['failing', 'slow']);
+  await slow;
+});
