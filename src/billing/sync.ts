@@ -100,10 +100,12 @@ export class BillingSync {
       throw new AppError('conflict', 'Another change of the billing of this organisation is under way.');
     }
     this.#changing.add(organizationId);
-    return this.#turns.run(organizationId, () => this.#change(organizationId, intent, work)).finally(() => {
-      this.#changing.delete(organizationId);
-      this.#abandoned.delete(organizationId);
-    });
+    return this.#turns
+      .run(organizationId, () => this.#change(organizationId, intent, work))
+      .finally(() => {
+        this.#changing.delete(organizationId);
+        this.#abandoned.delete(organizationId);
+      });
   }
 
   /** Nobody gets the answer of the change that runs: its intent outlives it, so that a repetition is known. */
