@@ -71,6 +71,14 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   t.equal(await page.evaluate(`document.activeElement.getAttribute('aria-label')`), 'Menu');
   await keyboard.press('Enter');
   await press('link', 'Collections');
+  await page.getByRole('button', { name: 'Actions for notes' }).waitFor();
+  await tabTo(page, page.getByLabel('Menu', { exact: true }));
+  await keyboard.press('Enter');
+  await press('link', 'Collections');
+  t.notOk(
+    await page.getByRole('link', { name: 'Collections' }).isVisible(),
+    'it is folded for the page that is there, too',
+  );
   await press('button', 'Actions for notes');
   await press('button', 'Delete…');
   await dialog.waitFor();

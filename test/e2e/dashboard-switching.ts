@@ -39,6 +39,16 @@ export async function switchingStory(t: Test, browser: Browser): Promise<void> {
   await page.getByLabel('Collection').selectOption('beta');
   await answers.getByText('within fourteen days').waitFor();
 
+  const code = page.getByRole('button', { name: 'Copy as code' });
+  await code.click();
+  await page.getByRole('dialog').waitFor();
+  await page.mouse.click(640, 790);
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  t.ok(
+    await code.evaluate((button) => button === button.ownerDocument.activeElement),
+    'closed by a click beside it, a dialog gives the focus back, too',
+  );
+
   await goTo('Documents');
   await page.getByRole('link', { name: 'refunds.txt' }).waitFor();
   t.equal(await page.getByLabel('Collection').inputValue(), 'beta', 'the one worked in last');

@@ -46,7 +46,20 @@ export async function teamStory(t: Test, browser: Browser): Promise<void> {
   await page.getByRole('link', { name: 'API keys' }).click();
   await page.getByRole('button', { name: 'Create key' }).first().click();
   await dialog.getByLabel('Name').fill('Website');
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route('**/api-keys/add-api-key', async (route) => {
+    await held;
+    await route.continue();
+  });
   await dialog.getByRole('button', { name: 'Create key' }).click();
+  await dialog.getByRole('button', { name: 'Cancel', disabled: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  t.ok(await dialog.isVisible(), 'a key that is being made is not lost');
+  answer();
   await dialog.getByRole('heading', { name: 'Save your key' }).waitFor();
   t.ok(
     await dialog.getByRole('button', { name: 'Done' }).isDisabled(),

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface DialogProps {
@@ -33,10 +33,14 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
       class="dialog"
       aria-labelledby={id}
       onCancel={cancel}
-      // A click on the dialog itself is one outside of what it holds. Where something may have been typed, it is a slip.
+      // Where something may have been typed, a click beside it is a slip.
       onMouseDown={(event) => {
-        const isOutside = event.target === dialog.current && dialog.current?.querySelector('form') === null;
-        if (isOutside && mayClose) onClose();
+        const { currentTarget, target, button } = event;
+        if (!mayClose || button !== 0 || target !== currentTarget || !isBeside(event)) return;
+        if (currentTarget.querySelector('form') !== null) return;
+        // The browser would give the focus to what lies below the pointer.
+        event.preventDefault();
+        onClose();
       }}
       // The browser closes it at a second Escape, whatever the first one was told.
       onClose={() => {
@@ -58,6 +62,12 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
       </div>
     </dialog>
   );
+}
+
+/** Whether the pointer is on what lies behind the dialog, not on its edge or its scroll bar. */
+function isBeside({ currentTarget, clientX, clientY }: TargetedMouseEvent<HTMLDialogElement>): boolean {
+  const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }
 
 /** The buttons at the end of a dialog. */

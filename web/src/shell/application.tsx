@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals';
 import type { FunctionComponent } from 'preact';
-import { useState } from 'preact/hooks';
 import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { SignIn } from '../pages/sign-in.tsx';
 import { Blank } from '../parts/blank.tsx';
@@ -67,15 +66,26 @@ function startAgain(): void {
   });
 }
 
+/** True while the code of a page is on its way. */
+const isLoading = signal(false);
+const setLoading = (is: boolean) => () => {
+  isLoading.value = is;
+};
+const [begin, end] = [setLoading(true), setLoading(false)];
+
+function PageProgress() {
+  return <div class={`page-progress ${isLoading.value ? 'running' : ''}`} />;
+}
+
+/** Not rendered again when the code of a page begins to load: the router would forget the page before. */
 function Pages() {
-  const [isLoading, setLoading] = useState(false);
   const { url } = useLocation();
   return (
     <>
-      <div class={`page-progress ${isLoading ? 'running' : ''}`} />
+      <PageProgress />
       <Fence place={url}>
         <ErrorBoundary>
-          <Router onLoadStart={() => setLoading(true)} onLoadEnd={() => setLoading(false)}>
+          <Router onLoadStart={begin} onLoadEnd={end}>
             {routes.map((route) => (
               <Route key={route.path} path={route.path} component={shownFor(route)} />
             ))}

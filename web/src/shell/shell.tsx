@@ -66,7 +66,7 @@ function TopBar() {
           <Picture of="menu" />
         </summary>
         <div class="drawer-panel">
-          <Navigation />
+          <Navigation onChoose={close} />
           <PersonMenu />
         </div>
       </details>
@@ -75,7 +75,12 @@ function TopBar() {
   );
 }
 
-function Navigation() {
+interface NavigationProps {
+  /** Called for the page that is there already, too. */
+  readonly onChoose?: () => void;
+}
+
+function Navigation({ onChoose }: NavigationProps) {
   const { path } = useLocation();
   const here = path === '/app/document' ? '/app/documents' : path;
   const isHere = (to: string) => to.replace(/\/$/, '') === here.replace(/\/$/, '');
@@ -96,7 +101,7 @@ function Navigation() {
             <ul>
               {entries.map(({ to, name, picture }) => (
                 <li key={to}>
-                  <a href={to} aria-current={isHere(to) ? 'page' : undefined}>
+                  <a href={to} aria-current={isHere(to) ? 'page' : undefined} onClick={onChoose}>
                     <Picture of={picture} />
                     {name}
                   </a>

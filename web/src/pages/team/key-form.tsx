@@ -52,7 +52,12 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
   });
   const isReady = read.error === null && names?.length !== 0;
   return (
-    <Dialog title={before === null ? 'Create a key' : `Change ${before.name}`} onClose={onClose}>
+    <Dialog
+      title={before === null ? 'Create a key' : `Change ${before.name}`}
+      onClose={onClose}
+      // A key that is made meanwhile would be shown to nobody.
+      mayClose={!doing.isBusy}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -80,7 +85,9 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
         </details>
         <Trouble error={doing.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={doing.isBusy}>
+            Cancel
+          </Button>
           <Button type="submit" tone="primary" busy={doing.isBusy} disabled={!isReady}>
             {before === null ? 'Create key' : 'Save'}
           </Button>

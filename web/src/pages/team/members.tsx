@@ -278,7 +278,7 @@ function Invite({ onClose, onChanged }: Omit<AskingProps, 'asked'>) {
   });
   if (code !== null) return <HandOn email={email} code={code} onClose={onClose} />;
   return (
-    <Dialog title="Invite somebody" onClose={onClose}>
+    <Dialog title="Invite somebody" onClose={onClose} mayClose={!doing.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -305,7 +305,9 @@ function Invite({ onClose, onChanged }: Omit<AskingProps, 'asked'>) {
         </Field>
         <Trouble error={doing.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={doing.isBusy}>
+            Cancel
+          </Button>
           <Button type="submit" tone="primary" busy={doing.isBusy}>
             Send invitation
           </Button>
