@@ -89,14 +89,14 @@ export class Quotas {
   }
 
   /** Null where nothing is limited. Errors: `rate_limited`, and nothing is taken. */
-  take(organizationId: string, growth: () => Growth): Promise<Taken> | null {
+  take(organizationId: string, growth: Growth): Promise<Taken> | null {
     const limits = this.#options.limitsOf(organizationId);
     const { documentBytesPerMinute, documentsMax, storageBytesMax, ingestDocumentsMax } = limits;
     const isStorageBound = documentsMax !== null || storageBytesMax !== null;
     if (!isStorageBound && documentBytesPerMinute === null && ingestDocumentsMax === null) return null;
     return isStorageBound
       ? this.#takeRoom(organizationId, growth, limits)
-      : this.#takeGrowth(organizationId, growth(), limits);
+      : this.#takeGrowth(organizationId, growth, limits);
   }
 
   /** Everything that an organisation stores. */
@@ -114,23 +114,23 @@ export class Quotas {
     if (refusal !== null) throw overRate(refusal);
   }
 
-  #takeRoom(organizationId: string, growth: () => Growth, limits: OrganisationLimits): Promise<Taken> {
-    return this.#asking.run(organizationId, async () =>
-      this.#takeGrowth(organizationId, await this.#fitting(organizationId, growth, limits), limits),
-    );
+  #takeRoom(organizationId: string, growth: Growth, limits: OrganisationLimits): Promise<Taken> {
+    return this.#asking.run(organizationId, async () => {
+      await this.#fits(organizationId, growth, limits);
+      return this.#takeGrowth(organizationId, growth, limits);
+    });
   }
 
-  /** What would be added, when there is room for it. Waits while that depends on writes on their way: a few commits. */
-  async #fitting(organizationId: string, growth: () => Growth, limits: OrganisationLimits): Promise<Growth> {
+  /** Resolves when there is room. Waits while that depends on writes on their way: a few commits. Errors: 429. */
+  async #fits(organizationId: string, growth: Growth, limits: OrganisationLimits): Promise<void> {
     for (;;) {
       const stored = this.#sum(await this.#options.collectionsOf(organizationId));
-      const wanted = growth();
-      const refusal = refusalOf(wanted, stored, limits);
+      const refusal = refusalOf(growth, stored, limits);
       if (refusal !== null) throw refusal;
       const held = this.#held.get(organizationId);
-      if (held === undefined) return wanted;
+      if (held === undefined) return;
       const most = { documents: stored.documents + held.documents, bytes: stored.bytes + held.bytes };
-      if (refusalOf(wanted, most, limits) === null) return wanted;
+      if (refusalOf(growth, most, limits) === null) return;
       await new Promise<void>((resolve) => {
         held.onEnd = resolve;
       });

@@ -61,6 +61,20 @@ export type Sees = (record: DocumentRecord) => boolean;
 
 const seesAll: Sees = () => true;
 
+/** What a write adds to what is stored. */
+export interface Growth {
+  readonly documents: number;
+  /** Raw bytes of the document, less those of the one that it replaces. */
+  readonly bytes: number;
+  /** Raw bytes of the document. */
+  readonly received: number;
+}
+
+/** Takes the room that a write needs, which it gives back when it ends; null where there is no limit. Errors: 429. */
+export type TakeRoom = (growth: Growth) => Promise<{ readonly end: (isWritten: boolean) => void }> | null;
+
+const unlimited: TakeRoom = () => null;
+
 export interface AddedDocument {
   readonly created: boolean;
   readonly version: number;
@@ -84,25 +98,52 @@ export class DocumentWriter {
   }
 
   /** Adds or overwrites. A path that exists is a conflict unless `overwrite`, and always where it is not seen. */
-  add(collection: Collection, input: NewDocument, sees: Sees = seesAll): Promise<AddedDocument> {
+  add(
+    collection: Collection,
+    input: NewDocument,
+    sees: Sees = seesAll,
+    takeRoom: TakeRoom = unlimited,
+  ): Promise<AddedDocument> {
     return this.#locked(collection, input.path, async (existing) => {
       if (existing !== undefined) refuseTaken(collection, existing, { overwrite: input.overwrite, sees });
-      const { clock, switchboard, onJob } = this.#options;
-      const record = this.#newRecord(collection, input, existing);
-      const job = newJob(collection, record, input.contentKind === 'auto' ? 'parse' : 'chunk', clock.now());
-      await switchboard.apply(null, [
-        ...this.#expected(collection, input.path, existing),
-        ...(existing === undefined ? [] : this.#abandon(existing)),
-        ...this.#contentOperations(record, input),
-        ...this.#put(collection, record, existing),
-        this.#versionOf(collection, record, false),
-        putJob(job),
-        ...this.#count(collection, record, 'added'),
-      ]);
-      if (existing !== undefined) this.#options.onAbandoned(existing);
-      onJob(job);
-      return { created: existing === undefined, version: record.version, status: record.status };
+      const { size } = input;
+      // Measured where nobody changes the path meanwhile: what it replaces is what it finds now.
+      const room = await takeRoom({
+        documents: existing === undefined ? 1 : 0,
+        bytes: size - (existing?.size ?? 0),
+        received: size,
+      });
+      let isWritten = false;
+      try {
+        const added = await this.#write(collection, input, existing);
+        isWritten = true;
+        return added;
+      } finally {
+        room?.end(isWritten);
+      }
     });
+  }
+
+  async #write(
+    collection: Collection,
+    input: NewDocument,
+    existing: DocumentRecord | undefined,
+  ): Promise<AddedDocument> {
+    const { clock, switchboard, onJob } = this.#options;
+    const record = this.#newRecord(collection, input, existing);
+    const job = newJob(collection, record, input.contentKind === 'auto' ? 'parse' : 'chunk', clock.now());
+    await switchboard.apply(null, [
+      ...this.#expected(collection, input.path, existing),
+      ...(existing === undefined ? [] : this.#abandon(existing)),
+      ...this.#contentOperations(record, input),
+      ...this.#put(collection, record, existing),
+      this.#versionOf(collection, record, false),
+      putJob(job),
+      ...this.#count(collection, record, 'added'),
+    ]);
+    if (existing !== undefined) this.#options.onAbandoned(existing);
+    onJob(job);
+    return { created: existing === undefined, version: record.version, status: record.status };
   }
 
   /**

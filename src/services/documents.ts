@@ -8,10 +8,12 @@ import { withTimeout } from '../base/with-timeout.ts';
 import {
   type AddedDocument,
   type DocumentWriter,
+  type Growth,
   type NewDocument,
   pathUnknown,
   refuseTaken,
   type Sees,
+  type TakeRoom,
 } from '../pipeline/document-writer.ts';
 import type { Ingest } from '../pipeline/ingest.ts';
 import {
@@ -58,10 +60,9 @@ import { documentText } from './document-text.ts';
 import { decodeFile } from './file-bytes.ts';
 import { needsText, vectorsOfDocument } from './given-vectors.ts';
 import { seesDocument } from './sight.ts';
-
-/** Decides whether one more document may come in now. */
 import { progressOf } from './status.ts';
 
+/** Decides whether one more document may come in now. */
 export interface Admission {
   /** Throws `AppError` queue_full or reserve_reached, with the limit that it was. */
   check(organizationId: string): void;
@@ -70,10 +71,7 @@ export interface Admission {
 /** What the limits of an organisation leave it; `access/quotas`. */
 export interface DocumentQuotas {
   /** Null where nothing is limited. Errors: `rate_limited` with the limit that it was, and nothing is taken. */
-  take(
-    organizationId: string,
-    growth: () => { readonly documents: number; readonly bytes: number; readonly received: number },
-  ): Promise<{ readonly end: (isWritten: boolean) => void }> | null;
+  take(organizationId: string, growth: Growth): ReturnType<TakeRoom>;
 }
 
 export interface DocumentServicesOptions {
@@ -367,29 +365,9 @@ export class DocumentServices {
   }
 
   /** Writes a document within the limits of its organisation. */
-  async #write(place: Place, input: NewDocument): Promise<AddedDocument> {
+  #write({ collection, sees }: Place, input: NewDocument): Promise<AddedDocument> {
     const { writer, quotas } = this.#options;
-    const { collection, sees } = place;
-    const taking = quotas.take(collection.organizationId, () => this.#growth(collection, input));
-    if (taking === null) return writer.add(collection, input, sees);
-    const taken = await taking;
-    let isWritten = false;
-    try {
-      const added = await writer.add(collection, input, sees);
-      isWritten = true;
-      return added;
-    } finally {
-      taken.end(isWritten);
-    }
-  }
-
-  #growth({ collectionId }: Collection, { path, overwrite, size }: NewDocument) {
-    const replaced = overwrite ? this.#options.documents.get(collectionId, path) : undefined;
-    return {
-      documents: replaced === undefined ? 1 : 0,
-      bytes: size - (replaced?.size ?? 0),
-      received: size,
-    };
+    return writer.add(collection, input, sees, (growth) => quotas.take(collection.organizationId, growth));
   }
 
   async #addFile(

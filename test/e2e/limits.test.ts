@@ -27,7 +27,7 @@ async function organisation(overrides: object = {}) {
   const show = async () =>
     (await administration.call('admin/get-organization', { organization_id })) as unknown as {
       rate_limits: Record<string, unknown>;
-      storage: Record<string, number>;
+      storage: { readonly documents: number; readonly bytes: number };
     };
   return { api, change, show };
 }
@@ -92,6 +92,10 @@ await t.test('an organisation stores so many documents and bytes, and no more', 
   t.match(results.at(-1)?.detail, /may store 3 documents; it has 3.*delete documents/);
   t.match((await show()).storage, { documents: 3, bytes: 15 });
   t.match(refusal(await put(api, 'f', 5)), { status: 429, limit: 'documents', retry: 'false' });
+  const again = { collection_name: 'c', path: 'a' };
+  for (const content of [text('1'), { type: 'auto', base64_data: 'MQ==' }])
+    t.equal(await api.status('documents/add-document', { ...again, content }), 409, 'a path that is taken');
+  t.equal((await put(api, 'a', 5)).status, 409);
   t.equal(
     await api.status('documents/add-document', {
       collection_name: 'c',
@@ -119,6 +123,41 @@ await t.test('an organisation stores so many documents and bytes, and no more', 
   t.equal((await put(api, 'h', 1)).status, 429);
   await api.call('collections/delete-collection', { collection_name: 'c' });
   t.match((await show()).storage, { documents: 0, bytes: 0 });
+});
+
+await t.test('writes and deletions of one path at once store no more than there is room for', async (t) => {
+  const { api, show } = await organisation({
+    override_max_storage_bytes: 40,
+    override_requests_per_minute: 100_000,
+  });
+  const replace = (path: string, size: number) =>
+    api.ask('documents/add-document', {
+      collection_name: 'c',
+      path,
+      content: text('x'.repeat(size)),
+      overwrite: true,
+    });
+  const remove = (...path: string[]) => api.ask('documents/delete-document', { collection_name: 'c', path });
+  const others = Array.from({ length: 8 }, (_, i) => `other ${i}`);
+  /** Frees the room of `a` for a moment. */
+  const races: Readonly<Record<string, () => Promise<unknown>>> = {
+    'deleted and written': () => remove('a'),
+    'written twice': () => replace('a', 1),
+  };
+  for (const [name, free] of Object.entries(races)) {
+    for (let round = 0; round < 20; round += 1) {
+      for (const path of ['a', 'b', 'c', 'd'])
+        t.match(await replace(path, 10), { status: /^20[01]$/ }, 'all of the room is taken');
+      const trying = others.map(async (path, i) => {
+        await new Promise((resolve) => setTimeout(resolve, i));
+        await put(api, path, 9);
+      });
+      await Promise.all([free(), replace('a', 10), ...trying]);
+      const { bytes } = (await show()).storage;
+      t.ok(bytes <= 40, `${name}: ${bytes} bytes`);
+      await remove(...others);
+    }
+  }
 });
 
 await t.test('bytes of documents are limited by the minute, however they come', async (t) => {

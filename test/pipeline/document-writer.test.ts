@@ -1,6 +1,8 @@
 import t from 'tap';
+import { AppError } from '../../src/base/app-error.ts';
+import type { Growth } from '../../src/pipeline/document-writer.ts';
 import { type DocumentIndexStatus, indexStatuses } from '../../src/schemas/documents.ts';
-import { addText, find, type Rooms, rooms, textDocument } from './held-store.ts';
+import { addText, diskFull, find, type Rooms, rooms, textDocument } from './held-store.ts';
 
 type Change = (rooms: Rooms) => Promise<unknown>;
 const changes: Readonly<Record<string, Change>> = {
@@ -66,6 +68,34 @@ t.test('of many who add one path at once, one makes it and the others are told',
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const result of results)
     if (result.status === 'rejected') t.match(result.reason, { code: 'conflict' });
+});
+
+t.test('a write asks for the room that it needs when its turn comes', async (t) => {
+  const { writer, papers, store } = await rooms(t);
+  const asked: Growth[] = [];
+  const ended: boolean[] = [];
+  const write = (text: string, overwrite = true) =>
+    writer.add(papers, textDocument('a.txt', text, { overwrite }), undefined, async (growth) => {
+      asked.push(growth);
+      return { end: (isWritten) => void ended.push(isWritten) };
+    });
+  const release = store.hold();
+  const writing = [write('1'), write('333'), writer.remove(papers, ['a.txt']), write('22')];
+  const taken = write('1', false);
+  release();
+  await Promise.all(writing);
+  await t.rejects(taken, { code: 'conflict' });
+  t.same(asked, [
+    { documents: 1, bytes: 1, received: 1 },
+    { documents: 0, bytes: 2, received: 3 },
+    { documents: 1, bytes: 2, received: 2 },
+  ]);
+  store.failure = diskFull();
+  await t.rejects(write('4444'), { code: 'reserve_reached' });
+  t.same(ended, [true, true, true, false], 'each gives it back, and what was refused wrote nothing');
+  const full = new AppError('rate_limited', 'No room.');
+  const refused = writer.add(papers, textDocument('b.txt', '1'), undefined, () => Promise.reject(full));
+  await t.rejects(refused, full);
 });
 
 t.test('new metadata leaves the document its id, its text and its page images', async (t) => {
