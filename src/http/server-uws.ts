@@ -237,6 +237,8 @@ class UwsExchange implements Exchange {
       response.writeHeader('content-length', `${body.byteLength + 2}\r\n\r\n${text}`);
     });
     await this.#linger();
+    // What was written while bytes were read goes out when all of them were handled; breaking off before loses it.
+    await new Promise(setImmediate);
     this.#abandon();
     return true;
   }

@@ -27,6 +27,24 @@ contract(
   },
 );
 
+contract('a chunked body that ends a little beyond the limit is refused every time', async ({ t, open }) => {
+  const limit = 100_000;
+  const door = await open({ settings: { jsonBytesMax: limit } });
+  const send = (bytes: number) =>
+    fetch(`${door.url}${addPath}`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer all', 'content-type': 'application/json' },
+      body: new Blob([' '.repeat(bytes)]).stream(),
+      duplex: 'half',
+    });
+  for (let i = 0; i < 20; i += 1) {
+    const reply = await send(limit + 100);
+    t.equal(reply.status, 413);
+    t.match(await reply.json(), { detail: /limit of 100,000 bytes/ });
+  }
+  t.equal((await send(limit)).status, 422, 'and what just fits is read');
+});
+
 contract('a client that sends its whole over-long body reads the refusal', async ({ t, open }) => {
   const door = await open();
   const reply = await post(door, addPath, ' '.repeat(6_000_000));
