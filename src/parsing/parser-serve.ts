@@ -123,7 +123,7 @@ async function answerFailure(error: unknown): Promise<void> {
 function isOutOfMemory(error: unknown): boolean {
   return (
     error instanceof Error &&
-    /out of memory|oom|allocation failed|unable to grow|has no memory|invalid string length/i.test(
+    /out of memory|oom|allocation failed|unable to grow|has no memory|invalid string length|native code called abort/i.test(
       error.message,
     )
   );

@@ -156,6 +156,22 @@ for (const { path, code, limits } of deaths) {
   );
 }
 
+t.test(
+  'a page that needs more memory than there is says so',
+  { skip: prlimit === null && 'needs prlimit' },
+  async (t) => {
+    const scarce = join(folder, 'prlimit');
+    const script = `#!/bin/sh\nshift\nexec ${prlimit} --data=200000000 "$@"\n`;
+    writeFileSync(scarce, script, { mode: 0o755 });
+    const host = hostOf(t, entries.parser, scarce);
+    const file = stored(pdfWithPages([''], { content: Buffer.alloc(60_000_000, ' ') }));
+    t.match(await host.parse({ kind: 'parse', file }), {
+      failure: { code: 'memory', message: /needs more memory than one document may use/ },
+    });
+    t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('after')) })), ['after']);
+  },
+);
+
 t.test('without prlimit a memory bomb still costs only its own document', async (t) => {
   const host = hostOf(t, entries.hostile, null);
   const file = stored(utf8('bait'));
