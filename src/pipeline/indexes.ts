@@ -619,16 +619,17 @@ export class Indexes {
   }
 
   async #snapshot(collectionId: string, shelf: Shelf): Promise<void> {
-    const { changes, logger } = this.#options;
+    const { changes, sequence, logger } = this.#options;
     const begun = await this.#still(shelf, async () => {
       await changes.settle(collectionId);
-      return { changed: shelf.changed, writing: shelf.index.snapshot() };
+      return { changed: shelf.changed, covered: sequence.next(), writing: shelf.index.snapshot() };
     });
     if (begun === null) return;
-    const { changed, writing } = begun;
-    const { sequence, bytes } = await writing;
-    logger.debug({ collectionId, sequence, bytes }, 'collection index snapshot written');
-    while ((await changes.trim(collectionId, sequence, trimChangesMax)) === trimChangesMax);
+    const { changed, covered, writing } = begun;
+    const { bytes } = await writing;
+    logger.debug({ collectionId, covered, bytes }, 'collection index snapshot written');
+    // Whatever the log holds came before. The shards may not tell: those that are empty again have seen no change.
+    while ((await changes.trim(collectionId, covered, trimChangesMax)) === trimChangesMax);
     shelf.changed -= changed;
   }
 }

@@ -106,6 +106,30 @@ t.test('a snapshot that fails keeps no later one from being written', async (t) 
 });
 
 t.test(
+  'what was emptied before a crash is snapshot like anything else, and its log is forgotten',
+  async (t) => {
+    const first = await filled(t);
+    const { collectionId } = first.papers;
+    await first.writer.remove(
+      first.papers,
+      words.map((word) => `${word}.txt`),
+    );
+    first.store.failure = diskFull();
+    await first.close();
+    const { indexes, changes } = await first.again();
+    const logged = async () => {
+      let count = 0;
+      for await (const _ of changes.after(collectionId, -1)) count += 1;
+      return count;
+    };
+    t.equal(await logged(), 2 * words.length, 'no snapshot came before');
+    await indexes.snapshot();
+    t.equal(await logged(), 0);
+    t.equal(indexes.get(collectionId).count(null), 0);
+  },
+);
+
+t.test(
   'after a restart search knows the same: from snapshots, from the change log, and from the store alone',
   async (t) => {
     const damages: readonly (readonly [string, (folder: string) => void])[] = [
