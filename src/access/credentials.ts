@@ -44,25 +44,34 @@ export function setCookie(cookie: Cookie, isSecure: boolean): string {
 }
 
 /** Refuses what a page of another site makes a browser send, with or without a cookie; programs may. 403. */
-export function refuseOtherSites({ header, ownOrigin }: Credentials): void {
-  const [site, origin] = [header('sec-fetch-site'), header('origin')];
-  const isOurs = site === undefined ? origin === undefined || origin === ownOrigin() : site === 'same-origin';
-  if (isOurs) return;
+export function refuseOtherSites(credentials: Credentials): void {
+  const { header } = credentials;
+  const isProgram = header('sec-fetch-site') === undefined && header('origin') === undefined;
+  if (isProgram || isFromHere(credentials)) return;
   throw new AppError('forbidden', 'A browser may call this operation from a page of this server only.');
 }
 
 /**
  * Refuses a request that another site made a browser send: a browser sends cookies along whoever made it ask. 403 unless
- * it says that it comes from a page of this server, and as something that no plain form can send.
+ * it says that no other site asks, and it is something that no plain form can send.
  */
-export function refuseForeign({ method, header, ownOrigin }: Credentials): void {
-  const site = header('sec-fetch-site');
-  const origin = header('origin');
-  const isOurs = site === undefined ? origin === ownOrigin() : site === 'same-origin';
+export function refuseForeign(credentials: Credentials): void {
+  const { method, header } = credentials;
   const isJson = /^application\/json\s*(;|$)/i.test(header('content-type') ?? '');
-  if (isOurs && (method === 'PUT' || isJson)) return;
+  if (isFromHere(credentials) && (method === 'PUT' || isJson)) return;
   throw new AppError(
     'forbidden',
     'A request that is signed in by a cookie must come from a page of this server, as JSON; programs send a bearer token instead.',
   );
+}
+
+/**
+ * Whether a browser says that a page of this server asks, or nobody but its user: that is what `none` means, and no page
+ * can bring about. Browsers that do not say so name the page's origin; one that is named must be ours beside `none` too.
+ */
+function isFromHere({ header, ownOrigin }: Credentials): boolean {
+  const [site, origin] = [header('sec-fetch-site'), header('origin')];
+  if (site === 'same-origin') return true;
+  if (site === 'none') return origin === undefined || origin === ownOrigin();
+  return site === undefined && origin === ownOrigin();
 }

@@ -36,12 +36,12 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   [
     'A sign-in link is dead after ten minutes.',
     'accounts/people',
-    'a link is dead after its time, after its use, and after a newer one',
+    'a link is dead after its time, and when it is forgotten',
   ],
   [
     'A newer sign-in link makes the older worthless.',
     'accounts/people',
-    'a link is dead after its time, after its use, and after a newer one',
+    'a newer link makes the older worthless, and nobody else’s',
   ],
   [
     'The same subject at another issuer is another person.',
@@ -81,7 +81,7 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   [
     'A session that was ended is refused at once, in every connection.',
     'e2e/sign-in-guards',
-    'an ended session and a revoked key end in every connection, in the middle of everything',
+    'a session that ends is refused in every connection, in the middle of everything',
   ],
   [
     'Cookies are HttpOnly, SameSite=Lax, and over https Secure with the prefix __Host-.',
@@ -90,8 +90,8 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   ],
   [
     'What another site makes a browser send changes nothing, as a form, as text, or as a GET.',
-    'http/every-caller',
-    'everybody gets what they may, and nobody learns of another',
+    'e2e/sign-in-guards',
+    'with somebody’s cookie another site changes nothing: as a form, as text, or as a GET',
   ],
   [
     'Thirty ways to lead somebody to another site after signing in are refused.',
@@ -106,12 +106,12 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   [
     'What another organisation has answers as what does not exist, word for word.',
     'http/every-caller',
-    'what exists answers as what does not',
+    'what another organisation has answers as what does not exist, word for word',
   ],
   [
     'A lower role, a removal and a deleted key are felt by the next request.',
     'e2e/sign-in-guards',
-    'an ended session and a revoked key end in every connection, in the middle of everything',
+    'a lower role, a removal and a deleted key are felt in the middle of everything',
   ],
   [
     'Only an invitation that was issued here, for this purpose, in time and untouched is one; a session is none.',
@@ -135,10 +135,15 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
   ],
 ];
 
-t.test('each of the 25 promises has its test', async (t) => {
+/** A title as it stands behind `test(`; tests that are made in a loop have a name before it. */
+const declaration = /\btest\(\s*(['`])(?:\$\{\w+\}: )?(.+?)\1,/g;
+
+t.test('each of the 25 promises has a test of its own', async (t) => {
   t.equal(checklist.length, 25);
+  t.equal(new Set(checklist.map(([, file, title]) => `${file}: ${title}`)).size, 25);
   for (const [promise, file, title] of checklist) {
     const source = readFileSync(join(projectRoot, 'test', `${file}.test.ts`), 'utf8');
-    t.ok(source.includes(title), `${promise} (test/${file}.test.ts: ${title})`);
+    const titles = [...source.matchAll(declaration)].map(([, , declared]) => declared);
+    t.equal(titles.filter((each) => each === title).length, 1, `${promise} (test/${file}.test.ts: ${title})`);
   }
 });

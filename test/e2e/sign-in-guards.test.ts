@@ -272,51 +272,135 @@ t.test(
   },
 );
 
-t.test(
-  'an ended session and a revoked key end in every connection, in the middle of everything',
-  async (t) => {
-    const ann = person('revoked@example.com');
-    await ann.signIn();
-    const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Acme' })).body;
-    const wanted = { organization_id, name: 'k', permission: 'all' };
-    const issued = (await ann.call('organizations/api-keys/add-api-key', wanted)).body;
-    const asKey = { authorization: `Bearer ${issued.api_key}` };
-    const asAnn = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
-    /** Many callers at once; what began after the end was acknowledged must be refused. */
-    const after = async (headers: Record<string, string>, end: () => Promise<unknown>) => {
-      let endedAt = Number.POSITIVE_INFINITY;
-      let late = 0;
-      let before = 0;
-      const caller = async () => {
-        for (let calls = 0; calls < 400; calls += 1) {
-          const began = performance.now();
-          const { status } = await post('/v1/collections/get-collection-list', {}, headers);
-          if (status === 200 && began > endedAt) late += 1;
-          if (status === 200 && began <= endedAt) before += 1;
-          if (status === 401 && began > endedAt) return;
-        }
-      };
-      const callers = Array.from({ length: 8 }, caller);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      await end();
-      endedAt = performance.now();
-      await Promise.all(callers);
-      return { late, before };
-    };
-    const gone = { organization_id, api_key_id: issued.id };
-    const endless = await ann.call('organizations/api-keys/add-api-key', {
-      ...wanted,
-      expires_at: '2030-12-31T23:59:60Z',
-    });
-    t.match(endless, { status: 400, body: { detail: /expires_at/ } }, 'a time that there is not');
-    const key = await after(asKey, () => ann.call('organizations/api-keys/delete-api-key', gone));
-    t.equal(key.late, 0);
-    t.ok(key.before > 0, 'it worked until then');
-    const session = await after(asAnn, () => ann.call('auth/logout'));
-    t.equal(session.late, 0);
-    t.ok(session.before > 0);
-  },
-);
+/** Many callers at once, until they are refused with `refusal`; what began after the end was acknowledged must be. */
+async function whileAsked(call: () => Promise<Answer>, refusal: number, end: () => Promise<Answer>) {
+  let endedAt = Number.POSITIVE_INFINITY;
+  const counts = { before: 0, late: 0, ended: 0 };
+  const caller = async () => {
+    for (let calls = 0; calls < 400; calls += 1) {
+      const began = performance.now();
+      const { status } = await call();
+      if (status === 200) counts[began > endedAt ? 'late' : 'before'] += 1;
+      if (status !== refusal || began <= endedAt) continue;
+      counts.ended += 1;
+      return;
+    }
+  };
+  const callers = Array.from({ length: 8 }, caller);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const { status } = await end();
+  endedAt = performance.now();
+  await Promise.all(callers);
+  return { ...counts, end: status };
+}
+const refusedSince = { late: 0, ended: 8, end: 200 };
+
+/** An organisation of somebody new. */
+async function founded(email: string) {
+  const owner = person(email);
+  await owner.signIn();
+  const { organization_id } = (await owner.call('organizations/add-organization', { name: 'Acme' })).body;
+  return { owner, organization_id };
+}
+
+t.test('a session that ends is refused in every connection, in the middle of everything', async (t) => {
+  const { owner: ann, organization_id } = await founded('ended@example.com');
+  const asAnn = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
+  const list = () => post('/v1/collections/get-collection-list', {}, asAnn);
+  const counts = await whileAsked(list, 401, () => ann.call('auth/logout'));
+  t.match(counts, refusedSince);
+  t.ok(counts.before > 0, 'it worked until then');
+});
+
+t.test('a lower role, a removal and a deleted key are felt in the middle of everything', async (t) => {
+  const { owner: ann, organization_id } = await founded('demotes@example.com');
+  const wanted = { organization_id, name: 'k', permission: 'all' };
+  const issued = (await ann.call('organizations/api-keys/add-api-key', wanted)).body;
+  const bob = person('demoted@example.com');
+  await bob.signIn();
+  const invitation = { organization_id, email: bob.email, permission: 'OWNER' };
+  t.match(await ann.call('organizations/users/invite-user', invitation), { status: 200 });
+  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await bob.mailWith('invites you'))?.[0];
+  t.match(await bob.call('organizations/users/accept-invite', { invite_code }), { status: 200 });
+  const user_id = (await bob.call('users/get-user')).body.user.id;
+  const asKey = { authorization: `Bearer ${issued.api_key}` };
+  const ends: Readonly<Record<string, Parameters<typeof whileAsked>>> = {
+    'a lower role': [
+      () => bob.call('organizations/get-audit-log', { organization_id, limit: 1 }),
+      403,
+      () => ann.call('organizations/users/update-user', { organization_id, user_id, permission: 'ADMIN' }),
+    ],
+    'a removal': [
+      () => bob.call('organizations/get-info', { organization_id }),
+      404,
+      () => ann.call('organizations/users/remove-user', { organization_id, user_id }),
+    ],
+    'a deleted key': [
+      () => post('/v1/collections/get-collection-list', {}, asKey),
+      401,
+      () => ann.call('organizations/api-keys/delete-api-key', { organization_id, api_key_id: issued.id }),
+    ],
+  };
+  for (const [what, how] of Object.entries(ends)) {
+    const counts = await whileAsked(...how);
+    t.match(counts, refusedSince, what);
+    t.ok(counts.before > 0, `${what}: until then it was not`);
+  }
+});
+
+t.test('no key ends at a time that there is not', async (t) => {
+  const { owner: ann, organization_id } = await founded('endless@example.com');
+  const wanted = { organization_id, name: 'k', permission: 'all', expires_at: '2030-12-31T23:59:60Z' };
+  const endless = await ann.call('organizations/api-keys/add-api-key', wanted);
+  t.match(endless, { status: 400, body: { detail: /expires_at/ } });
+});
+
+t.test('with somebody’s cookie another site changes nothing: as a form, as text, or as a GET', async (t) => {
+  const { owner: ann, organization_id } = await founded('lured@example.com');
+  const cookie = `__Host-session=${ann.token}`;
+  const json = 'application/json';
+  const form = 'application/x-www-form-urlencoded';
+  const from: Readonly<Record<string, Record<string, string>>> = {
+    'another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+    'a neighbour': { origin: 'https://other.example.com', 'sec-fetch-site': 'same-site' },
+    'an older browser on another site': { origin: 'https://evil.example' },
+    'a page without an origin': { origin: 'null' },
+    nowhere: {},
+  };
+  const changes: Readonly<Record<string, object>> = {
+    'organizations/update-organization': { organization_id, name: 'Evil' },
+    'organizations/delete-organization': { organization_id },
+    'organizations/api-keys/add-api-key': { organization_id, name: 'evil', permission: 'all' },
+    'users/edit-user': { name: 'Evil' },
+    'users/revoke-session': {},
+  };
+  for (const [path, body] of Object.entries(changes)) {
+    const [at, text] = [`/api/${path}`, JSON.stringify(body)];
+    const asForm = new URLSearchParams(Object.entries(body)).toString();
+    for (const [who, headers] of Object.entries(from)) {
+      const as = (type: string) => ({ cookie, ...headers, 'content-type': type });
+      for (const [type, sent] of [
+        [json, text],
+        ['text/plain', text],
+        ['', text],
+        [form, asForm],
+      ] as const)
+        t.match(await post(at, sent, as(type)), { status: 403 }, `${who}: ${path} as ${type}`);
+      const got = await send(`${server.url}${at}?${asForm}`, {
+        method: 'GET',
+        headers: { cookie, ...headers },
+      });
+      t.match(got, { status: 405 }, `${who}: GET ${path}`);
+    }
+    // What a form of our own pages could send is no JSON either.
+    t.match(await post(at, text, { cookie, origin: base, 'content-type': 'text/plain' }), { status: 403 });
+  }
+  const info = (await ann.call('organizations/get-info', { organization_id })).body;
+  t.match(info, { organization: { name: 'Acme' }, api_keys: [] });
+  t.match((await ann.call('users/get-user')).body, { user: { name: null } });
+  const own = { cookie, origin: base, 'sec-fetch-site': 'same-origin' };
+  t.match(await post('/api/users/edit-user', { name: 'Ann' }, own), { status: 200 }, 'a page of ours may');
+});
 
 t.test('what goes wrong inside tells no stranger how the server is made', async (t) => {
   const odd = [
