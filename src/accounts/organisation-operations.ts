@@ -140,7 +140,7 @@ export class OrganisationOperations {
 
   async rename(
     call: PersonCall,
-    request: wire.RenameOrganizationRequest,
+    request: wire.UpdateOrganizationRequest,
   ): Promise<wire.GenericMessageResponse> {
     const { organisation } = this.#options.gate.enter(call, request, owners);
     checkText('name', request.name);
@@ -257,7 +257,7 @@ export class OrganisationOperations {
   async deleteInvite(
     call: PersonCall,
     request: wire.DeleteInviteUserRequest,
-  ): Promise<wire.GenericMessageResponse> {
+  ): Promise<wire.DeleteInviteUserResponse> {
     const { organisation } = this.#options.gate.enter(call, request, owners);
     const email = normalisedEmail(request.email);
     await this.#options.invitations.delete(organisation.organizationId, email, actorOf(call));
@@ -272,7 +272,7 @@ export class OrganisationOperations {
     return { user_id: place.userId, permission };
   }
 
-  async removeUser(call: PersonCall, request: wire.RemoveUserRequest): Promise<wire.GenericMessageResponse> {
+  async removeUser(call: PersonCall, request: wire.RemoveUserRequest): Promise<wire.RemoveUserResponse> {
     const userId = request.user_id.toLowerCase();
     const isSelf = userId === call.principal.userId;
     const { organisation } = this.#options.gate.enter(call, request, isSelf ? everybody : owners);
@@ -281,10 +281,7 @@ export class OrganisationOperations {
     return done;
   }
 
-  async addKey(
-    call: PersonCall,
-    request: wire.AddOrganizationAPIKeyRequest,
-  ): Promise<wire.AddOrganizationAPIKeyResponse> {
+  async addKey(call: PersonCall, request: wire.AddAPIKeyRequest): Promise<wire.AddAPIKeyResponse> {
     const { organisation } = this.#options.gate.enter(call, request, managers);
     checkText('name', request.name);
     const { organizationId } = organisation;
@@ -301,10 +298,7 @@ export class OrganisationOperations {
     return { api_key: secret, id: key.keyId, name, permission, ...times, restriction };
   }
 
-  async updateKey(
-    call: PersonCall,
-    request: wire.UpdateOrganizationAPIKeyRequest,
-  ): Promise<wire.GenericMessageResponse> {
+  async updateKey(call: PersonCall, request: wire.UpdateAPIKeyRequest): Promise<wire.GenericMessageResponse> {
     const { organisation } = this.#options.gate.enter(call, request, managers);
     const { name, permission } = request;
     const restriction = askedRestriction(request);
@@ -317,10 +311,7 @@ export class OrganisationOperations {
     return done;
   }
 
-  async deleteKey(
-    call: PersonCall,
-    request: wire.DeleteOrganizationAPIKeyRequest,
-  ): Promise<wire.GenericMessageResponse> {
+  async deleteKey(call: PersonCall, request: wire.DeleteAPIKeyRequest): Promise<wire.GenericMessageResponse> {
     const { organisation } = this.#options.gate.enter(call, request, managers);
     const place = { organizationId: organisation.organizationId, keyId: request.api_key_id.toLowerCase() };
     await this.#options.keys.revoke(place, actorOf(call));
@@ -407,7 +398,7 @@ function keyInfo(key: ApiKey, lastUse: number | null, reader: Role): wire.Organi
 
 function askedRestriction({
   restriction,
-}: Pick<wire.AddOrganizationAPIKeyRequest, 'restriction'>): KeyRestriction | null {
+}: Pick<wire.AddAPIKeyRequest, 'restriction'>): KeyRestriction | null {
   return restriction ? { collections: restriction.collection_names, filter: restriction.filter } : null;
 }
 

@@ -12,15 +12,15 @@ type Use<Request, Reply> = (call: BillingCall, request: Request) => Promise<Repl
 
 /** What organisations do about money. `stripe-billing` does it, `no-payments` stands in where no key is configured. */
 export interface Billing {
-  readonly status: (call: BillingCall) => Promise<wire.BillingStatusResponse>;
+  readonly status: (call: BillingCall) => Promise<wire.StatusResponse>;
   readonly preview: Use<wire.PreviewRequest, wire.PreviewResponse>;
   readonly subscribe: Use<wire.SubscribeRequest, wire.SubscribeResponse>;
   readonly downgrade: Use<wire.DowngradeRequest, wire.DowngradeResponse>;
-  readonly cancelDowngrade: Use<wire.BillingOrganizationRequest, wire.DowngradeResponse>;
+  readonly cancelDowngrade: Use<wire.CancelDowngradeRequest, wire.CancelDowngradeResponse>;
   readonly addPaymentMethod: Use<wire.AddPaymentRequest, wire.AddPaymentResponse>;
-  readonly removePaymentMethod: Use<wire.RemovePaymentRequest, { message: string }>;
+  readonly removePaymentMethod: Use<wire.RemovePaymentRequest, wire.RemovePaymentResponse>;
   readonly manageDetails: Use<wire.ManageBillingDetailsRequest, wire.ManageBillingDetailsResponse>;
-  readonly pause: Use<wire.BillingOrganizationRequest, wire.PauseResponse>;
+  readonly pause: Use<wire.PauseRequest, wire.PauseResponse>;
   readonly redeemCode: Use<wire.RedeemCodeRequest, wire.RedeemCodeResponse>;
   /**
    * What a change comes to, or 503 when it takes longer than anybody should wait: then it goes on, and whoever asks for

@@ -1,4 +1,4 @@
-import type { BillingStatusResponse } from '../schemas/billing.ts';
+import type { StatusResponse } from '../schemas/billing.ts';
 import type { RateLimits } from '../schemas/organisation-limits.ts';
 import type { BillingAccount, ReportedUsage, SubscriptionCopy, UsageGrant } from '../store/billing.ts';
 import { type Organisation, type Tier, tiers } from '../store/organisations.ts';
@@ -33,7 +33,7 @@ interface Known {
 export function statusReply(
   known: Known,
   { plans, limits }: { readonly plans: Plans; readonly limits: ShownLimits },
-): BillingStatusResponse {
+): StatusResponse {
   const { organisation, account, isStale, isEnabled } = known;
   const { copy } = account;
   const subscription = copy?.subscription ?? null;
@@ -69,7 +69,7 @@ export function statusReply(
   };
 }
 
-function pricingOf(plans: Plans, limits: ShownLimits): BillingStatusResponse['pricing'] {
+function pricingOf(plans: Plans, limits: ShownLimits): StatusResponse['pricing'] {
   return tiers.map((tier) => ({
     tier,
     monthly_price_cents: tier === 'free' ? 0 : isPaid(tier) ? plans.prices[tier].amount : null,
@@ -84,7 +84,7 @@ function priceOf(plans: Plans, metric: (typeof metrics)[number]): number | null 
 }
 
 /** Of the current month: what was used, less what was paid for subscriptions. */
-function usageOf({ grants, reported, now }: Known, plans: Plans): BillingStatusResponse['usage'] {
+function usageOf({ grants, reported, now }: Known, plans: Plans): StatusResponse['usage'] {
   const month = monthOf(now);
   const used = reported?.month === month ? reported : null;
   const charges = metrics.reduce(
@@ -102,7 +102,7 @@ function usageOf({ grants, reported, now }: Known, plans: Plans): BillingStatusR
   };
 }
 
-function statusOf(subscription: SubscriptionCopy | null): BillingStatusResponse['status'] {
+function statusOf(subscription: SubscriptionCopy | null): StatusResponse['status'] {
   switch (subscription?.status) {
     case undefined:
       return 'none';

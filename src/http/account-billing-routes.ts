@@ -1,7 +1,6 @@
 import { actorOf, managers, type Named, owners } from '../accounts/membership-gate.ts';
 import type { PersonCall } from '../accounts/user-operations.ts';
 import type { Billing, BillingCall } from '../billing/billing.ts';
-import { GenericMessageResponse } from '../schemas/accounts.ts';
 import * as wire from '../schemas/billing.ts';
 import type { Role } from '../schemas/principal.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
@@ -65,8 +64,8 @@ export const billingRoutes: readonly AccountRoute[] = [
     summary: 'Show tier, payments and limits',
     description:
       'For owners and admins. Reads the payment provider and puts right what differs; where it does not answer, what was read last, with `stale: true`. Without payments tier and limits only, with `billing_enabled: false`.',
-    request: wire.BillingOrganizationRequest,
-    reply: wire.BillingStatusResponse,
+    request: wire.StatusRequest,
+    reply: wire.StatusResponse,
     example: organizationExample,
     refusals: { 403: 'For owners and admins.', 404: refusals[404] },
     serve: async (services, call, request) => {
@@ -132,8 +131,8 @@ export const billingRoutes: readonly AccountRoute[] = [
       path: '/api/billing/cancel-downgrade',
       summary: 'Keep the tier after all',
       description: 'Takes a planned downgrade back.',
-      request: wire.BillingOrganizationRequest,
-      reply: wire.DowngradeResponse,
+      request: wire.CancelDowngradeRequest,
+      reply: wire.CancelDowngradeResponse,
       example: organizationExample,
       refusals: { 400: 'No downgrade is pending.' },
     },
@@ -159,7 +158,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       summary: 'Remove a payment method',
       description: 'Not the last one while there is something to pay.',
       request: wire.RemovePaymentRequest,
-      reply: GenericMessageResponse,
+      reply: wire.RemovePaymentResponse,
       example: { ...organizationExample, payment_method_id: 'pm_1' },
       refusals: {
         400: 'It is the last one of a subscription.',
@@ -188,7 +187,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       path: '/api/billing/pause',
       summary: 'Pause the subscription',
       description: 'Nothing is charged, and the limits are those of `free`, until `subscribe` resumes it.',
-      request: wire.BillingOrganizationRequest,
+      request: wire.PauseRequest,
       reply: wire.PauseResponse,
       example: organizationExample,
       refusals: { 400: 'Nothing is active.' },

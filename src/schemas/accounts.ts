@@ -231,10 +231,10 @@ export const AddOrganizationResponse = Component(
 );
 export type AddOrganizationResponse = Static<typeof AddOrganizationResponse>;
 
-export const OrganizationRequest = Component('GetOrganizationInfoRequest', 'Which organisation.', {
+export const GetOrganizationInfoRequest = Component('GetOrganizationInfoRequest', 'Which organisation.', {
   organization_id: organizationId,
 });
-export type OrganizationRequest = Static<typeof OrganizationRequest>;
+export type GetOrganizationInfoRequest = Static<typeof GetOrganizationInfoRequest>;
 
 export const MemberInfo = Component('MemberInfo', 'A member.', {
   user_id: userId,
@@ -294,11 +294,11 @@ export const GetOrganizationInfoResponse = Component(
 );
 export type GetOrganizationInfoResponse = Static<typeof GetOrganizationInfoResponse>;
 
-export const RenameOrganizationRequest = Component('RenameOrganizationRequest', 'A new name.', {
+export const UpdateOrganizationRequest = Component('UpdateOrganizationRequest', 'A new name.', {
   organization_id: organizationId,
   name: Type.String({ description: '1 to 255 characters.' }),
 });
-export type RenameOrganizationRequest = Static<typeof RenameOrganizationRequest>;
+export type UpdateOrganizationRequest = Static<typeof UpdateOrganizationRequest>;
 
 export const DeleteOrganizationRequest = Component(
   'DeleteOrganizationRequest',
@@ -360,61 +360,62 @@ export const RemoveUserRequest = Component('RemoveUserRequest', 'A member to rem
 });
 export type RemoveUserRequest = Static<typeof RemoveUserRequest>;
 
+export const RemoveUserResponse = Component(
+  'RemoveUserResponse',
+  'The member is gone.',
+  GenericMessageResponse.properties,
+);
+export type RemoveUserResponse = Static<typeof RemoveUserResponse>;
+
 export const DeleteInviteUserRequest = Component('DeleteInviteUserRequest', 'An invitation to delete.', {
   organization_id: organizationId,
   email,
 });
 export type DeleteInviteUserRequest = Static<typeof DeleteInviteUserRequest>;
 
+export const DeleteInviteUserResponse = Component(
+  'DeleteInviteUserResponse',
+  'The invitation is gone.',
+  GenericMessageResponse.properties,
+);
+export type DeleteInviteUserResponse = Static<typeof DeleteInviteUserResponse>;
+
 // API keys
 
-export const AddOrganizationAPIKeyRequest = Component(
-  'AddOrganizationAPIKeyRequest',
-  'An API key to issue.',
-  {
-    organization_id: organizationId,
-    name: Type.String({ description: 'A name for people, 1 to 255 characters.', examples: ['Website'] }),
-    permission: DBAPIKeyPermission,
-    expires_at: givenEnd,
-    restriction: givenRestriction,
-  },
-);
-export type AddOrganizationAPIKeyRequest = Static<typeof AddOrganizationAPIKeyRequest>;
+export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to issue.', {
+  organization_id: organizationId,
+  name: Type.String({ description: 'A name for people, 1 to 255 characters.', examples: ['Website'] }),
+  permission: DBAPIKeyPermission,
+  expires_at: givenEnd,
+  restriction: givenRestriction,
+});
+export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
 
-export const AddOrganizationAPIKeyResponse = Component(
-  'AddOrganizationAPIKeyResponse',
-  'The new key, shown this once.',
-  {
-    api_key: Type.String({ description: 'The secret; the server keeps only its hash.' }),
-    id: Uuid('The API key.'),
-    name: Type.String(),
-    permission: DBAPIKeyPermission,
-    created_at: Timestamp('When it was issued.'),
-    expires_at: shownEnd,
-    restriction: shownRestriction,
-  },
-);
-export type AddOrganizationAPIKeyResponse = Static<typeof AddOrganizationAPIKeyResponse>;
+export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, shown this once.', {
+  api_key: Type.String({ description: 'The secret; the server keeps only its hash.' }),
+  id: Uuid('The API key.'),
+  name: Type.String(),
+  permission: DBAPIKeyPermission,
+  created_at: Timestamp('When it was issued.'),
+  expires_at: shownEnd,
+  restriction: shownRestriction,
+});
+export type AddAPIKeyResponse = Static<typeof AddAPIKeyResponse>;
 
-export const UpdateOrganizationAPIKeyRequest = Component(
-  'UpdateOrganizationAPIKeyRequest',
-  'What to change of an API key.',
-  {
-    organization_id: organizationId,
-    api_key_id: Uuid('The API key.'),
-    name: optionalText('A new name; absent or null keeps it.'),
-    permission: Type.Optional(Nullable(DBAPIKeyPermission)),
-    restriction: changedRestriction,
-  },
-);
-export type UpdateOrganizationAPIKeyRequest = Static<typeof UpdateOrganizationAPIKeyRequest>;
+export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'What to change of an API key.', {
+  organization_id: organizationId,
+  api_key_id: Uuid('The API key.'),
+  name: optionalText('A new name; absent or null keeps it.'),
+  permission: Type.Optional(Nullable(DBAPIKeyPermission)),
+  restriction: changedRestriction,
+});
+export type UpdateAPIKeyRequest = Static<typeof UpdateAPIKeyRequest>;
 
-export const DeleteOrganizationAPIKeyRequest = Component(
-  'DeleteOrganizationAPIKeyRequest',
-  'An API key to revoke.',
-  { organization_id: organizationId, api_key_id: Uuid('The API key.') },
-);
-export type DeleteOrganizationAPIKeyRequest = Static<typeof DeleteOrganizationAPIKeyRequest>;
+export const DeleteAPIKeyRequest = Component('DeleteAPIKeyRequest', 'An API key to revoke.', {
+  organization_id: organizationId,
+  api_key_id: Uuid('The API key.'),
+});
+export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;
 
 // the audit log
 

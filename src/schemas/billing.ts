@@ -116,10 +116,22 @@ export const DowngradeResponse = Component('DowngradeResponse', 'What is planned
 });
 export type DowngradeResponse = Static<typeof DowngradeResponse>;
 
-export const BillingOrganizationRequest = Component('BillingOrganizationRequest', 'An organisation.', {
+export const CancelDowngradeRequest = Component('CancelDowngradeRequest', 'Who keeps the tier.', {
   organization_id: organizationId,
 });
-export type BillingOrganizationRequest = Static<typeof BillingOrganizationRequest>;
+export type CancelDowngradeRequest = Static<typeof CancelDowngradeRequest>;
+
+export const CancelDowngradeResponse = Component(
+  'CancelDowngradeResponse',
+  'The tier stays.',
+  DowngradeResponse.properties,
+);
+export type CancelDowngradeResponse = Static<typeof CancelDowngradeResponse>;
+
+export const StatusRequest = Component('StatusRequest', 'Whose tier and payments.', {
+  organization_id: organizationId,
+});
+export type StatusRequest = Static<typeof StatusRequest>;
 
 const TierPrice = Component('TierPrice', 'What a tier costs and allows.', {
   tier: SubscriptionType,
@@ -142,7 +154,7 @@ const BillingUsage = Component('BillingUsage', 'Use of the current calendar mont
 });
 export type BillingUsage = Static<typeof BillingUsage>;
 
-export const BillingStatusResponse = Component('BillingStatusResponse', 'Tier, payments and limits.', {
+export const StatusResponse = Component('StatusResponse', 'Tier, payments and limits.', {
   billing_enabled: Type.Boolean({ description: 'False where the server takes no payments.' }),
   stale: Type.Boolean({ description: 'True when the payment provider did not answer: as last read.' }),
   read_at: nullableTime('When the payment provider was read.'),
@@ -164,7 +176,7 @@ export const BillingStatusResponse = Component('BillingStatusResponse', 'Tier, p
   credit_balance_cents: cents('Credit that the next invoices use up'),
   usage: BillingUsage,
 });
-export type BillingStatusResponse = Static<typeof BillingStatusResponse>;
+export type StatusResponse = Static<typeof StatusResponse>;
 
 export const AddPaymentRequest = Component('AddPaymentRequest', 'A payment method to add.', {
   organization_id: organizationId,
@@ -186,6 +198,11 @@ export const RemovePaymentRequest = Component('RemovePaymentRequest', 'A payment
 });
 export type RemovePaymentRequest = Static<typeof RemovePaymentRequest>;
 
+export const RemovePaymentResponse = Component('RemovePaymentResponse', 'It is charged no more.', {
+  message: Type.String({ description: 'A word for people.' }),
+});
+export type RemovePaymentResponse = Static<typeof RemovePaymentResponse>;
+
 export const ManageBillingDetailsRequest = Component('ManageBillingDetailsRequest', 'Whose details.', {
   organization_id: organizationId,
   return_url: returnUrl,
@@ -196,6 +213,11 @@ export const ManageBillingDetailsResponse = Component('ManageBillingDetailsRespo
   url: Type.String({ description: 'Where name, address and tax ids of future invoices are edited.' }),
 });
 export type ManageBillingDetailsResponse = Static<typeof ManageBillingDetailsResponse>;
+
+export const PauseRequest = Component('PauseRequest', 'Whose subscription is to rest.', {
+  organization_id: organizationId,
+});
+export type PauseRequest = Static<typeof PauseRequest>;
 
 export const PauseResponse = Component('PauseResponse', 'The subscription rests.', {
   status: OneOf(['paused']),

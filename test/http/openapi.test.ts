@@ -115,6 +115,49 @@ t.test('all 30 published operations are here, with their requests, replies and s
   t.end();
 });
 
+/** How clients know the requests and replies of the account side. */
+const accountModels = [
+  ['/api/admin/login', 'AdminLoginRequest', 'AdminStatusResponse'],
+  ['/api/admin/logout', 'EmptyRequest', 'AdminStatusResponse'],
+  ['/api/auth/magic-link/send', 'SendMagicLinkRequest', 'SendMagicLinkResponse'],
+  ['/api/billing/subscribe', 'SubscribeRequest', 'SubscribeResponse'],
+  ['/api/billing/downgrade', 'DowngradeRequest', 'DowngradeResponse'],
+  ['/api/billing/cancel-downgrade', 'CancelDowngradeRequest', 'CancelDowngradeResponse'],
+  ['/api/billing/status', 'StatusRequest', 'StatusResponse'],
+  ['/api/billing/add-payment-method', 'AddPaymentRequest', 'AddPaymentResponse'],
+  ['/api/billing/manage-billing-details', 'ManageBillingDetailsRequest', 'ManageBillingDetailsResponse'],
+  ['/api/billing/remove-payment-method', 'RemovePaymentRequest', 'RemovePaymentResponse'],
+  ['/api/billing/pause', 'PauseRequest', 'PauseResponse'],
+  ['/api/billing/redeem-code', 'RedeemCodeRequest', 'RedeemCodeResponse'],
+  ['/api/users/get-user', 'EmptyRequest', 'GetUserResponse'],
+  ['/api/users/edit-user', 'EditUserRequest', 'EditUserResponse'],
+  ['/api/organizations/add-organization', 'AddOrganizationRequest', 'AddOrganizationResponse'],
+  ['/api/organizations/get-info', 'GetOrganizationInfoRequest', 'GetOrganizationInfoResponse'],
+  ['/api/organizations/update-organization', 'UpdateOrganizationRequest', 'GenericMessageResponse'],
+  ['/api/organizations/delete-organization', 'DeleteOrganizationRequest', 'GenericMessageResponse'],
+  ['/api/organizations/users/invite-user', 'InviteUserRequest', 'InviteUserResponse'],
+  ['/api/organizations/users/accept-invite', 'AcceptInviteRequest', 'AcceptInviteResponse'],
+  ['/api/organizations/users/update-user', 'UpdateUserRequest', 'UpdateUserResponse'],
+  ['/api/organizations/users/remove-user', 'RemoveUserRequest', 'RemoveUserResponse'],
+  ['/api/organizations/users/delete-invite-user', 'DeleteInviteUserRequest', 'DeleteInviteUserResponse'],
+  ['/api/organizations/api-keys/add-api-key', 'AddAPIKeyRequest', 'AddAPIKeyResponse'],
+  ['/api/organizations/api-keys/update-api-key', 'UpdateAPIKeyRequest', 'GenericMessageResponse'],
+  ['/api/organizations/api-keys/delete-api-key', 'DeleteAPIKeyRequest', 'GenericMessageResponse'],
+] as const;
+
+t.test('every operation of the account side takes and answers the models that clients know', (t) => {
+  for (const [path, request, reply] of accountModels) {
+    const { requestBody, responses = {} } = accounts.paths[path]?.post ?? {};
+    const [status, success] = Object.entries(responses as Json)[0] ?? [];
+    t.equal(status, path.endsWith('/add-api-key') ? '201' : '200', path);
+    const names = [requestBody, success].map((part) =>
+      [...valuesOf('$ref', part)].map((reference) => String(reference).replace(/^.*\//, '')),
+    );
+    t.same(names, [[request], [reply]], path);
+  }
+  t.end();
+});
+
 t.test('each description is whole: references resolve, ids are unique, every schema compiles', (t) => {
   const descriptions = [
     [printed, retrieval],

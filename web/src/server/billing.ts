@@ -11,7 +11,7 @@ function ask<Reply>(path: string, request: object = {}, signal?: AbortSignal): P
 /** Where the payment provider sends the browser back to. */
 const returnUrl = '/app/billing';
 
-export type Status = billing.BillingStatusResponse;
+export type Status = billing.StatusResponse;
 export type PaidTier = Extract<Status['subscription_tier'], 'starter' | 'teams'>;
 export type Preview = billing.PreviewResponse;
 

@@ -59,14 +59,12 @@ export function removeMember(userId: string): Promise<Message> {
 }
 
 export function addKey(
-  request: InOrganisation<accounts.AddOrganizationAPIKeyRequest>,
-): Promise<accounts.AddOrganizationAPIKeyResponse> {
+  request: InOrganisation<accounts.AddAPIKeyRequest>,
+): Promise<accounts.AddAPIKeyResponse> {
   return ask('api-keys/add-api-key', request);
 }
 
-export function changeKey(
-  request: InOrganisation<accounts.UpdateOrganizationAPIKeyRequest>,
-): Promise<Message> {
+export function changeKey(request: InOrganisation<accounts.UpdateAPIKeyRequest>): Promise<Message> {
   return ask('api-keys/update-api-key', request);
 }
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { AddOrganizationAPIKeyResponse } from '../../../../src/schemas/accounts.ts';
+import type { AddAPIKeyResponse } from '../../../../src/schemas/accounts.ts';
 import type { APIKeyRestriction, DBAPIKeyPermission } from '../../../../src/schemas/admin.ts';
 import { now } from '../../browser/clock.ts';
 import { Button } from '../../parts/button.tsx';
@@ -26,7 +26,7 @@ interface KeyFormProps {
   readonly before: Key | null;
   readonly onClose: () => void;
   /** The new key, null after a change. */
-  readonly onDone: (made: AddOrganizationAPIKeyResponse | null) => void;
+  readonly onDone: (made: AddAPIKeyResponse | null) => void;
 }
 
 /** Makes a key, or changes what one may do. */
