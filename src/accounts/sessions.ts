@@ -21,6 +21,9 @@ export interface SessionsOptions {
   readonly logger: Logger;
 }
 
+/** What the audit log calls an end; the administrator who signs out is named apart, as who signs in is. */
+type EndAction = 'session.ended' | 'admin.logout';
+
 /**
  * Who has signed in. A token is shown once, to its owner; a session ends when it is revoked, when nobody used it for a
  * while, and at its end in any case, whichever comes first. Every look-up reads the store, so an end is felt at once.
@@ -82,7 +85,9 @@ export class Sessions {
   /** Signs out. Harmless for a token that opens nothing. */
   async end(token: string, address: string): Promise<void> {
     const session = this.find(token);
-    if (session !== undefined) await this.#end([session], { actor: actorOf(session), address });
+    if (session === undefined) return;
+    const action = session.userId === null ? 'admin.logout' : 'session.ended';
+    await this.#end([session], { actor: actorOf(session), address }, action);
   }
 
   /** Ends one session of a user. 404 when the user has no such session, whoever else may have it. */
@@ -128,15 +133,15 @@ export class Sessions {
     return now >= expiresAt || now - lastSeenAt >= idleMsMax;
   }
 
-  async #end(sessions: readonly Session[], by: Actor): Promise<void> {
+  async #end(sessions: readonly Session[], by: Actor, action?: EndAction): Promise<void> {
     if (sessions.length === 0) return;
-    const ends = sessions.flatMap((session) => this.#endOf(session, by));
+    const ends = sessions.flatMap((session) => this.#endOf(session, by, action));
     // Also on a full disk: what leaked must end.
     await this.#options.store.write(ends, { mayUseReserve: true });
   }
 
-  #endOf(session: Session, { actor, address }: Actor): Operation[] {
-    const fact = { actor, address, organizationId: null, action: 'session.ended', target: session.sessionId };
+  #endOf(session: Session, { actor, address }: Actor, action: EndAction = 'session.ended'): Operation[] {
+    const fact = { actor, address, organizationId: null, action, target: session.sessionId };
     return [...this.#records.delete(session), this.#options.audit.entry(fact)];
   }
 
