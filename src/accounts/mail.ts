@@ -16,9 +16,9 @@ export interface Letter {
   readonly text: string;
 }
 
-/** Hands letters over, one at a time; rejects when one could not be. */
+/** Hands letters over, one at a time; rejects when one could not be, at the latest when `signal` aborts. */
 interface Transport {
-  send(letter: Letter): Promise<void>;
+  send(letter: Letter, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -32,6 +32,8 @@ export interface MailOptions {
   readonly logger: Logger;
   /** Where `console:` prints. */
   readonly print: (text: string) => void;
+  /** How long the end waits for a mail server that takes its time. */
+  readonly closeMsMax: number;
 }
 
 const triesMax = 3;
@@ -39,13 +41,16 @@ const retryMs = 2_000;
 
 /**
  * Sends letters in the background, one after another, and tries again when one cannot be handed over, so that no reply
- * waits for a mail server or tells by its time whether there was a letter. Letters that wait are lost with the process:
- * whoever misses one asks again.
+ * waits for a mail server or tells by its time whether there was a letter. Letters that wait are lost with the process,
+ * which says so in its log: whoever misses one asks again.
  */
 export class Mail {
   readonly #options: MailOptions;
   readonly #transport: Transport | null;
+  /** Nothing is tried again. */
   readonly #stopped = new AbortController();
+  /** Nothing is tried. */
+  readonly #over = new AbortController();
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
@@ -74,24 +79,28 @@ export class Mail {
     });
   }
 
-  /** Sends what waits, once each. */
+  /** Sends what waits, once each; what is not sent in time is given up. */
   async close(): Promise<void> {
     this.#stopped.abort();
+    const timer = setTimeout(() => this.#over.abort(), this.#options.closeMsMax);
     await this.#last;
+    clearTimeout(timer);
     await this.#transport?.close();
   }
 
   /** Never rejects. */
   async #deliver(transport: Transport, letter: Letter): Promise<void> {
     const { logger } = this.#options;
+    const { signal } = this.#over;
     const to = maskedEmail(letter.to);
     for (let tries = 1; ; tries += 1) {
       try {
-        await transport.send(letter);
+        signal.throwIfAborted();
+        await transport.send(letter, signal);
         logger.info({ to, subject: letter.subject }, 'mail sent');
         return;
       } catch (error) {
-        const reason = error instanceof Error ? error.message.slice(0, 500) : typeof error;
+        const reason = signal.aborted ? 'the server stops' : reasonOf(error);
         const isLast = tries === triesMax || this.#stopped.signal.aborted || isRefused(error);
         logger.warn({ to, tries, reason }, isLast ? 'mail given up' : 'mail not sent, trying again');
         if (isLast) return;
@@ -110,6 +119,10 @@ export class Mail {
       });
     });
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 500) : typeof error;
 }
 
 /** A mail server that says no for good (5xx) says it again; the letters behind need not wait for that. */
@@ -161,9 +174,9 @@ function smtpTransport(url: string, from: string): Transport {
   };
   let mailer: ReturnType<typeof open> | null = null;
   return {
-    send: async (letter) => {
+    send: async (letter, signal) => {
       mailer ??= open();
-      await (await mailer).sendMail(messageOf(letter, from));
+      await (await mailer).sendMail({ ...messageOf(letter, from), signal });
     },
     close: async () => (await mailer)?.close(),
   };

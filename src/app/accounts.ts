@@ -66,6 +66,7 @@ export function buildAccountRooms(
       from: settings.mailFrom,
       logger,
       print: (text) => process.stdout.write(`${text}\n`),
+      closeMsMax: limits.mailCloseMsMax,
     }),
   };
 }

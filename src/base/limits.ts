@@ -104,6 +104,7 @@ export const limits = {
   attemptsRememberedMax: 100_000,
   mailsWaitingMax: 1_000,
   mailMsMax: 30_000,
+  mailCloseMsMax: 5_000,
   auditPageMax: 1_000,
   auditSweepMs: 3_600_000,
   refusalsPerMinuteMax: 600,

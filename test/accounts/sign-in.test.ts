@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
@@ -10,6 +12,7 @@ import { ProviderOperations } from '../../src/accounts/provider-operations.ts';
 import { SignInOperations } from '../../src/accounts/sign-in-operations.ts';
 import type { CookieName, Outcome, Visitor } from '../../src/accounts/visitor.ts';
 import { AppError } from '../../src/base/app-error.ts';
+import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { SignInResponse } from '../../src/schemas/accounts.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
@@ -67,6 +70,7 @@ async function build() {
     from: 'quarry@example.com',
     logger: silentLogger,
     print: (text) => letters.push(text),
+    closeMsMax: limits.mailCloseMsMax,
   });
   let says: Identity | null = null;
   const provider: IdentityProvider = {
@@ -227,6 +231,7 @@ t.test('what an attacker writes never becomes a header or a receiver of a mail',
   const { clock, chance } = await build();
   const mail = new Mail({
     ...{ clock, chance, logger: silentLogger, from: 'quarry@example.com', print: () => {} },
+    closeMsMax: limits.mailCloseMsMax,
     url: pathToFileURL(folder).href,
   });
   const evil = '\r\nBcc: eve@example.com\r\n\r\nEvil body';
@@ -244,13 +249,20 @@ t.test('what an attacker writes never becomes a header or a receiver of a mail',
   }
 });
 
-t.test('a letter that the mail server refuses for good is given up, and the next one sent', async (t) => {
+/** Mail by SMTP, and what the log says of it. */
+async function notedMail(url: string, closeMsMax: number = limits.mailCloseMsMax) {
   const { clock, chance } = await build();
-  const { url, mails } = await mailServer(t, (to) => !to.startsWith('gone@'));
   const noted: unknown[] = [];
   const note = (fields: object, event: string) => noted.push({ ...fields, event });
   const logger = { ...silentLogger, info: note, warn: note };
-  const mail = new Mail({ clock, chance, logger, url, from: 'quarry@example.com', print: () => {} });
+  const from = 'quarry@example.com';
+  const mail = new Mail({ clock, chance, logger, url, from, print: () => {}, closeMsMax });
+  return { mail, noted };
+}
+
+t.test('a letter that the mail server refuses for good is given up, and the next one sent', async (t) => {
+  const { url, mails } = await mailServer(t, (to) => !to.startsWith('gone@'));
+  const { mail, noted } = await notedMail(url);
   for (const to of ['gone@example.com', 'ada@example.com'])
     mail.post({ to, subject: 'Hello', text: 'Hello.' });
   while (noted.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -261,3 +273,29 @@ t.test('a letter that the mail server refuses for good is given up, and the next
   ]);
   t.equal(mails().length, 1);
 });
+
+t.test(
+  'the end waits for no mail server that says nothing, and tells whose letters were not sent',
+  async (t) => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket.on('error', () => {}))).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(silent, 'listening');
+    t.teardown(() => silent.close());
+    const { mail, noted } = await notedMail(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const receivers = ['ada@example.com', 'bob@example.com', 'eve@example.com'];
+    for (const to of receivers) mail.post({ to, subject: 'Hello', text: 'Hello.' });
+    await mail.close();
+    const reason = 'the server stops';
+    t.match(
+      noted,
+      ['a…a', 'b…b', 'e…e'].map((name) => ({ to: `${name}@example.com`, reason, event: 'mail given up' })),
+    );
+    t.equal(noted.length, receivers.length);
+    t.equal(sockets.length, 1, 'and asks it no more');
+    await once(sockets[0]!, 'close');
+    await mail.close();
+  },
+);
