@@ -16,7 +16,7 @@ import { PageImages } from '../pipeline/page-images.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
 import { type AccountRooms, accountChores, buildAccountRooms, buildAccounts } from './accounts.ts';
 import { buildBilling, tiersWithPlans } from './billing.ts';
-import { buildDoor, localUrl, warnOfPlainHttp } from './door.ts';
+import { buildDoor, localUrl, warnOfLeaks } from './door.ts';
 import { chance, clock, turns } from './given.ts';
 import { type LoadProgress, load } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
@@ -134,7 +134,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   opened.add(() => listening.close(drainSeconds * 1_000));
   // After the door, which may be refused its address: a key that is issued must also get to be shown.
   const first = await firstStart({ organisations, keys, chance, operatorKey: settings.apiKey });
-  warnOfPlainHttp(settings, logger);
+  warnOfLeaks(settings, logger);
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
   installation.organizationId = first.organizationId;
   const loaded = load(storage, pipeline, progress, logger).then(async () => {

@@ -111,11 +111,30 @@ function actorOf(principal: Principal | null): string | null {
   }
 }
 
+/** Says where others could learn what signs people in. */
+export function warnOfLeaks(settings: Settings, logger: Logger): void {
+  warnOfPlainHttp(settings, logger);
+  warnOfPrintedMail(settings, logger);
+}
+
 /** Whoever can read the network between could take the sessions of people who sign in. */
-export function warnOfPlainHttp({ host, baseUrl }: Settings, logger: Logger): void {
-  if (isLoopback(host) || host === 'localhost' || baseUrl?.startsWith('https:')) return;
+function warnOfPlainHttp({ host, baseUrl }: Settings, logger: Logger): void {
+  if (isThisMachine(host) || baseUrl?.startsWith('https:')) return;
   const hint = 'people sign in over plain http: cookies lose Secure and __Host-; see QUARRY_BASE_URL';
   logger.warn({ host, baseUrl }, hint);
+}
+
+/** Whoever reads what the server prints could sign in as anybody: that is for trying it out on a machine of one's own. */
+function warnOfPrintedMail({ mailUrl, host, baseUrl }: Settings, logger: Logger): void {
+  if (mailUrl !== 'console:') return;
+  if (isThisMachine(host) && (baseUrl === null || isThisMachine(new URL(baseUrl).hostname))) return;
+  const hint =
+    'sign-in links of other people are printed, and mailed to nobody: set QUARRY_MAIL_URL to smtp://';
+  logger.warn({ host, baseUrl }, hint);
+}
+
+function isThisMachine(host: string): boolean {
+  return host === 'localhost' || isLoopback(host.replace(/^\[(.*)\]$/, '$1'));
 }
 
 /** Where this machine itself reaches the server. */

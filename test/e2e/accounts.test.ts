@@ -547,4 +547,8 @@ t.test('the administrator signs in with a password that only the settings know',
     [429, /^\d+$/],
     'wrong tries have to wait, right ones too',
   );
+  const warning = /"level":40.*sign-in links of other people are printed/;
+  t.notMatch(server.wholeLog, warning, 'on a machine of one’s own mail may be printed');
+  await server.restart({ BASE_URL: 'https://quarry.example.com', PORT: String(await freePort()) });
+  t.match(server.wholeLog, warning, 'elsewhere the start warns of it');
 });
