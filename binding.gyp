@@ -19,14 +19,15 @@
   'targets': [
     {
       # The kernels of one instruction set per library: only these files may be compiled beyond the base
-      # architecture, and only native/engine/kernels.cc decides at run time which of them is called.
+      # architecture, and only native/engine/kernels.cc decides at run time which of them is called. What they compute
+      # must not depend on the set, so sums and products are joined only where the code says so.
       'target_name': 'kernels_avx2',
       'type': 'static_library',
       'sources': ['native/engine/kernels_avx2.cc'],
       'conditions': [
         ['target_arch=="x64"', {
-          'cflags_cc': ['-mavx2', '-mfma', '-msse4.2'],
-          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx2', '-mfma', '-msse4.2']},
+          'cflags_cc': ['-mavx2', '-mfma', '-mf16c', '-msse4.2', '-ffp-contract=off'],
+          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx2', '-mfma', '-mf16c', '-msse4.2', '-ffp-contract=off']},
         }],
       ],
     },
@@ -36,8 +37,8 @@
       'sources': ['native/engine/kernels_avx512.cc'],
       'conditions': [
         ['target_arch=="x64"', {
-          'cflags_cc': ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq', '-mavx512vnni', '-mfma'],
-          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq', '-mavx512vnni', '-mfma']},
+          'cflags_cc': ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq', '-mavx512vnni', '-mfma', '-ffp-contract=off'],
+          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx512f', '-mavx512bw', '-mavx512vl', '-mavx512dq', '-mavx512vnni', '-mfma', '-ffp-contract=off']},
         }],
       ],
     },

@@ -77,7 +77,9 @@ class QuarryEngine implements VectorEngine {
       effort,
       deadlineMs: searchMsMax,
     });
-    return Array.from(hits.version, (version) => this.#labels.row(version - 1));
+    const rows = new Array<number>(hits.count);
+    for (let i = 0; i < hits.count; i++) rows[i] = this.#labels.row(hits.version[i]! - 1);
+    return rows;
   }
 
   readonly replace = (rows: readonly number[], vectors: Float32Array, tags: Uint8Array): Promise<void> =>

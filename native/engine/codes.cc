@@ -10,9 +10,6 @@
 namespace quarry {
 namespace {
 
-// The zero of the codes and the largest distance from it. The code 0 is not used, so that the sign of a code can change.
-constexpr uint8_t kMiddle = 128;
-constexpr float kCodeMax = 127;
 // Coordinates beyond so many standard deviations are cut off: for 8 bits that loses least.
 constexpr float kReach = 4;
 // A block that is not the whole vector is transformed at its start, its end and its start: after that, the shares of
@@ -20,38 +17,6 @@ constexpr float kReach = 4;
 constexpr size_t kRounds = 3;
 
 size_t RoundsFor(size_t dimensions, size_t block) { return block == dimensions ? 1 : kRounds; }
-
-// The Walsh-Hadamard transform of 2^n floats, without its scale, two levels at a time.
-void Transform(float* values, size_t count) {
-  size_t half = 1;
-  for (; half * 4 <= count; half *= 4) {
-    for (size_t start = 0; start < count; start += 4 * half) {
-      float* const at = values + start;
-      for (size_t i = 0; i < half; i++) {
-        const float a = at[i] + at[i + half];
-        const float b = at[i] - at[i + half];
-        const float c = at[i + 2 * half] + at[i + 3 * half];
-        const float d = at[i + 2 * half] - at[i + 3 * half];
-        at[i] = a + c;
-        at[i + half] = b + d;
-        at[i + 2 * half] = a - c;
-        at[i + 3 * half] = b - d;
-      }
-    }
-  }
-  if (half == count) return;
-  for (size_t i = 0; i < half; i++) {
-    const float sum = values[i] + values[i + half];
-    values[i + half] = values[i] - values[i + half];
-    values[i] = sum;
-  }
-}
-
-// The nearest code, 1 to 255. Adding one half and cutting off rounds what is positive, and needs no call.
-uint8_t ToCode(float steps) {
-  const float clamped = std::min(kCodeMax, std::max(-kCodeMax, steps));
-  return static_cast<uint8_t>(static_cast<int32_t>(clamped + kMiddle + 0.5F));
-}
 
 }  // namespace
 
@@ -63,7 +28,7 @@ Codec::Codec(uint32_t dimensions)
       dotCodes_(ActiveKernels().dotCodes),
       dotRows_(ActiveKernels().dotRows),
       middle_(stride_) {
-  std::memset(middle_.As<uint8_t>(), kMiddle, stride_);
+  std::memset(middle_.As<uint8_t>(), kCodeMiddle, stride_);
   const float scale = 1 / std::sqrt(static_cast<float>(block_));
   for (size_t i = 0; i < RoundsFor(dimensions_, block_) * block_; i++) {
     signs_.push_back((Mix(i) & 1) != 0 ? scale : -scale);
@@ -74,8 +39,7 @@ void Codec::Rotate(float* vector) const {
   const float* signs = signs_.data();
   for (size_t round = 0; round < RoundsFor(dimensions_, block_); round++, signs += block_) {
     float* const block = round % 2 == 0 ? vector : vector + (dimensions_ - block_);
-    for (size_t i = 0; i < block_; i++) block[i] *= signs[i];
-    Transform(block, block_);
+    ActiveKernels().transform(block, signs, block_);
   }
 }
 
@@ -89,11 +53,8 @@ const float* Codec::Rotated(const float* vector) const {
 void Codec::Encode(const float* vector, uint8_t* codes) const { EncodeRotated(Rotated(vector), codes); }
 
 void Codec::EncodeRotated(const float* rotated, uint8_t* codes) const {
-  const float perStep = 1 / step_;
-  // Bytes may lie anywhere, members of this too: what the loop needs of them is read before.
-  const size_t dimensions = dimensions_;
-  for (size_t i = 0; i < dimensions; i++) codes[i] = ToCode(rotated[i] * perStep);
-  std::memset(codes + dimensions, kMiddle, stride_ - dimensions);
+  ActiveKernels().encode(rotated, 1 / step_, dimensions_, codes);
+  std::memset(codes + dimensions_, kCodeMiddle, stride_ - dimensions_);
 }
 
 CodeView Codec::Centre(const uint8_t* codes, int8_t* values) const {
@@ -103,7 +64,7 @@ CodeView Codec::Centre(const uint8_t* codes, int8_t* values) const {
 
 CodeView Codec::Signed(int8_t* values) const {
   const size_t stride = stride_;
-  for (size_t i = 0; i < stride; i++) values[i] = static_cast<int8_t>(values[i] ^ kMiddle);
+  for (size_t i = 0; i < stride; i++) values[i] = static_cast<int8_t>(values[i] ^ kCodeMiddle);
   return {values, dotCodes_(middle_.As<uint8_t>(), values, stride)};
 }
 
@@ -111,7 +72,7 @@ float Codec::SimilarityMax(const CodeView& query, const uint8_t* codes) const {
   // The cosine of vectors of length 1 follows from their distance, and cutting off brings no two vectors farther apart.
   int32_t distance = 0;
   for (size_t i = 0; i < stride_; i++) {
-    const int32_t apart = codes[i] - kMiddle - query.values[i];
+    const int32_t apart = codes[i] - kCodeMiddle - query.values[i];
     distance += apart * apart;
   }
   return 1 - static_cast<float>(distance) * step_ * step_ / 2 + RoundingError();

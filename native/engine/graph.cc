@@ -88,7 +88,7 @@ Near Graph::Descend(const CodeView& query, Near start, uint32_t from, uint32_t t
   return start;
 }
 
-bool Graph::DescendToGround(const CodeView& query, uint32_t ways, GraphScratch* scratch) const {
+bool Graph::DescendToGround(const CodeView& query, GraphScratch* scratch) const {
   const uint64_t entry = entry_.load(std::memory_order_acquire);
   if (entry == kEmpty) return false;
   const auto first = static_cast<uint32_t>(entry);
@@ -100,7 +100,7 @@ bool Graph::DescendToGround(const CodeView& query, uint32_t ways, GraphScratch* 
   scratch->met.assign(1, start);
   if (top == 0) return true;
   GraphPool& pool = scratch->pool;
-  pool.Reset(ways);
+  pool.Reset(kWaysDown);
   pool.Add(start, true);
   for (uint32_t row; pool.Next(&row);) {
     scratch->unseen.Clear();

@@ -116,14 +116,13 @@ class Graph {
   // passes.
   static constexpr uint32_t kProbes[] = {16, 48};
   // On the level above the ground so many rows are kept in view. One alone leads to the wrong region now and then, and a
-  // search that keeps few rows in view stays there: of 1,000 questions to 100,000 rows 26 found none of their 10 nearest
-  // with an effort of 16. With six ways two did, for two microseconds more.
-  static constexpr uint32_t kWaysDown = 6;
-  // With a filter the rows that are only passed through stay in view as well, so fewer ways find as much: of the same
-  // questions with one that half of the rows match one found none with four as with six, at the same recall.
-  static constexpr uint32_t kWaysDownFiltered = 4;
-  // So many rows are compared at once where they are there: the memory that they lie in answers meanwhile.
-  static constexpr size_t kTogether = 48;
+  // search that keeps few rows in view stays there: of 1,000 questions to 100,000 rows ten found none of their 10 nearest
+  // with an effort of 16. With four ways two to four did, with six two, at half a microsecond more.
+  static constexpr uint32_t kWaysDown = 4;
+  // So many rows are compared at once where they are there, for each row kept in view and at most: the memory that they
+  // lie in answers meanwhile, and what they find is worth an effort that is higher by one.
+  static constexpr size_t kTogetherPerEffort = 8;
+  static constexpr size_t kTogetherMax = 96;
   // Highest level and the row it is entered by, in one word, so that nobody sees half a change: level << 32 | row.
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 
@@ -138,14 +137,14 @@ class Graph {
   bool Approach(const CodeView& query, uint32_t level, Near* place) const;
   // Walks greedily from `start` down the levels (from, to], and returns the nearest row found.
   Near Descend(const CodeView& query, Near start, uint32_t from, uint32_t to) const;
-  // Finds rows by which the ground is entered, leaves them in scratch->met and marks them as visited; `ways` rows
-  // are kept in view on the level above it. False when the graph is empty.
-  bool DescendToGround(const CodeView& query, uint32_t ways, GraphScratch* scratch) const;
+  // Finds rows by which the ground is entered, leaves them in scratch->met and marks them as visited; kWaysDown
+  // rows are kept in view on the level above it. False when the graph is empty.
+  bool DescendToGround(const CodeView& query, GraphScratch* scratch) const;
   // Which of these rows a search begins with: all, or those that it accepts and the nearest.
   enum class Entrance { kAll, kAccepted };
   // Descends, and puts them into the pool.
   template <class Accept>
-  bool Enter(const Query& query, Entrance entrance, uint32_t ways, GraphScratch* scratch, const Accept& accept) const;
+  bool Enter(const Query& query, Entrance entrance, GraphScratch* scratch, const Accept& accept) const;
   // Goes on from the rows in the pool: `collect(row)` leaves what to compare next in scratch->unseen.
   template <class Collect, class Accept, class Stop>
   Outcome Walk(const Query& query, GraphScratch* scratch, const Collect& collect, const Accept& accept,
@@ -160,7 +159,7 @@ class Graph {
   template <class Visit>
   void ForLinks(uint32_t row, uint32_t level, size_t rows, const Visit& visit) const;
   // Leaves in scratch->unseen what `collect(row)` adds for the best rows of the pool that were not looked at yet: for one,
-  // and for more as long as that is less than kTogether. False when there is no such row.
+  // and for more as long as that is less than is compared at once. False when there is no such row.
   template <class Collect>
   static bool NextRows(GraphScratch* scratch, const Collect& collect);
   // Collects the neighbours of `row` that were not visited, and marks them.

@@ -54,6 +54,8 @@ class GraphPool {
 
   // How many of its rows are only passed through.
   size_t passed() const { return entries_.size() - accepted_; }
+  // How many accepted rows it keeps.
+  uint32_t effort() const { return effort_; }
   size_t size() const { return entries_.size(); }
   Near operator[](size_t i) const { return {entries_[i].score, entries_[i].mark >> 2}; }
 

@@ -88,11 +88,12 @@ inline void Graph::CollectMatching(uint32_t row, const Bitset& matching, GraphSc
 template <class Collect>
 bool Graph::NextRows(GraphScratch* scratch, const Collect& collect) {
   scratch->unseen.Clear();
+  const size_t together = std::min(kTogetherMax, kTogetherPerEffort * scratch->pool.effort());
   uint32_t row;
   if (!scratch->pool.Next(&row)) return false;
   do {
     collect(row);
-  } while (scratch->unseen.size() < kTogether && scratch->pool.Next(&row));
+  } while (scratch->unseen.size() < together && scratch->pool.Next(&row));
   return true;
 }
 
@@ -130,10 +131,9 @@ Graph::Outcome Graph::WalkMatching(const Query& query, const Bitset& matching, G
 }
 
 template <class Accept>
-bool Graph::Enter(const Query& query, Entrance entrance, uint32_t ways, GraphScratch* scratch,
-                  const Accept& accept) const {
+bool Graph::Enter(const Query& query, Entrance entrance, GraphScratch* scratch, const Accept& accept) const {
   scratch->results.clear();
-  if (!DescendToGround(query.view, ways, scratch)) return false;
+  if (!DescendToGround(query.view, scratch)) return false;
   GraphPool& pool = scratch->pool;
   pool.Reset(query.effort);
   const auto nearer = [](const Near& left, const Near& right) { return left.score < right.score; };
@@ -151,7 +151,7 @@ bool Graph::Enter(const Query& query, Entrance entrance, uint32_t ways, GraphScr
 
 template <class Accept, class Stop>
 Graph::Outcome Graph::Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const {
-  if (!Enter(query, Entrance::kAll, kWaysDown, scratch, accept)) return Outcome::kDone;
+  if (!Enter(query, Entrance::kAll, scratch, accept)) return Outcome::kDone;
   return WalkAll(query, scratch, accept, stop);
 }
 
@@ -163,7 +163,7 @@ Graph::Outcome Graph::SearchMatching(const Query& query, const Filter& filter, G
   if (filter.scattered) {
     const bool dense = filter.share * kDenseShare >= 1;
     const Entrance entrance = dense ? Entrance::kAll : Entrance::kAccepted;
-    if (!Enter(query, entrance, kWaysDownFiltered, scratch, accept)) return Outcome::kDone;
+    if (!Enter(query, entrance, scratch, accept)) return Outcome::kDone;
     return dense ? WalkAll(query, scratch, accept, stop) : WalkMatching(query, filter.matching, scratch, visible, stop);
   }
   size_t passing = 0;

@@ -9,24 +9,38 @@
 
 namespace quarry {
 
+// The bits of an IEEE 754 binary16 number.
+using Half = uint16_t;
+
+// The zero of the codes and the largest distance from it. The code 0 is not used, so that the sign of a code can change.
+inline constexpr uint8_t kCodeMiddle = 128;
+inline constexpr float kCodeMax = 127;
+
 struct Kernels {
   const char* name;
-  // Dot product of two float rows; `length` is a multiple of kRowAlignment floats, the rows are 64-byte aligned.
-  float (*dot)(const float* left, const float* right, size_t length);
+  // Dot product of floats and a row of halves; `length` is a multiple of kRowAlignment, both are 64-byte aligned.
+  float (*dotHalves)(const float* query, const Half* row, size_t length);
+  // Rounds to the nearest half, between two to the even one; what is beyond the largest becomes that. Not for NaN.
+  void (*toHalves)(const float* values, size_t length, Half* halves);
   // Exact dot product of unsigned and signed bytes; `length` is a multiple of kCodeAlignment and below 2^16, the rows
   // are 64-byte aligned.
   int32_t (*dotCodes)(const uint8_t* codes, const int8_t* query, size_t length);
   // The same for `count` rows, each where rows[i] says: products[i] becomes what dotCodes answers for it.
   void (*dotRows)(const uint8_t* const* rows, size_t count, const int8_t* query, size_t length, int32_t* products);
+  // Multiplies `count` floats, a power of two, by those at `signs` and takes the Walsh-Hadamard transform, without its
+  // scale. All sets add the same numbers in the same order: codes do not depend on the processor.
+  void (*transform)(float* values, const float* signs, size_t count);
+  // The codes of `count` floats: the nearest to value * perStep, from -kCodeMax to kCodeMax, above kCodeMiddle.
+  void (*encode)(const float* values, float perStep, size_t count, uint8_t* codes);
   // Bits that are set in both of two rows of `words` words.
   uint64_t (*countCommon)(const uint64_t* left, const uint64_t* right, size_t words);
   // Continues a CRC32C (Castagnoli, reflected, without the final inversion) over `length` bytes.
   uint32_t (*crc32c)(uint32_t state, const uint8_t* bytes, size_t length);
 };
 
-// Rows are padded with zeros to this many floats: one AVX-512 register, one cache line.
-inline constexpr size_t kRowAlignment = 16;
-// Rows of codes are padded to this many bytes, for the same reasons.
+// Rows are padded with zeros to this many halves: one cache line.
+inline constexpr size_t kRowAlignment = 32;
+// Rows of codes are padded to this many bytes, for the same reason.
 inline constexpr size_t kCodeAlignment = 64;
 
 inline constexpr size_t PaddedDimensions(size_t dimensions) {

@@ -8,17 +8,31 @@
 namespace quarry {
 namespace {
 
-float Dot(const float* left, const float* right, size_t length) {
+// Every processor with AVX2 has the instructions for halves.
+__m256 Widened(const Half* halves) { return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(halves))); }
+
+float DotHalves(const float* query, const Half* row, size_t length) {
   __m256 low = _mm256_setzero_ps();
   __m256 high = _mm256_setzero_ps();
-  for (size_t i = 0; i < length; i += kRowAlignment) {
-    low = _mm256_fmadd_ps(_mm256_load_ps(left + i), _mm256_load_ps(right + i), low);
-    high = _mm256_fmadd_ps(_mm256_load_ps(left + i + 8), _mm256_load_ps(right + i + 8), high);
+  for (size_t i = 0; i < length; i += 16) {
+    low = _mm256_fmadd_ps(_mm256_load_ps(query + i), Widened(row + i), low);
+    high = _mm256_fmadd_ps(_mm256_load_ps(query + i + 8), Widened(row + i + 8), high);
   }
   const __m256 eight = _mm256_add_ps(low, high);
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+void ToHalves(const float* values, size_t length, Half* halves) {
+  const __m256 largest = _mm256_set1_ps(65504);
+  const __m256 least = _mm256_set1_ps(-65504);
+  size_t i = 0;
+  for (; i + 8 <= length; i += 8) {
+    const __m256 within = _mm256_max_ps(_mm256_min_ps(_mm256_loadu_ps(values + i), largest), least);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(halves + i), _mm256_cvtps_ph(within, _MM_FROUND_TO_NEAREST_INT));
+  }
+  ScalarKernels()->toHalves(values + i, length - i, halves + i);
 }
 
 int32_t Sum(__m256i eight) {
@@ -50,6 +64,47 @@ void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size
   for (size_t row = 0; row < count; row++) products[row] = DotCodes(rows[row], query, length);
 }
 
+void Transform(float* values, const float* signs, size_t count) {
+  if (count < 8) return ScalarKernels()->transform(values, signs, count);
+  for (size_t i = 0; i < count; i += 8) {
+    // The levels inside a register: of each pair, one side becomes the sum and the other the difference.
+    __m256 at = _mm256_mul_ps(_mm256_loadu_ps(values + i), _mm256_loadu_ps(signs + i));
+    __m256 swapped = _mm256_permute_ps(at, 0xb1);
+    at = _mm256_blend_ps(_mm256_add_ps(at, swapped), _mm256_sub_ps(swapped, at), 0xaa);
+    swapped = _mm256_permute_ps(at, 0x4e);
+    at = _mm256_blend_ps(_mm256_add_ps(at, swapped), _mm256_sub_ps(swapped, at), 0xcc);
+    swapped = _mm256_permute2f128_ps(at, at, 0x01);
+    at = _mm256_blend_ps(_mm256_add_ps(at, swapped), _mm256_sub_ps(swapped, at), 0xf0);
+    _mm256_storeu_ps(values + i, at);
+  }
+  for (size_t half = 8; half < count; half *= 2) {
+    for (size_t start = 0; start < count; start += 2 * half) {
+      for (float* at = values + start; at < values + start + half; at += 8) {
+        const __m256 first = _mm256_loadu_ps(at);
+        const __m256 second = _mm256_loadu_ps(at + half);
+        _mm256_storeu_ps(at, _mm256_add_ps(first, second));
+        _mm256_storeu_ps(at + half, _mm256_sub_ps(first, second));
+      }
+    }
+  }
+}
+
+void Encode(const float* values, float perStep, size_t count, uint8_t* codes) {
+  const __m256 scale = _mm256_set1_ps(perStep);
+  const __m256 largest = _mm256_set1_ps(kCodeMax);
+  const __m256 least = _mm256_set1_ps(-kCodeMax);
+  const __m256 middle = _mm256_set1_ps(kCodeMiddle + 0.5F);
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m256 steps = _mm256_mul_ps(_mm256_loadu_ps(values + i), scale);
+    const __m256 clamped = _mm256_max_ps(_mm256_min_ps(steps, largest), least);
+    const __m256i rounded = _mm256_cvttps_epi32(_mm256_add_ps(clamped, middle));
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(codes + i), _mm_packus_epi16(words, words));
+  }
+  ScalarKernels()->encode(values + i, perStep, count - i, codes + i);
+}
+
 uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
   uint64_t count = 0;
   for (size_t i = 0; i < words; i++) count += static_cast<uint64_t>(_mm_popcnt_u64(left[i] & right[i]));
@@ -68,7 +123,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return narrow;
 }
 
-constexpr Kernels kAvx2 = {"avx2", Dot, DotCodes, DotRows, CountCommon, Crc32c};
+constexpr Kernels kAvx2 = {"avx2", DotHalves, ToHalves, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
 
 }  // namespace
 

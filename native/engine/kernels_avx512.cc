@@ -17,16 +17,31 @@ float Sum(__m512 sixteen) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-float Dot(const float* left, const float* right, size_t length) {
+__m512 Widened(const Half* halves) {
+  return _mm512_maskz_cvtph_ps(0xffff, _mm256_load_si256(reinterpret_cast<const __m256i*>(halves)));
+}
+
+float DotHalves(const float* query, const Half* row, size_t length) {
   __m512 even = _mm512_setzero_ps();
   __m512 odd = _mm512_setzero_ps();
-  size_t i = 0;
-  for (; i + 2 * kRowAlignment <= length; i += 2 * kRowAlignment) {
-    even = _mm512_fmadd_ps(_mm512_load_ps(left + i), _mm512_load_ps(right + i), even);
-    odd = _mm512_fmadd_ps(_mm512_load_ps(left + i + 16), _mm512_load_ps(right + i + 16), odd);
+  for (size_t i = 0; i < length; i += kRowAlignment) {
+    even = _mm512_fmadd_ps(_mm512_load_ps(query + i), Widened(row + i), even);
+    odd = _mm512_fmadd_ps(_mm512_load_ps(query + i + 16), Widened(row + i + 16), odd);
   }
-  if (i < length) even = _mm512_fmadd_ps(_mm512_load_ps(left + i), _mm512_load_ps(right + i), even);
   return Sum(_mm512_add_ps(even, odd));
+}
+
+void ToHalves(const float* values, size_t length, Half* halves) {
+  const __m512 largest = _mm512_set1_ps(65504);
+  const __m512 least = _mm512_set1_ps(-65504);
+  size_t i = 0;
+  for (; i + 16 <= length; i += 16) {
+    const __m512 at = _mm512_maskz_loadu_ps(0xffff, values + i);
+    const __m512 within = _mm512_maskz_max_ps(0xffff, _mm512_maskz_min_ps(0xffff, at, largest), least);
+    const __m256i sixteen = _mm512_maskz_cvtps_ph(0xffff, within, _MM_FROUND_TO_NEAREST_INT);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(halves + i), sixteen);
+  }
+  ScalarKernels()->toHalves(values + i, length - i, halves + i);
 }
 
 int32_t Sum(__m512i sixteen) {
@@ -78,6 +93,65 @@ void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size
   for (; row < count; row++) products[row] = DotCodes(rows[row], query, length);
 }
 
+// A level of the transform inside a register: `swapped` has the two sides of each pair exchanged, `second` are those
+// that become differences.
+__m512 Level(__m512 values, __m512 swapped, __mmask16 second) {
+  return _mm512_mask_sub_ps(_mm512_add_ps(values, swapped), second, swapped, values);
+}
+
+void Transform(float* values, const float* signs, size_t count) {
+  if (count < 16) return ScalarKernels()->transform(values, signs, count);
+  for (size_t i = 0; i < count; i += 16) {
+    __m512 at = _mm512_mul_ps(_mm512_loadu_ps(values + i), _mm512_loadu_ps(signs + i));
+    at = Level(at, _mm512_maskz_permute_ps(0xffff, at, 0xb1), 0xaaaa);
+    at = Level(at, _mm512_maskz_permute_ps(0xffff, at, 0x4e), 0xcccc);
+    at = Level(at, _mm512_maskz_shuffle_f32x4(0xffff, at, at, 0xb1), 0xf0f0);
+    at = Level(at, _mm512_maskz_shuffle_f32x4(0xffff, at, at, 0x4e), 0xff00);
+    _mm512_storeu_ps(values + i, at);
+  }
+  size_t half = 16;
+  for (; half * 4 <= count; half *= 4) {
+    for (size_t start = 0; start < count; start += 4 * half) {
+      for (float* at = values + start; at < values + start + half; at += 16) {
+        const __m512 first = _mm512_loadu_ps(at);
+        const __m512 second = _mm512_loadu_ps(at + half);
+        const __m512 third = _mm512_loadu_ps(at + 2 * half);
+        const __m512 fourth = _mm512_loadu_ps(at + 3 * half);
+        const __m512 a = _mm512_add_ps(first, second);
+        const __m512 b = _mm512_sub_ps(first, second);
+        const __m512 c = _mm512_add_ps(third, fourth);
+        const __m512 d = _mm512_sub_ps(third, fourth);
+        _mm512_storeu_ps(at, _mm512_add_ps(a, c));
+        _mm512_storeu_ps(at + half, _mm512_add_ps(b, d));
+        _mm512_storeu_ps(at + 2 * half, _mm512_sub_ps(a, c));
+        _mm512_storeu_ps(at + 3 * half, _mm512_sub_ps(b, d));
+      }
+    }
+  }
+  if (half == count) return;
+  for (float* at = values; at < values + half; at += 16) {
+    const __m512 first = _mm512_loadu_ps(at);
+    const __m512 second = _mm512_loadu_ps(at + half);
+    _mm512_storeu_ps(at, _mm512_add_ps(first, second));
+    _mm512_storeu_ps(at + half, _mm512_sub_ps(first, second));
+  }
+}
+
+void Encode(const float* values, float perStep, size_t count, uint8_t* codes) {
+  const __m512 scale = _mm512_set1_ps(perStep);
+  const __m512 largest = _mm512_set1_ps(kCodeMax);
+  const __m512 least = _mm512_set1_ps(-kCodeMax);
+  const __m512 middle = _mm512_set1_ps(kCodeMiddle + 0.5F);
+  size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m512 steps = _mm512_mul_ps(_mm512_loadu_ps(values + i), scale);
+    const __m512 clamped = _mm512_maskz_max_ps(0xffff, _mm512_maskz_min_ps(0xffff, steps, largest), least);
+    const __m512i rounded = _mm512_maskz_cvttps_epi32(0xffff, _mm512_add_ps(clamped, middle));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(codes + i), _mm512_maskz_cvtepi32_epi8(0xffff, rounded));
+  }
+  ScalarKernels()->encode(values + i, perStep, count - i, codes + i);
+}
+
 uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
   uint64_t count = 0;
   for (size_t i = 0; i < words; i++) count += static_cast<uint64_t>(_mm_popcnt_u64(left[i] & right[i]));
@@ -96,7 +170,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return narrow;
 }
 
-constexpr Kernels kAvx512 = {"avx512", Dot, DotCodes, DotRows, CountCommon, Crc32c};
+constexpr Kernels kAvx512 = {"avx512", DotHalves, ToHalves, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
 
 }  // namespace
 

@@ -2,21 +2,27 @@
 #include <bit>
 #include <cstring>
 
+#include "engine/half.h"
 #include "engine/kernels.h"
 
 namespace quarry {
 namespace {
 
 // Sixteen partial sums, so that the order of additions matches the vector kernels closely.
-float Dot(const float* left, const float* right, size_t length) {
-  float sums[kRowAlignment] = {};
-  for (size_t i = 0; i < length; i += kRowAlignment) {
-    for (size_t lane = 0; lane < kRowAlignment; lane++) sums[lane] += left[i + lane] * right[i + lane];
+float DotHalves(const float* query, const Half* row, size_t length) {
+  constexpr size_t kLanes = 16;
+  float sums[kLanes] = {};
+  for (size_t i = 0; i < length; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; lane++) sums[lane] += query[i + lane] * FromHalf(row[i + lane]);
   }
-  for (size_t width = kRowAlignment / 2; width > 0; width /= 2) {
+  for (size_t width = kLanes / 2; width > 0; width /= 2) {
     for (size_t lane = 0; lane < width; lane++) sums[lane] += sums[lane + width];
   }
   return sums[0];
+}
+
+void ToHalves(const float* values, size_t length, Half* halves) {
+  for (size_t i = 0; i < length; i++) halves[i] = ToHalf(values[i]);
 }
 
 int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
@@ -27,6 +33,43 @@ int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
 
 void DotRows(const uint8_t* const* rows, size_t count, const int8_t* query, size_t length, int32_t* products) {
   for (size_t row = 0; row < count; row++) products[row] = DotCodes(rows[row], query, length);
+}
+
+// Two levels at a time.
+void Transform(float* values, const float* signs, size_t count) {
+  for (size_t i = 0; i < count; i++) values[i] *= signs[i];
+  size_t half = 1;
+  for (; half * 4 <= count; half *= 4) {
+    for (size_t start = 0; start < count; start += 4 * half) {
+      float* const at = values + start;
+      for (size_t i = 0; i < half; i++) {
+        const float a = at[i] + at[i + half];
+        const float b = at[i] - at[i + half];
+        const float c = at[i + 2 * half] + at[i + 3 * half];
+        const float d = at[i + 2 * half] - at[i + 3 * half];
+        at[i] = a + c;
+        at[i + half] = b + d;
+        at[i + 2 * half] = a - c;
+        at[i + 3 * half] = b - d;
+      }
+    }
+  }
+  if (half == count) return;
+  for (size_t i = 0; i < half; i++) {
+    const float sum = values[i] + values[i + half];
+    values[i + half] = values[i] - values[i + half];
+    values[i] = sum;
+  }
+}
+
+// Adding one half and cutting off rounds what is positive, and needs no call.
+void Encode(const float* values, float perStep, size_t count, uint8_t* codes) {
+  for (size_t i = 0; i < count; i++) {
+    const float steps = values[i] * perStep;
+    const float below = steps < kCodeMax ? steps : kCodeMax;
+    const float clamped = below > -kCodeMax ? below : -kCodeMax;
+    codes[i] = static_cast<uint8_t>(static_cast<int32_t>(clamped + (kCodeMiddle + 0.5F)));
+  }
 }
 
 uint64_t CountCommon(const uint64_t* left, const uint64_t* right, size_t words) {
@@ -69,7 +112,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return state;
 }
 
-constexpr Kernels kScalar = {"scalar", Dot, DotCodes, DotRows, CountCommon, Crc32c};
+constexpr Kernels kScalar = {"scalar", DotHalves, ToHalves, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
 
 }  // namespace
 
