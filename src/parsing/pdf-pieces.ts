@@ -1,3 +1,4 @@
+import { isRightToLeft, orderRightToLeft } from './pdf-right-to-left.ts';
 import { type Box, hyphenAtLineEnd, type PageGlyphs } from './pdfium.ts';
 
 /**
@@ -40,6 +41,7 @@ const decoder = new TextDecoder('utf-16le');
 
 /** The text of a page cut into pieces, in the order in which it was drawn. */
 export function piecesOf(glyphs: PageGlyphs): Piece[] {
+  orderRightToLeft(glyphs);
   const pieces = new PieceCutter(glyphs).cut();
   if (glyphs.fields.length === 0) return pieces;
   const heights = pieces.map(({ height }) => height).sort((a, b) => a - b);
@@ -92,7 +94,6 @@ class PieceCutter {
   #end: Box = { left: 0, right: 0, bottom: 0, top: 0 };
   /** The character under the hand, turned like the piece. */
   #next: Box = { left: 0, right: 0, bottom: 0, top: 0 };
-  #ligatureStart = 0;
 
   constructor(glyphs: PageGlyphs) {
     this.#glyphs = glyphs;
@@ -136,27 +137,12 @@ class PieceCutter {
       if (!this.#continues(code)) this.#close();
     }
     if (this.#length === 0) this.#open(i);
-    const rightToLeft = isRightToLeft(code);
-    const { left, right } = this.#next;
-    if (
-      rightToLeft &&
-      this.#length > this.#ligatureStart &&
-      left === this.#end.left &&
-      right === this.#end.right
-    ) {
-      // Letters of one ligature share one box; PDFium turns the line round letter by letter, so they are turned back.
-      this.#push(0);
-      this.#units.copyWithin(this.#ligatureStart + 1, this.#ligatureStart, this.#length - 1);
-      this.#units[this.#ligatureStart] = code;
-    } else {
-      this.#ligatureStart = rightToLeft ? this.#length : Number.POSITIVE_INFINITY;
-      if (code <= 0xffff) this.#push(code);
-      else {
-        this.#push(0xd800 + ((code - 0x10000) >> 10));
-        this.#push(0xdc00 + ((code - 0x10000) & 0x3ff));
-      }
+    if (code <= 0xffff) this.#push(code);
+    else {
+      this.#push(0xd800 + ((code - 0x10000) >> 10));
+      this.#push(0xdc00 + ((code - 0x10000) & 0x3ff));
     }
-    if (rightToLeft) this.#rightToLeft += 1;
+    if (isRightToLeft(code)) this.#rightToLeft += 1;
     this.#last = i;
     if (code === hyphenAtLineEnd) return;
     const box = this.#box;
@@ -192,7 +178,6 @@ class PieceCutter {
     this.#rightToLeft = 0;
     this.#heights = 0;
     this.#characters = 0;
-    this.#ligatureStart = Number.POSITIVE_INFINITY;
   }
 
   /** Whether the character under the hand goes on where the open piece ends; turns a piece of one that goes downwards. */
@@ -306,15 +291,6 @@ function isBlank(code: number): boolean {
 /** Control characters are kept: they tell that a font does not say what it draws. */
 function isVisible(code: number): boolean {
   return code !== 0 && code !== 0xffff;
-}
-
-/** Letters of Hebrew, Arabic and their neighbours in the basic plane. */
-function isRightToLeft(code: number): boolean {
-  return (
-    (code >= 0x0590 && code <= 0x08ff) ||
-    (code >= 0xfb1d && code <= 0xfdff) ||
-    (code >= 0xfe70 && code <= 0xfefc)
-  );
 }
 
 /** Characters that may be written one below the other. */

@@ -73,14 +73,14 @@ function withFont(font: readonly string[], content: string): Uint8Array {
 }
 
 /** A composite font with a map from two-byte codes to characters; nothing is embedded. */
-function mapped(pairs: Readonly<Record<string, string>>, more = '/Encoding/Identity-H'): readonly string[] {
+function mapped(pairs: Readonly<Record<string, string>>, widths = '/DW 1000'): readonly string[] {
   const rows = Object.entries(pairs).map(([code, character]) => {
     return `<${code}> <${Buffer.from(character, 'utf16le').swap16().toString('hex')}>`;
   });
   const map = `/CIDInit /ProcSet findresource begin begincmap /CMapName /M def 1 begincodespacerange <0000> <ffff> endcodespacerange ${rows.length} beginbfchar ${rows.join(' ')} endbfchar endcmap end`;
   return [
-    `<</Type/Font/Subtype/Type0/BaseFont/Some${more}/DescendantFonts[1001 0 R]/ToUnicode 1002 0 R>>`,
-    '<</Type/Font/Subtype/CIDFontType2/BaseFont/Some/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/DW 1000/FontDescriptor 1003 0 R>>',
+    `<</Type/Font/Subtype/Type0/BaseFont/Some/Encoding/Identity-H/DescendantFonts[1001 0 R]/ToUnicode 1002 0 R>>`,
+    `<</Type/Font/Subtype/CIDFontType2/BaseFont/Some/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>${widths}/FontDescriptor 1003 0 R>>`,
     `<</Length ${map.length}>>\nstream\n${map}\nendstream`,
     '<</Type/FontDescriptor/FontName/Some/Flags 4/FontBBox[0 -200 1000 900]/ItalicAngle 0/Ascent 800/Descent -200/CapHeight 700/StemV 80>>',
   ];
@@ -91,6 +91,9 @@ const shown = (hex: string) => `BT /F9 12 Tf 72 700 Td <${hex}> Tj ET`;
 /** Each character at a place of its own, one below the other. */
 const stacked = (x: number, codes: readonly string[]) =>
   codes.map((code, i) => `1 0 0 1 ${x} ${700 - i * 12} Tm <${code}> Tj`).join(' ');
+
+/** A letter with two marks, which have no order of their own. */
+const twoVowels = /^\u05e9[\u05c1\u05b8]{2}\u05dc\u05d5\u05dd$/;
 
 /** A page with fields of a form; the first bracket closes the resources that the fixture opened. */
 function withFields(texts: readonly string[]): Uint8Array {
@@ -250,16 +253,47 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
     withFont(mapped({ '0001': 'ﬁ', '0002': 'n', '0003': 'ﬄ' }), shown('00010002000300020001')),
     { pages: ['finfflnfi'] },
   ],
-  [
-    'Arabic, drawn from right to left',
-    withFont(mapped({ '0001': 'ﺳ', '0002': 'ﻼ', '0003': 'ﻡ' }), shown('000300020001')),
-    { pages: [/^س.*م$/u] },
-  ],
+  ...(
+    [
+      ['a ligature is a character of its own', 'ﻼ', '<000300020001> Tj'],
+      ['the font says two letters for a ligature', 'لا', '<000300020001> Tj'],
+      [
+        'the page says what its glyphs spell',
+        'x',
+        '/Span<</ActualText<feff0633064406270645>>> BDC <000300020001> Tj EMC',
+      ],
+    ] as const
+  ).map(([title, ligature, drawn]) => {
+    const font = mapped({ '0001': 'ﺳ', '0002': ligature, '0003': 'ﻡ' });
+    return [
+      `Arabic, drawn from right to left: ${title}`,
+      withFont(font, `BT /F9 12 Tf 72 700 Td ${drawn} ET`),
+      { pages: ['سلام'] },
+    ] as const;
+  }),
   [
     'Hebrew, drawn from right to left',
     withFont(mapped({ '0001': 'ש', '0002': 'ל', '0003': 'ו', '0004': 'ם' }), shown('0004000300020001')),
     { pages: ['שלום'] },
   ],
+  ...(
+    [
+      ['in characters of their own', '<0005000400030006> Tj', '\u05e9\u05c1\u05dc\u05d5\u05dd'],
+      ['drawn after their letter', '[<0005000400030001> 1000 <00020007>] TJ', twoVowels],
+      [
+        'drawn before their letter, a little aside',
+        '[<000500040003> 30 <00020007> -30 <0001>] TJ',
+        twoVowels,
+      ],
+      ['inside a word', '[<000500040003> 1000 <0007> -1000 <0001>] TJ', '\u05e9\u05dc\u05b8\u05d5\u05dd'],
+    ] as const
+  ).map(([title, drawn, text]) => {
+    const letters = ['\u05e9', '\u05c1', '\u05dc', '\u05d5', '\u05dd', '\ufb2a', '\u05b8'];
+    const pairs = Object.fromEntries(letters.map((letter, i) => [`000${i + 1}`, letter]));
+    const font = mapped(pairs, '/DW 1000/W[2[0]7[0]]');
+    const content = `BT /F9 12 Tf 72 700 Td ${drawn} ET`;
+    return [`Hebrew, vowels ${title}`, withFont(font, content), { pages: [text] }] as const;
+  }),
   [
     'Japanese from top to bottom, drawn character by character',
     withFont(
