@@ -9,6 +9,8 @@ import type { PageGlyphs } from './pdfium.ts';
 const placeTolerance = 0.01;
 /** Gap between letters, in heights of their boxes, from which a space that PDFium made up between them parts words. */
 const wordGapMin = 0.12;
+/** Characters of the longest ligature. */
+const ligatureUnitsMax = 18;
 /** Cosine of the angle up to which a line counts as level. */
 const levelCosineMin = 0.99;
 
@@ -68,14 +70,17 @@ function shareGlyph({ left, bottom, top }: PageGlyphs, i: number, j: number): bo
 }
 
 /**
- * The characters of one glyph. A ligature that is a character of its own PDFium takes apart after it turned the line, so they
- * are in order; where the font or the page names several characters, they were turned with the line. Only they tell which of
- * the two it was.
+ * The characters of one glyph. A ligature that is a character of its own PDFium takes apart after it turned the line, so
+ * they are in order; where the font or the page names several characters, they were turned with the line. Only the
+ * characters tell which of the two it was.
  */
 function orderLigature(codes: Uint32Array): void {
-  if (codes.subarray(1).every(isMark)) return;
-  const [seen, turned] = [String.fromCharCode(...codes), String.fromCharCode(...codes.toReversed())];
-  if (ligatures.has(turned) || !ligatures.has(seen)) codes.reverse();
+  const isOrdered = codes.subarray(1).every(isMark) || (isLigature(codes) && !isLigature(codes.toReversed()));
+  if (!isOrdered) codes.reverse();
+}
+
+function isLigature(codes: Uint32Array): boolean {
+  return codes.length <= ligatureUnitsMax && ligatures.has(String.fromCharCode(...codes));
 }
 
 interface Between {
@@ -94,20 +99,21 @@ interface Between {
  */
 function orderBetween(glyphs: PageGlyphs, { letter, start, next, end }: Between): number {
   const { codes, left, right, bottom, top } = glyphs;
-  if (Math.cos(glyphs.angle(next)) < levelCosineMin) return next;
+  const isMarked = isMark(codes[start - 1] ?? 0) || codes.subarray(start, next).some(isMark);
+  if (!isMarked || Math.cos(glyphs.angle(next)) < levelCosineMin) return next;
   const parts = { own: [] as number[], spaces: [] as number[], following: [] as number[] };
   for (let i = start; i < next; i++) {
     const away = Math.abs(left[i]! - left[next]!);
     const isOwn = letter >= 0 && Math.abs(left[i]! - left[letter]!) <= away;
     if (!isMark(codes[i]!)) parts.spaces.push(i);
     else if (isOwn || away > right[next]! - left[next]!) parts.own.push(i);
-    else parts.following.unshift(i);
+    else parts.following.push(i);
   }
   const gap = letter < 0 ? Number.POSITIVE_INFINITY : gapBetween(glyphs, letter, next);
   const isGap = gap > wordGapMin * (top[next]! - bottom[next]!);
   const lettersAt = [...parts.own, ...(isGap ? parts.spaces : [])];
   const letters = Array.from({ length: end - next }, (_, i) => next + i);
-  const order = [...lettersAt, ...letters, ...parts.following, ...(isGap ? [] : parts.spaces)];
+  const order = [...lettersAt, ...letters, ...parts.following.reverse(), ...(isGap ? [] : parts.spaces)];
   for (const values of [codes, left, right, bottom, top]) {
     values.set(
       order.map((i) => values[i]!),
