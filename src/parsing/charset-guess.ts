@@ -8,7 +8,17 @@ export function legacyCharset(sample: Uint8Array): string {
   const alphabetic = inRuns ? best(alphabets, sample, alphabetScore) : null;
   if (alphabetic !== null && isFluent(alphabetic, sample)) return alphabetic;
   const eastAsian = eastAsianCharset(sample);
-  return eastAsian ?? alphabetic ?? best(latins, sample, latinScore);
+  return eastAsian ?? drawnCharset(sample) ?? alphabetic ?? best(latins, sample, latinScore);
+}
+
+/** Four of a sign that lines and areas are drawn with in the encodings of DOS: no word has four of the letters it may be. */
+const drawnLine = /([\xb0-\xb2\xc4\xcd\xdb])\1{3}/;
+
+/** The encoding of a text with boxes or lines drawn in signs of DOS; null when it has none. */
+function drawnCharset(sample: Uint8Array): string | null {
+  if (!drawnLine.test(Buffer.from(sample).toString('latin1'))) return null;
+  const letters = sample.filter((byte) => byte < 0xb0 || byte > 0xdf);
+  return isFluent('ibm866', letters) ? 'ibm866' : best(dosLatins, letters, latinScore);
 }
 
 /** Share of the bytes above 127 that stand in runs of three or more: nearly none in a Latin alphabet, most elsewhere. */
@@ -213,6 +223,12 @@ const central = ['ąćęłńóśźż', 'áčďéěíňóřšťúůýž', 'áéí
 const baltic = ['ąčęėįšųūž', 'āčēģīķļņšūž', 'äõöüšž'];
 const turkish = ['çğıöşüİâî'];
 
+const dosLatins: readonly Latin[] = [
+  { charset: 'ibm850', languages: western },
+  { charset: 'ibm437', languages: western },
+  { charset: 'ibm852', languages: central },
+];
+
 /** The first of equals wins, so the more frequent come first. */
 const latins: readonly Latin[] = [
   { charset: 'windows-1252', languages: western },
@@ -221,9 +237,11 @@ const latins: readonly Latin[] = [
   { charset: 'windows-1254', languages: turkish },
   { charset: 'windows-1257', languages: baltic },
   { charset: 'iso-8859-13', languages: baltic },
+  { charset: 'iso-8859-4', languages: baltic },
   { charset: 'windows-1258', languages: ['ăâđêôơưàèéíóúù\u0300\u0301\u0303\u0309\u0323'] },
   { charset: 'iso-8859-15', languages: western.map((letters) => `${letters}€`) },
   { charset: 'macintosh', languages: western },
+  ...dosLatins,
   { charset: 'windows-1252', languages: ['áéíóúýðþæö'] },
 ];
 
@@ -236,7 +254,9 @@ function latinScore({ languages }: Latin, text: string): number {
   for (const character of text.match(/[^\0-\x7f]/g) ?? []) {
     counts.set(character, (counts.get(character) ?? 0) + 1);
   }
-  const inWords = text.match(/\p{L}[^\0-\x7f\p{L}\p{M}‘’·\xad–—](?=\p{L})|\p{Ll}\p{Lu}/gu)?.length ?? 0;
+  const inWords =
+    text.match(/\p{L}[^\0-\x7f\p{L}\p{M}‘’·\xad–—](?=\p{L})|\p{Ll}\p{Lu}|\p{Lu}(?!\p{ASCII})\p{Lu}\p{Ll}/gu)
+      ?.length ?? 0;
   const wrong = text.match(unassigned)?.length ?? 0;
   const scores = languages.map((letters) => {
     let score = 0;

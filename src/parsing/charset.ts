@@ -1,5 +1,6 @@
 import { eastAsianShare, legacyCharset } from './charset-guess.ts';
 import { type DecodedText, decodeAs, decodeStrictly } from './decode.ts';
+import { dosCharset } from './dos-charsets.ts';
 
 /** Bytes -> text. Order: byte order mark, NUL pattern of UTF-16/32, what the caller knows, UTF-8, legacy charsets. */
 
@@ -115,7 +116,7 @@ function knownCharset(label: string): string | null {
   try {
     return new TextDecoder(label.trim()).encoding;
   } catch (error) {
-    if (error instanceof RangeError) return null; // a label that no standard knows
+    if (error instanceof RangeError) return dosCharset(label.trim()); // a label that the standard does not know
     throw error;
   }
 }

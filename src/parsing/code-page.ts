@@ -1,6 +1,7 @@
 import { decodeAs } from './decode.ts';
+import { dosCharset } from './dos-charsets.ts';
 
-/** Windows code pages, as Rich Text, Outlook, Word and Excel name the encoding of their 8-bit text. */
+/** Code pages of Windows and DOS, as Rich Text, Outlook, Word and Excel name the encoding of their 8-bit text. */
 
 const charsets: Readonly<Record<number, string>> = {
   866: 'ibm866',
@@ -32,7 +33,7 @@ function charsetOf(codePage: number): string {
   if (known !== undefined) return known;
   if (codePage >= 1250 && codePage <= 1258) return `windows-${codePage}`;
   if (codePage >= 28592 && codePage <= 28606 && codePage !== 28601) return `iso-8859-${codePage - 28590}`;
-  return 'windows-1252';
+  return dosCharset(`${codePage}`) ?? 'windows-1252';
 }
 
 export function codePageText(bytes: Uint8Array, codePage: number): string {
@@ -61,4 +62,6 @@ const fontCodePages: Readonly<Record<number, number>> = {
   204: 1251,
   222: 874,
   238: 1250,
+  254: 437,
+  255: 850,
 };

@@ -1,8 +1,10 @@
+import { dosText } from './dos-charsets.ts';
+
 /** Bytes -> text in an encoding that is known. */
 
 export interface DecodedText {
   readonly text: string;
-  /** WHATWG name of the encoding, or `utf-32le` / `utf-32be`. */
+  /** WHATWG name of the encoding, `utf-32le` / `utf-32be`, or `ibm437` and its like. */
   readonly charset: string;
   /** A whole sentence when bytes had to be replaced. */
   readonly warning: string | null;
@@ -12,8 +14,9 @@ export interface DecodedText {
 export function decodeAs(bytes: Uint8Array, charset: string): DecodedText {
   if (charset.startsWith('utf-32')) return decodeUtf32(bytes, charset === 'utf-32le');
   if (charset === 'windows-1252') return { text: decodeWindows1252(bytes), charset, warning: null };
-  const text = decodedText(bytes, new TextDecoder(charset));
-  const replaced = text.includes('\ufffd') && decodeStrictly(bytes, charset) === null;
+  const dos = dosText(bytes, charset);
+  const text = dos ?? decodedText(bytes, new TextDecoder(charset));
+  const replaced = text.includes('\ufffd') && (dos !== null || decodeStrictly(bytes, charset) === null);
   const warning = replaced ? `Some bytes are not valid ${charset} and were replaced by U+FFFD.` : null;
   return { text, charset, warning };
 }

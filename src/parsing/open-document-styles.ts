@@ -26,13 +26,13 @@ const ancestorsMax = 16;
 const outlineStyle = '\0outline';
 const levelsMax = 10;
 
-const numberFormats: Readonly<Record<string, string>> = {
-  1: 'decimal',
-  a: 'lowerLetter',
-  A: 'upperLetter',
-  i: 'lowerRoman',
-  I: 'upperRoman',
-};
+const numberFormats = new Map([
+  ['1', 'decimal'],
+  ['a', 'lowerLetter'],
+  ['A', 'upperLetter'],
+  ['i', 'lowerRoman'],
+  ['I', 'upperRoman'],
+]);
 
 /** What the styles of an OpenDocument file say about structure: page breaks, the title, labels of lists and headings. */
 export class OpenDocumentStyles {
@@ -119,7 +119,7 @@ export class OpenDocumentStyles {
     const levels = this.lists.get(list) ?? [];
     this.lists.set(list, levels);
     const level = levelOf(reader.attribute('level'));
-    const number = numberFormats[reader.attribute('num-format') ?? ''] ?? '';
+    const number = numberFormats.get(reader.attribute('num-format') ?? '') ?? '';
     levels[level] = {
       format: reader.name.endsWith('bullet') || reader.name.endsWith('image') ? 'bullet' : number,
       prefix: reader.attribute('num-prefix') ?? '',

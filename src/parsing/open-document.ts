@@ -14,11 +14,11 @@ export const openDocumentContentTypes: Readonly<Record<OpenDocumentKind, string>
   ods: 'application/vnd.oasis.opendocument.spreadsheet',
 };
 
-const kinds: Readonly<Record<string, OpenDocumentKind>> = {
-  text: 'odt',
-  presentation: 'odp',
-  spreadsheet: 'ods',
-};
+const kinds: ReadonlyMap<string, OpenDocumentKind> = new Map([
+  ['text', 'odt'],
+  ['presentation', 'odp'],
+  ['spreadsheet', 'ods'],
+]);
 
 /** Null when the archive is something else. Errors: `encrypted`; `unsupported` for drawings, charts and formulas. */
 export function openDocumentKindOf(archive: ZipArchive): OpenDocumentKind | null {
@@ -29,7 +29,7 @@ export function openDocumentKindOf(archive: ZipArchive): OpenDocumentKind | null
   if (manifest.includes('encryption-data')) {
     throw new ParseFailure('encrypted', 'The OpenDocument file is encrypted with a password.');
   }
-  const kind = kinds[type];
+  const kind = kinds.get(type);
   if (kind === undefined) {
     throw new ParseFailure(
       'unsupported',

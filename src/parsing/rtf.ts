@@ -12,6 +12,13 @@ const wordUnitsMax = 32;
 /** What Windows calls the encoding of fonts that draw signs. */
 const symbolCodePage = 42;
 
+/** Encodings that the head of a document names by a word. */
+const documentCodePages: ReadonlyMap<string, number> = new Map([
+  ['mac', 10_000],
+  ['pc', 437],
+  ['pca', 850],
+]);
+
 /** Destinations whose text is no part of the document as it stands, or not of its running text. */
 const hiddenDestinations = new Set(
   (
@@ -24,22 +31,22 @@ const hiddenDestinations = new Set(
 /** Destinations marked as optional (`\*`) that hold text all the same. */
 const optionalText = new Set(['shpinst', 'nesttableprops', 'do']);
 
-const characters: Readonly<Record<string, string>> = {
-  tab: '\t',
-  line: '\n',
-  lquote: '\u2018',
-  rquote: '\u2019',
-  ldblquote: '\u201c',
-  rdblquote: '\u201d',
-  bullet: '\u2022',
-  endash: '\u2013',
-  emdash: '\u2014',
-  enspace: ' ',
-  emspace: ' ',
-  qmspace: ' ',
-  '~': '\xa0',
-  _: '-',
-};
+const characters: ReadonlyMap<string, string> = new Map([
+  ['tab', '\t'],
+  ['line', '\n'],
+  ['lquote', '\u2018'],
+  ['rquote', '\u2019'],
+  ['ldblquote', '\u201c'],
+  ['rdblquote', '\u201d'],
+  ['bullet', '\u2022'],
+  ['endash', '\u2013'],
+  ['emdash', '\u2014'],
+  ['enspace', ' '],
+  ['emspace', ' '],
+  ['qmspace', ' '],
+  ['~', '\xa0'],
+  ['_', '-'],
+]);
 
 interface Group {
   destination: RtfDestination;
@@ -187,7 +194,7 @@ class RtfReader {
     } else if (this.standIns > 0) this.standIns -= 1;
     else if (symbol === '\\' || symbol === '{' || symbol === '}') this.character(symbol);
     else if (symbol === '\r' || symbol === '\n') this.word('par', null);
-    else this.character(characters[symbol] ?? '');
+    else this.character(characters.get(symbol) ?? '');
   }
 
   private character(text: string): void {
@@ -205,7 +212,7 @@ class RtfReader {
       return;
     }
     if (starts && this.startDestination(word)) return;
-    const character = characters[word];
+    const character = characters.get(word);
     if (character !== undefined) this.character(character);
     else if (
       !this.setCharacterProperty(word, number) &&
@@ -228,15 +235,16 @@ class RtfReader {
   /** True when the word was one that says how characters are read. */
   private setCharacterProperty(word: string, number: number | null): boolean {
     const { group } = this;
+    const named = documentCodePages.get(word);
     if (word === 'ansicpg') this.defaultCodePage = number ?? 1252;
-    else if (word === 'mac') this.defaultCodePage = 10_000;
+    else if (named !== undefined) this.defaultCodePage = named;
     else if (word === 'uc') group.fallbackUnits = Math.min(100, Math.max(0, number ?? 1));
     else if (word === 'v' || word === 'deleted') group.unseen = number !== 0;
     else if (word === 'plain') group.unseen = false;
     else if (word === 'f') this.font = number ?? 0;
     else if (word === 'fcharset' || word === 'cpg') this.setFontCodePage(word, number ?? 0);
     else return false;
-    if (word === 'f' || word === 'ansicpg' || word === 'mac') {
+    if (word === 'f' || word === 'ansicpg' || named !== undefined) {
       group.codePage = this.fonts.get(this.font) ?? this.defaultCodePage;
     }
     return true;
@@ -279,16 +287,16 @@ class RtfReader {
 /** Destinations whose own text is dropped; groups inside all but the first may hold some. */
 const silent: ReadonlySet<RtfDestination> = new Set(['hidden', 'info', 'twice', 'property'] as const);
 
-const destinations: Readonly<Record<string, RtfDestination>> = {
-  fonttbl: 'fonts',
-  stylesheet: 'styles',
-  footnote: 'note',
-  listtext: 'label',
-  pntext: 'label',
-  info: 'info',
-  upr: 'twice',
-  sp: 'property',
-};
+const destinations: ReadonlyMap<string, RtfDestination> = new Map([
+  ['fonttbl', 'fonts'],
+  ['stylesheet', 'styles'],
+  ['footnote', 'note'],
+  ['listtext', 'label'],
+  ['pntext', 'label'],
+  ['info', 'info'],
+  ['upr', 'twice'],
+  ['sp', 'property'],
+]);
 
 /** The destination that a control word gives to the group it starts inside `outer`; null when it names none. */
 function destinationOf(word: string, optional: boolean, outer: RtfDestination): RtfDestination | null {
@@ -300,7 +308,7 @@ function destinationOf(word: string, optional: boolean, outer: RtfDestination): 
     if (word === 'sn') return 'propertyName';
     return word === 'sv' ? 'propertyValue' : 'hidden';
   }
-  const known = destinations[word] ?? null;
+  const known = destinations.get(word) ?? null;
   if (optional && known === null && !optionalText.has(word)) return 'hidden';
   return hiddenDestinations.has(word) ? 'hidden' : known;
 }

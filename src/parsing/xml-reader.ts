@@ -3,7 +3,13 @@ import { ParseFailure } from './parse-failure.ts';
 
 export type XmlToken = 'open' | 'close' | 'text' | 'end';
 
-const namedEntities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const namedEntities = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+]);
 
 /**
  * A pull reader for the XML of Office files: one pass, no tree. Names come without their namespace prefix, entities are
@@ -248,6 +254,6 @@ function decodeEntities(raw: string): string {
       const point = body[1] === 'x' ? Number.parseInt(body.slice(2), 16) : Number.parseInt(body.slice(1), 10);
       return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : '\ufffd';
     }
-    return namedEntities[body] ?? whole;
+    return namedEntities.get(body) ?? whole;
   });
 }

@@ -61,8 +61,32 @@ t.test('each way to write a character in Rich Text is read', async (t) => {
     ['hidden and deleted text', 'seen{\\v hidden}{\\deleted gone}\\v x\\v0  end', 'seen end'],
     ['a field', '{\\field{\\*\\fldinst HYPERLINK "x"}{\\fldrslt link}}', 'link'],
     ['binary data', 'a\\bin3 }}}b', 'ab'],
+    ['words that mean nothing', 'a\\constructor b{\\toString c}', 'abc'],
   ];
   for (const [name, body, text] of cases) t.match(await page(`${body}\\par`), text, name);
+});
+
+t.test('Rich Text in an encoding of DOS is read', async (t) => {
+  const cases: [string, string][] = [
+    ['\\pca', "\\'b5gua: Gr\\'81\\'e1e"],
+    ['\\pca\\ansicpg850', "\\'b5gua: Gr\\'81\\'e1e"],
+    ['\\ansi\\ansicpg850', "\\'b5gua: Gr\\'81\\'e1e"],
+    ['\\pc', "\\'c9\\'cd\\'bb Gr\\'81\\'e1e"],
+    ['\\ansi\\ansicpg437', "\\'c9\\'cd\\'bb Gr\\'81\\'e1e"],
+    ['\\ansi{\\fonttbl{\\f0\\fcharset254 Terminal;}}\\f0', "\\'c9\\'cd\\'bb Gr\\'81\\'e1e"],
+    ['\\ansi\\ansicpg852', "P\\'fd\\'a1li\\'e7 \\'a7lu\\'9cou\\'9fk\\'ec"],
+  ];
+  const wanted = [
+    'Água: Grüße',
+    'Água: Grüße',
+    'Água: Grüße',
+    '╔═╗ Grüße',
+    '╔═╗ Grüße',
+    '╔═╗ Grüße',
+    'Příliš žluťoučký',
+  ];
+  for (const [i, [head, body]] of cases.entries())
+    t.same((await parsed(utf8(`{\\rtf1${head} ${body}\\par}`))).pages, [wanted[i]], head);
 });
 
 t.test('damaged Rich Text is read as far as it goes, and a bomb is refused', async (t) => {
