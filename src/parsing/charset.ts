@@ -1,6 +1,7 @@
 import { eastAsianShare, legacyCharset } from './charset-guess.ts';
 import { type DecodedText, decodeAs, decodeStrictly } from './decode.ts';
 import { dosCharset } from './dos-charsets.ts';
+import { escapedText } from './escaped-charsets.ts';
 
 /** Bytes -> text. Order: byte order mark, NUL pattern of UTF-16/32, what the caller knows, UTF-8, legacy charsets. */
 
@@ -30,7 +31,7 @@ export function decodeText(bytes: Uint8Array, declared: string | null = null): D
   return decodeAs(bytes, legacyCharset(bytes.subarray(0, sampleBytes)));
 }
 
-/** ISO-2022-JP is pure ASCII to UTF-8, so only there a declaration beats sound UTF-8. */
+/** What writes other letters in ASCII is sound UTF-8 too; a declaration beats that for ISO-2022-JP only. */
 function declaredOver(bytes: Uint8Array, utf8: string, declared: string | null): DecodedText {
   const named = declared === null ? null : knownCharset(declared);
   const opensKanji = ['\x1b$B', '\x1b$@'].some((opener) => utf8.includes(opener));
@@ -38,7 +39,8 @@ function declaredOver(bytes: Uint8Array, utf8: string, declared: string | null):
     const decoded = decodeStrictly(bytes, 'iso-2022-jp');
     if (decoded !== null) return { text: decoded, charset: 'iso-2022-jp', warning: null };
   }
-  return { text: utf8, charset: 'utf-8', warning: null };
+  const escaped = utf8.length === bytes.length ? escapedText(bytes, utf8) : null;
+  return escaped ?? { text: utf8, charset: 'utf-8', warning: null };
 }
 
 /** The mark that opens the text, and its length in bytes. */

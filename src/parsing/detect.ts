@@ -11,6 +11,7 @@ import { type OfficeKind, officeKindOf } from './office-package.ts';
 import { type OpenDocumentKind, openDocumentKindOf } from './open-document.ts';
 import { ParseFailure } from './parse-failure.ts';
 import type { DocumentKind } from './parse-task.ts';
+import { isEscapedKorean } from './escaped-charsets.ts';
 import { controlShareMax } from './plain-text.ts';
 import { TextBudget } from './text-budget.ts';
 import { ZipArchive } from './zip.ts';
@@ -108,7 +109,8 @@ function detectCompoundFile(bytes: Uint8Array): Detected {
 function mayBeText(bytes: Uint8Array): boolean {
   if (byteOrderMark(bytes) !== null || wideCharset(bytes) !== null) return true;
   if (bytes.includes(0)) return false;
-  return controlShare(latin1(bytes, 65_536)) <= controlShareMax && !isKnownBinary(bytes);
+  const head = latin1(bytes, 65_536);
+  return (isEscapedKorean(head) || controlShare(head) <= controlShareMax) && !isKnownBinary(bytes);
 }
 
 /** Formats whose first bytes hold no NUL although what follows is not text. */

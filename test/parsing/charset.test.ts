@@ -175,6 +175,40 @@ t.test('text of seventy bytes is read right in each encoding that people have us
   }
 });
 
+t.test(
+  'text whose other letters are escaped in ASCII is read, and ASCII that looks alike is left as it is',
+  async (t) => {
+    const base64 = (text: string) =>
+      Buffer.from(text, 'utf16le').swap16().toString('base64').replace(/=+$/, '');
+    const seven = (text: string, charset: string) =>
+      Buffer.from(encoded(text, charset).map((byte) => byte & 0x7f)).toString('latin1');
+    const utf7 = (text: string) =>
+      text.replaceAll('+', '+-').replace(/[^\0-\x7f]+/g, (part) => `+${base64(part)}-`);
+    const escaped: [text: string, charset: string, ascii: string][] = [
+      [`GB: ${simplified} ~ 中`, 'hz-gb-2312', `GB: ~{${seven(simplified, 'gb18030')}~} ~~ ~{VP~}`],
+      ['中文', 'hz-gb-2312', '~\n~{VPND~}'],
+      [
+        '한국어 text, 책',
+        'iso-2022-kr',
+        `\x1b$)C\x0e${seven('한국어', 'euc-kr')}\x0f text, \x0e${seven('책', 'euc-kr')}\x0f`,
+      ],
+      ...[german, russian, greek, arabic, simplified, korean, `1 + 1 = 2, ${french}`].map(
+        (text): [string, string, string] => [text, 'utf-7', utf7(text)],
+      ),
+    ];
+    for (const [text, charset, ascii] of escaped)
+      t.match(decodeText(utf8(ascii)), { text, charset, warning: null }, charset);
+    for (const ascii of [
+      'a ~{b~} and ~{another}, ~~strike~~ it',
+      '~{abcdefgh~}',
+      'f(x) = a+b; c++; +49 30 123456; x+AOQ-y +AND+ z',
+      'car+bus, car+bus, tram+bus',
+      'SGVsbG8+d29y/bGQ+Zm9vYmFyYmF6cXV4+Y29kZQ==',
+    ])
+      t.match(decodeText(utf8(ascii)), { text: ascii, charset: 'utf-8' });
+  },
+);
+
 t.test('Unicode is read in each of its forms, with and without a mark', async (t) => {
   for (const text of ['Grüße aus Köln, 東京 и Москва.\n', 'a\n', russian, `${japanese}\n`, 'x'.repeat(71)]) {
     const forms: [string, Uint8Array][] = [
