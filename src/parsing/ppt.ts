@@ -27,7 +27,7 @@ const type = {
 } as const;
 
 /** What a text is for, as its header says. */
-const [titleText, notesText, centeredTitleText, noRole] = [0, 2, 6, -1];
+const [titleText, centeredTitleText, noRole] = [0, 6, -1];
 /** Which list of slides it is: the slides themselves or their notes. */
 const [slideInstance, notesInstance] = [0, 2];
 const encryptedToken = 0xf3d1c4df;
@@ -193,7 +193,8 @@ function slidePage(
 ): { text: string; title: string | null } {
   const drawn = container === null ? outline : textsOf(stream, container, outline);
   const texts = drawn.length === 0 ? outline : drawn;
-  const spoken = notes === null ? [] : textsOf(stream, notes, []).filter(({ role }) => role === notesText);
+  // Programs also put what is said into boxes that are not the place for notes.
+  const spoken = notes === null ? [] : textsOf(stream, notes, []);
   const lines: string[] = [];
   let title: string | null = null;
   for (const { role, text } of texts) {

@@ -357,6 +357,8 @@ export interface PptSlide {
   readonly title?: string;
   readonly body?: readonly string[];
   readonly notes?: string;
+  /** Texts on the page of notes outside the place for notes. */
+  readonly besideNotes?: readonly string[];
   /** Rows of a table, drawn from the last cell to the first. */
   readonly table?: readonly (readonly string[])[];
   /** Compound file of a chart or a workbook on the slide. */
@@ -404,13 +406,9 @@ export function ppt(slides: readonly PptSlide[], { encrypted = false } = {}): Ui
   });
   slides.forEach((slide, i) => {
     if (slide.notes === undefined) return;
-    const text = record(
-      0xf00d,
-      0,
-      Buffer.concat([record(3_999, 0, uint32(2)), record(4_008, 0, Buffer.from(slide.notes, 'latin1'))]),
-      true,
-    );
-    keep(record(1_008, 0, Buffer.concat([record(1_009, 0, uint32(256 + i, 0)), text]), true));
+    const beside = (slide.besideNotes ?? []).map((text) => textbox(4, text));
+    const page = [record(1_009, 0, uint32(256 + i, 0)), textbox(2, slide.notes), ...beside];
+    keep(record(1_008, 0, Buffer.concat(page), true));
     notes.push(record(1_011, 0, uint32(objects.length + 1, 0, 0, 0, 0)));
   });
   const lists = [
@@ -453,15 +451,13 @@ function tableShapes({ table }: PptSlide): Buffer {
   return record(0xf003, 0, Buffer.concat(shapes), true);
 }
 
+function textbox(role: number, text: string): Buffer {
+  const content = [record(3_999, 0, uint32(role)), record(4_008, 0, Buffer.from(text, 'latin1'))];
+  return record(0xf00d, 0, Buffer.concat(content), true);
+}
+
 function textboxes({ title, body }: PptSlide): Buffer {
-  const boxes = (body ?? []).map((text) =>
-    record(
-      0xf00d,
-      0,
-      Buffer.concat([record(3_999, 0, uint32(1)), record(4_008, 0, Buffer.from(text, 'latin1'))]),
-      true,
-    ),
-  );
+  const boxes = (body ?? []).map((text) => textbox(1, text));
   const reference = title === undefined ? [] : [record(0xf00d, 0, record(3_998, 0, uint32(0)), true)];
   return record(1_036, 0, Buffer.concat([...reference, ...boxes]), true);
 }

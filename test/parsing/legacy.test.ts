@@ -115,7 +115,7 @@ t.test('a PPT has one page per slide in show order, with its title and notes', a
   const document = await parsed(
     ppt([
       { title: 'Opening \u2013 東', body: ['First\rSecond', '*'], notes: 'Speak slowly' },
-      { body: ['No title'] },
+      { body: ['No title'], notes: '*', besideNotes: ['Said outside', '*'] },
     ]),
   );
   t.match(document, {
@@ -123,7 +123,7 @@ t.test('a PPT has one page per slide in show order, with its title and notes', a
     title: 'Opening \u2013 東',
     contentType: 'application/vnd.ms-powerpoint',
   });
-  t.same(document.pages, ['# Opening \u2013 東\n\nFirst\nSecond\n\nSpeak slowly', 'No title']);
+  t.same(document.pages, ['# Opening \u2013 東\n\nFirst\nSecond\n\nSpeak slowly', 'No title\n\nSaid outside']);
 });
 
 /** A chart as LibreOffice keeps it. */
