@@ -13,6 +13,8 @@ const turns = [180, 90] as const;
 /** Mean confidence of words at which a page is the right way up, and what another side must gain to be it. */
 const confidenceGood = 70;
 const confidenceGain = 5;
+/** Mean confidence below which many words of a page are wrong, or all of them: those of another writing, for one. */
+const confidenceDoubtful = 60;
 
 /** A page as it looks. */
 export interface PagePicture {
@@ -34,6 +36,8 @@ export class PageRecognition {
   readonly #unread = new Map<string, number[]>();
   /** Pages where the engine saw something like words, but believed in none. */
   readonly #doubted: number[] = [];
+  /** Pages whose words are kept although the engine half believes in them. */
+  readonly #doubtful: number[] = [];
   #missing: string | null = null;
   #pages = 0;
 
@@ -60,6 +64,7 @@ export class PageRecognition {
       if (reply.kind === 'text' && reply.confidence > best.confidence + confidenceGain) best = reply;
     }
     if (best.text === '' && best.confidence > 0) this.#doubted.push(page);
+    if (best.text !== '' && best.confidence < confidenceDoubtful) this.#doubtful.push(page);
     return best.text;
   }
 
@@ -85,16 +90,22 @@ export class PageRecognition {
 
   /** Whole sentences about the pages that were not read, or in vain. */
   warnings(): string[] {
-    const unread = [...this.#unread].map(
+    const warnings = [...this.#unread].map(
       ([reason, pages]) =>
         `The text in the images of these pages was not read: ${pageRanges(pages)}. ${reason}`,
     );
-    if (this.#doubted.length === 0) return unread;
-    const pages = pageRanges(this.#doubted);
-    return [
-      ...unread,
-      `No words could be made out in the images of these pages: ${pages}. If they hold some, they may be in a language that OCR is not told to read.`,
-    ];
+    const [doubted, doubtful] = [pageRanges(this.#doubted), pageRanges(this.#doubtful)];
+    if (doubted !== '') {
+      warnings.push(
+        `No words could be made out in the images of these pages: ${doubted}. If they hold some, they may be in a language that OCR is not told to read.`,
+      );
+    }
+    if (doubtful !== '') {
+      warnings.push(
+        `Many words in the images of these pages may be wrong: ${doubtful}. They are hard to make out, or in a language that OCR is not told to read.`,
+      );
+    }
+    return warnings;
   }
 
   /** Why nothing more is read of this document; null while there is room. */

@@ -202,6 +202,17 @@ t.test('a page that makes no sense is looked at the other way up', async (t) => 
     engine(() => ({ kind: 'text', text: '', confidence: 20 })),
   );
   t.match(foreign.warnings.at(-1), /No words could be made out .*: 1\. .* language/);
+  for (const [confidence, warnings] of [
+    [59, [/Many words .* may be wrong: 1\. .* language/]],
+    [60, []],
+  ] as const) {
+    const hard = await read(
+      scan,
+      engine(() => ({ kind: 'text', text: 'w0rds', confidence })),
+    );
+    t.match(hard, { pages: ['w0rds'], warnings }, `${confidence}`);
+    t.equal(hard.warnings.length, warnings.length);
+  }
 });
 
 t.test(

@@ -123,7 +123,10 @@ t.test('a PPT has one page per slide in show order, with its title and notes', a
     title: 'Opening \u2013 東',
     contentType: 'application/vnd.ms-powerpoint',
   });
-  t.same(document.pages, ['# Opening \u2013 東\n\nFirst\nSecond\n\nSpeak slowly', 'No title\n\nSaid outside']);
+  t.same(document.pages, [
+    '# Opening \u2013 東\n\nFirst\nSecond\n\nSpeak slowly',
+    'No title\n\nSaid outside',
+  ]);
 });
 
 /** A chart as LibreOffice keeps it. */
