@@ -1,15 +1,7 @@
+import { documentErrorCodes } from '../base/document-errors.ts';
+
 /** Why a document has no text. Only `crash`, `timeout` and `memory` can go away by trying again. */
-const parseFailureCodes = [
-  'unsupported',
-  'encrypted',
-  'corrupt',
-  'too_large',
-  'timeout',
-  'memory',
-  'crash',
-  'missing_tool',
-] as const;
-export type ParseFailureCode = (typeof parseFailureCodes)[number];
+export type ParseFailureCode = (typeof documentErrorCodes)[number];
 
 /** A failure as plain data: what crosses processes and threads. */
 export interface ParseFailureData {
@@ -34,5 +26,5 @@ export class ParseFailure extends Error {
 }
 
 export function isParseFailureCode(value: unknown): value is ParseFailureCode {
-  return parseFailureCodes.some((code) => code === value);
+  return documentErrorCodes.some((code) => code === value);
 }

@@ -1,3 +1,4 @@
+import { documentErrorCodes } from '../base/document-errors.ts';
 import { ParsingProgress } from './status.ts';
 import { type Static, Type } from './typebox.ts';
 import {
@@ -27,6 +28,13 @@ export const DocumentIndexStatus = OneOf(indexStatuses, {
   description: 'How far a document is on its way into search.',
 });
 export type DocumentIndexStatus = Static<typeof DocumentIndexStatus>;
+
+export const DocumentErrorCode = OneOf(documentErrorCodes, {
+  title: 'DocumentErrorCode',
+  description:
+    'Why a document failed: its type is not read, it has a password, it is damaged, it is over a limit, reading it took too long or too much memory, reading or indexing it broke off, or a program that the server lacks is needed.',
+});
+export type DocumentErrorCode = Static<typeof DocumentErrorCode>;
 
 export const APITextDocument = Component('APITextDocument', 'Plain text; it becomes one page.', {
   type: Type.Literal('text'),
@@ -108,6 +116,11 @@ export const AddDocumentResponse = Component('AddDocumentResponse', 'The documen
   index_status: Type.Optional(DocumentIndexStatus),
   error: Type.Optional(
     Nullable(Type.String(), { description: 'With `wait`: why the document failed, else null.' }),
+  ),
+  error_code: Type.Optional(
+    Nullable(DocumentErrorCode, {
+      description: 'With `wait`: the same for programs; null unless it failed.',
+    }),
   ),
 });
 export type AddDocumentResponse = Static<typeof AddDocumentResponse>;
@@ -238,6 +251,7 @@ const documentSizes = {
   }),
   sha256: Type.String({ description: 'SHA-256 of the raw document, in lower-case hexadecimal.' }),
   error: Nullable(Type.String(), { description: 'Why parsing or indexing failed, else null.' }),
+  error_code: Nullable(DocumentErrorCode, { description: 'The same for programs, else null.' }),
   waiting_for: Type.Optional(
     Type.String({
       description:

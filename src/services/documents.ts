@@ -420,7 +420,7 @@ export class DocumentServices {
     const isGone = record === null || collections.byId(collectionId) === undefined;
     const { status } = record ?? abandoned ?? added;
     const error = isGone && !terminal.includes(status) ? gone : (record?.error?.message ?? null);
-    return { ...success, index_status: status, error };
+    return { ...success, index_status: status, error, error_code: record?.error?.code ?? null };
   }
 
   #describe(call: DocumentCall, collection: Collection, record: DocumentRecord): DocumentMetadataResponse {
@@ -436,6 +436,7 @@ export class DocumentServices {
       file_url: this.#options.addresses.file(call.baseUrl, record.documentId),
       sha256: record.rawHash,
       error: record.error?.message ?? null,
+      error_code: record.error?.code ?? null,
       ...this.#obstacle(record),
       ...this.#progress(record),
     };

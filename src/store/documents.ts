@@ -1,4 +1,4 @@
-import type { DocumentIndexStatus } from '../schemas/documents.ts';
+import type { DocumentErrorCode, DocumentIndexStatus } from '../schemas/documents.ts';
 import { prefixRange, tables, text, textPrefix, uuid } from './keys.ts';
 import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
 import type { Operation, RangeOptions, Store } from './store.ts';
@@ -7,7 +7,7 @@ import { bytesCodec, Table } from './table.ts';
 export type ContentKind = 'text' | 'text-pages' | 'text-pages-unordered' | 'auto';
 
 export interface DocumentError {
-  readonly code: string;
+  readonly code: DocumentErrorCode;
   /** The sentence shown to the user. */
   readonly message: string;
   /** True when trying again without a change may help. */

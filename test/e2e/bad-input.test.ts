@@ -447,19 +447,20 @@ await t.test('tokens that stand for nothing', async (t) => {
 await t.test('files that cannot be read end with a reason, and the queue goes on', async (t) => {
   const name = 'odd files';
   await api.call('collections/add-collection', { collection_name: name });
-  const files: Record<string, Uint8Array> = {
-    'random.bin': Buffer.from(Array.from({ length: 600 }, (_, i) => (i * 7919) % 256)),
-    'cut.pdf': pdfWithPages(['whole']).slice(0, 60),
-    'locked.pdf': pdfWithPages(['secret'], { userPassword: 'open sesame' }),
-    'empty.zip': zipOf({ 'nothing.bin': Buffer.from([0, 255]) }),
-  };
-  for (const [path, bytes] of Object.entries(files)) {
+  const files: [path: string, code: string, bytes: Uint8Array][] = [
+    ['random.bin', 'unsupported', Buffer.from(Array.from({ length: 600 }, (_, i) => (i * 7919) % 256))],
+    ['cut.pdf', 'corrupt', pdfWithPages(['whole']).slice(0, 60)],
+    ['locked.pdf', 'encrypted', pdfWithPages(['secret'], { userPassword: 'open sesame' })],
+    ['empty.zip', 'unsupported', zipOf({ 'nothing.bin': Buffer.from([0, 255]) })],
+  ];
+  for (const [path, code, bytes] of files) {
     const base64_data = Buffer.from(bytes).toString('base64');
     const reply = await api.add(name, path, { type: 'auto', base64_data });
     t.equal(reply.index_status, 'parsing_failed', path);
     t.match(reply.error, /^\w+ .*\.$/s, `${path}: ${reply.error}`);
     const info = await api.info(name, path, true);
-    t.match(info, { num_pages: null, error: reply.error, size: bytes.length });
+    t.match(info, { num_pages: null, error: reply.error, error_code: code, size: bytes.length });
+    t.equal(reply.error_code, code);
     t.equal(info.content ?? null, null);
     const raw = await fetch(info.file_url);
     t.same(Buffer.from(await raw.arrayBuffer()), Buffer.from(bytes), 'its bytes can still be fetched');
@@ -467,6 +468,11 @@ await t.test('files that cannot be read end with a reason, and the queue goes on
   const zero = await api.add(name, 'zero bytes', { type: 'auto', base64_data: '' });
   t.match(zero.index_status, /^(indexed|parsing_failed)$/);
   t.equal((await api.info(name, 'zero bytes')).size, 0);
+  const listed = await api.call('documents/get-document-info-list', { collection_name: name });
+  t.same(
+    files.map(([path]) => listed.documents.find((one: { path: string }) => one.path === path)?.error_code),
+    files.map(([, code]) => code),
+  );
   const { index_status } = await api.add(name, 'good', { type: 'auto', base64_data: 'aGVsbG8gd29ybGQ=' });
   t.equal(index_status, 'indexed');
   t.same(await api.find(name, 'hello world', { k: 1 }), ['good']);

@@ -145,6 +145,7 @@ const documentFields = {
   file_url: Type.String(),
   /** Additive: why the document failed. */
   error: Nullable(Type.String()),
+  error_code: Nullable(Type.String()),
 };
 const GetDocumentInfoResponse = Type.Object({
   document: Type.Object({ ...documentFields, content: Type.Optional(Nullable(Type.String())) }),
@@ -238,6 +239,7 @@ const AddedResponse = Type.Object({
   message: Type.Optional(Type.String()),
   index_status: Type.Optional(IndexStatus),
   error: Type.Optional(Nullable(Type.String())),
+  error_code: Type.Optional(Nullable(Type.String())),
 });
 const AddDocumentsResponse = Type.Object({
   results: Type.Array(

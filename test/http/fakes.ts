@@ -34,6 +34,7 @@ const document: DocumentResponse = {
   file_url: 'http://x/v1/documents/get-document?token=t',
   sha256: '0'.repeat(64),
   error: null,
+  error_code: null,
   title: null,
   language: null,
   warnings: [],
