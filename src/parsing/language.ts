@@ -5,18 +5,36 @@
 export function detectLanguage(text: string): string | null {
   const sample = sampleOf(text);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
-  if (letters < 20) return null;
+  if (letters < lettersMin) return null;
   const script = mainScript(sample, letters);
   if (script === null) return null;
   return typeof script.language === 'string' ? script.language : script.language(sample);
 }
 
-/** `de-AT` -> `de`; null for what is no language tag. */
-export function primaryLanguage(tag: string | null): string | null {
+/**
+ * What a document says its language is (`de-AT` -> `de`), where its text alone does not tell. Null for what is no language tag
+ * and where the text speaks against it: programs write the language they are set to, whatever somebody writes in them.
+ */
+export function declaredLanguage(tag: string | null, text: string): string | null {
   const primary = /^\s*([A-Za-z]{2})(?:[-_][A-Za-z0-9]|\s*$)/.exec(tag ?? '')?.[1]?.toLowerCase();
-  return primary ?? null;
+  return primary === undefined || isOther(primary, sampleOf(text)) ? null : primary;
 }
 
+/** Another writing than the language has, or more function words of another language, if too few to name it. */
+function isOther(language: string, sample: string): boolean {
+  const own = functionWords[language];
+  if (own === undefined) return false;
+  const letters = sample.match(/\p{L}/gu)?.length ?? 0;
+  const script = letters < lettersMin ? null : mainScript(sample, letters);
+  if (script !== null && script.language !== latinLanguage) return true;
+  const words = new Set(sample.toLowerCase().match(wholeWords));
+  const shown = (list: readonly string[]) => list.filter((word) => words.has(word)).length;
+  const most = Math.max(...Object.values(functionWords).map(shown));
+  return most >= otherWordsMin && most > 2 * shown(own);
+}
+
+/** Of fewer letters, any language may have written them. */
+const lettersMin = 20;
 const sampleUnits = 4_000;
 const samplePieces = 5;
 
@@ -146,6 +164,9 @@ const functionWords: Readonly<Record<string, readonly string[]>> = {
 const functionWordShareMin = 0.08;
 /** How much the best language must lead: a text half in each of two languages has none. */
 const leadMin = 1.1;
+
+/** How many function words of another language speak against the one that a document declares. */
+const otherWordsMin = 3;
 
 /** Words of running text, not pieces of identifiers. */
 const wholeWords = /(?<![\p{L}\p{N}_-])\p{L}+(?![\p{L}\p{N}_-])/gu;

@@ -7,7 +7,7 @@ import { parseEml } from './eml.ts';
 import { parseEpub } from './epub.ts';
 import { parseHtml } from './html.ts';
 import { parseImage } from './image.ts';
-import { detectLanguage, primaryLanguage } from './language.ts';
+import { declaredLanguage, detectLanguage } from './language.ts';
 import type { ParseLimits } from './limits.ts';
 import { parseMsg } from './msg.ts';
 import { parseNotebook } from './notebook.ts';
@@ -165,6 +165,6 @@ function finished(facts: DocumentFacts, sample: string): DocumentFacts {
   return {
     ...facts,
     title: title === '' ? null : wellFormed(title),
-    language: detectLanguage(sample) ?? primaryLanguage(facts.language),
+    language: detectLanguage(sample) ?? declaredLanguage(facts.language, sample),
   };
 }

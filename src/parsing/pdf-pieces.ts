@@ -106,7 +106,7 @@ class PieceCutter {
       const code = codes[i]!;
       if (generated[i] === 1) {
         if (code === 0x0a || code === 0x0d) this.#close();
-        else if (!dropping) this.#space();
+        else if (isBlank(code) && !dropping) this.#space();
       } else if (isBlank(code)) {
         if (!dropping) this.#space();
       } else if (isVisible(code)) {

@@ -120,7 +120,10 @@ function orderBetween(glyphs: PageGlyphs, { letter, start, next, end }: Between)
       start,
     );
   }
-  if (!isGap) codes.fill(0, end - parts.spaces.length, end);
+  if (!isGap) {
+    codes.fill(0, end - parts.spaces.length, end);
+    glyphs.generated.fill(1, end - parts.spaces.length, end);
+  }
   return start + lettersAt.length;
 }
 

@@ -649,3 +649,16 @@ t.test('languages are told by script and by function words, and short texts have
   ];
   for (const [text, language] of cases) t.equal((await parsed(utf8(text), 'a.txt')).language, language, text);
 });
+
+t.test('what a document says of its language counts where its text does not speak against it', async (t) => {
+  const cases: [text: string, declared: string, language: string | null][] = [
+    ['Granit, Basalt, Marmor', 'de-DE', 'de'],
+    ['Invoice of March', 'en-US', 'en'],
+    ['Die granitene Brücke trägt siebzehn Fässer Öl und wurde mit Mühe gebaut.', 'en-US', null],
+    ['Мост над водой и старая река', 'en-US', null],
+    ['Η γέφυρα πάνω από τον ποταμό', 'en-US', 'el'],
+    ['Hið íslenska bókmenntafélag', 'is', 'is'],
+  ];
+  for (const [text, declared, language] of cases)
+    t.equal((await parsed(docx([text], { language: declared }), 'a.docx')).language, language, text);
+});
