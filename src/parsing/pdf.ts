@@ -91,6 +91,7 @@ export async function* parsePdf(
     if (losses.broken.length === count) {
       throw new ParseFailure('corrupt', 'The PDF is damaged: none of its pages can be read.');
     }
+    if (losses.empty.length + losses.broken.length === count) await tellBrokenFromEmpty(bytes, losses);
     warnings.push(
       ...lossWarnings(losses),
       ...recognition.warnings(),
@@ -108,6 +109,22 @@ export async function* parsePdf(
     };
   } finally {
     await source.close();
+  }
+}
+
+/** Of a document that seems to hold no text at all: engines show pages blank whose contents they cannot unpack. */
+async function tellBrokenFromEmpty(bytes: Uint8Array, losses: Losses): Promise<void> {
+  const document = await PdfjsDocument.open(bytes, { strict: true });
+  if (typeof document === 'string') return;
+  try {
+    for (const index of losses.empty.slice(0, pagesLookedAt)) {
+      if ((await document.pagePieces(index)) !== null) continue;
+      losses.empty.splice(losses.empty.indexOf(index), 1);
+      losses.broken.push(index);
+    }
+    losses.broken.sort((a, b) => a - b);
+  } finally {
+    await document.close();
   }
 }
 
@@ -225,7 +242,7 @@ async function openRepaired(
   return third === null ? 'corrupt' : pdfiumSource(third, bytes, limits);
 }
 
-/** How many first pages are looked at to tell whether a file that lost its end has anything left. */
+/** How many first pages are looked at to tell whether a damaged file has anything left. */
 const pagesLookedAt = 20;
 const tailBytes = 4_096;
 

@@ -18,14 +18,18 @@ export class PdfjsDocument {
     this.document = document;
   }
 
-  /** `corrupt`, too, for files that are too large for a second engine. */
-  static async open(bytes: Uint8Array): Promise<PdfjsDocument | PdfjsProblem> {
+  /**
+   * `corrupt`, too, for files that are too large for a second engine. Of a strict one, pages with any damage are null; others
+   * are read as far as they go.
+   */
+  static async open(bytes: Uint8Array, { strict = false } = {}): Promise<PdfjsDocument | PdfjsProblem> {
     if (bytes.length > fileBytesMax) return 'corrupt';
     const pdfjs = await import('pdfjs-dist/legacy/build/pdf.mjs');
     const home = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
     const task = pdfjs.getDocument({
       data: Uint8Array.from(bytes), // a copy, which pdf.js may detach; it refuses a Buffer
       verbosity: 0,
+      stopAtErrors: strict,
       isEvalSupported: false,
       disableFontFace: true,
       useSystemFonts: false,

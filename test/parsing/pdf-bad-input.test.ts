@@ -160,6 +160,17 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Wante
     { fails: ['too_large', 'corrupt'] },
   ],
   ['a blank page', pdfWithPages(['']), { pages: [''], warning: /hold no text/ }],
+  [
+    'contents that cannot be unpacked',
+    Buffer.from(
+      latin1(pdfWithPages([sentence, sentence])).replace(
+        /(\/FlateDecode>>\nstream\n[\s\S]{2})[\s\S]{12}/g,
+        (_, head: string) => head + '\xff'.repeat(12),
+      ),
+      'latin1',
+    ),
+    { pages: ['', ''], warning: /^These pages are damaged and were left empty: 1-2\.$/ },
+  ],
   ['no page at all', pdfWithPages([]), { fails: ['corrupt'] }],
   ['a user password', pdfWithPages([sentence], { userPassword: 'secret' }), { fails: ['encrypted'] }],
   ['an owner password only', pdfWithPages([sentence], { userPassword: '' }), { pages: [sentence] }],
