@@ -36,7 +36,7 @@ function koreanText(bytes: Uint8Array): DecodedText {
   });
   const { text, warning } = decodeAs(plain, 'euc-kr');
   return {
-    text: text.replaceAll(koreanHeader, '').replace(/[\x0e\x0f]/g, ''),
+    text: text.replaceAll(koreanHeader, '').replaceAll('\x0e', '').replaceAll('\x0f', ''),
     charset: 'iso-2022-kr',
     warning: warning?.replace('euc-kr', 'iso-2022-kr') ?? null,
   };
