@@ -98,6 +98,13 @@ const pairCharsets: readonly PairCharset[] = [
     common: new Set(korean),
   },
   {
+    charset: 'johab',
+    shareMin: 0.7,
+    everyday: /[\uac00-\ud7a3]/g,
+    leads: [0x88, 0xd3],
+    common: new Set(korean),
+  },
+  {
     charset: 'gb18030',
     shareMin: 0.6,
     everyday: /[\u4e00-\u9fff]/g,

@@ -1,10 +1,11 @@
 import { dosText } from './dos-charsets.ts';
+import { johabText } from './johab.ts';
 
 /** Bytes -> text in an encoding that is known. */
 
 export interface DecodedText {
   readonly text: string;
-  /** WHATWG name of the encoding, `utf-32le` / `utf-32be`, or `ibm437` and its like. */
+  /** WHATWG name of the encoding, `utf-32le` / `utf-32be`, `johab`, or `ibm437` and its like. */
   readonly charset: string;
   /** A whole sentence when bytes had to be replaced. */
   readonly warning: string | null;
@@ -14,11 +15,16 @@ export interface DecodedText {
 export function decodeAs(bytes: Uint8Array, charset: string): DecodedText {
   if (charset.startsWith('utf-32')) return decodeUtf32(bytes, charset === 'utf-32le');
   if (charset === 'windows-1252') return { text: decodeWindows1252(bytes), charset, warning: null };
-  const dos = dosText(bytes, charset);
-  const text = dos ?? decodedText(bytes, new TextDecoder(charset));
-  const replaced = text.includes('\ufffd') && (dos !== null || decodeStrictly(bytes, charset) === null);
+  const own = ownText(bytes, charset);
+  const text = own ?? decodedText(bytes, new TextDecoder(charset));
+  const replaced = text.includes('\ufffd') && decodeStrictly(bytes, charset) === null;
   const warning = replaced ? `Some bytes are not valid ${charset} and were replaced by U+FFFD.` : null;
   return { text, charset, warning };
+}
+
+/** Text in an encoding that the platform has no decoder for; null for those it has. */
+function ownText(bytes: Uint8Array, charset: string): string | null {
+  return charset === 'johab' ? johabText(bytes) : dosText(bytes, charset);
 }
 
 /** Decoders of all but UTF-8 take many times the memory of what they are given at once. */
@@ -72,6 +78,8 @@ function decodeUtf32(bytes: Uint8Array, littleEndian: boolean): DecodedText {
 
 /** Null when the bytes are not valid in the charset. */
 export function decodeStrictly(bytes: Uint8Array, charset: string): string | null {
+  const own = ownText(bytes, charset);
+  if (own !== null) return own.includes('\ufffd') ? null : own;
   try {
     return decodedText(bytes, new TextDecoder(charset, { fatal: true }));
   } catch (error) {

@@ -37,7 +37,7 @@ export function isRightToLeft(code: number): boolean {
 
 /** Vowels and other marks, which stand after their letter in text. */
 function isMark(code: number): boolean {
-  return isMarkByLetter[code - firstLetter] === true;
+  return code >= firstLetter && code <= lastLetter && isMarkByLetter[code - firstLetter]!;
 }
 
 /** Puts the characters of a page that run from right to left in the order in which they are read, in place. */

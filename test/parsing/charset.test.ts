@@ -175,6 +175,17 @@ t.test('text of seventy bytes is read right in each encoding that people have us
   }
 });
 
+t.test('Korean by the parts of its syllables is read', async (t) => {
+  const johab =
+    '88412e20b7a188f5b76520d0658a82b4e19da120b361b7a520a285b877b7b393a194612e2095a1ace189c5b541ace120c082' +
+    'b76920a7a99d76af7393a194612e20f7d3f1ae20d96b208461';
+  t.match(decodeText(Buffer.from(johab, 'hex')), {
+    text: `ㄱ. ${korean} 漢字 ○ ㅏ`,
+    charset: 'johab',
+    warning: null,
+  });
+});
+
 t.test(
   'text whose other letters are escaped in ASCII is read, and ASCII that looks alike is left as it is',
   async (t) => {
