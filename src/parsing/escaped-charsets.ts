@@ -1,7 +1,7 @@
 import { eastAsianShare } from './charset-guess.ts';
 import { type DecodedText, decodeAs, decodeStrictly } from './decode.ts';
 
-/** Encodings that write other letters in ASCII: they are told by their escape sequences, every one of which must be sound. */
+/** Encodings that write other letters in ASCII are told by their escape sequences, every one of which must be sound. */
 
 /** What says that a text is ISO-2022-KR, once and before all Korean. */
 const koreanHeader = '\x1b$)C';
@@ -74,7 +74,7 @@ function utf7Text(ascii: string): string | null {
   return isWriting || eastAsianShare(foreign) >= everydayShareMin ? text : null;
 }
 
-/** Null when the digits are not those that a writer would write: whole units, well formed, and zeros to fill the last digit. */
+/** Null when the digits are not what a writer would write: whole units, well formed, zeros to fill the last digit. */
 function utf16Text(digits: string): string | null {
   const bytes = Buffer.from(digits, 'base64').subarray(0, Math.floor((digits.length * 6) / 16) * 2);
   const text = new TextDecoder('utf-16be').decode(bytes);

@@ -12,8 +12,8 @@ export function detectLanguage(text: string): string | null {
 }
 
 /**
- * What a document says its language is (`de-AT` -> `de`), where its text alone does not tell. Null for what is no language tag
- * and where the text speaks against it: programs write the language they are set to, whatever somebody writes in them.
+ * What a document says its language is (`de-AT` -> `de`), where its text alone does not tell. Null for what is no language
+ * tag and where the text speaks against it: programs write the language they are set to, whatever is written in them.
  */
 export function declaredLanguage(tag: string | null, text: string): string | null {
   const primary = /^\s*([A-Za-z]{2})(?:[-_][A-Za-z0-9]|\s*$)/.exec(tag ?? '')?.[1]?.toLowerCase();

@@ -19,8 +19,8 @@ export class PdfjsDocument {
   }
 
   /**
-   * `corrupt`, too, for files that are too large for a second engine. Of a strict one, pages with any damage are null; others
-   * are read as far as they go.
+   * `corrupt`, too, for files that are too large for a second engine. A strict one has no pieces of a page with any damage;
+   * others read it as far as it goes.
    */
   static async open(bytes: Uint8Array, { strict = false } = {}): Promise<PdfjsDocument | PdfjsProblem> {
     if (bytes.length > fileBytesMax) return 'corrupt';
