@@ -257,14 +257,15 @@ export class UsageCredits {
     );
   }
 
-  /** Those made here that still pay for use. */
+  /** Those made here that pay for use until their month lapses. */
   async #open(customer: string): Promise<Stripe.Billing.CreditGrant[]> {
     const now = this.#options.clock.now() / 1_000;
     return (await this.#all(customer)).filter(
       ({ metadata, voided_at: voided, expires_at: end }) =>
         [invoiceMark, keptMark, returnedMark].some((mark) => metadata?.[mark] !== undefined) &&
         !voided &&
-        (end ?? 0) > now,
+        (end ?? 0) > now &&
+        lapsesWithMonth(end ?? 0),
     );
   }
 
@@ -361,6 +362,11 @@ function creditUsedBy({ starting_balance: before, ending_balance: after }: Strip
 /** In seconds: what is granted in a month lapses when the usage of it has been invoiced. */
 function expiryOf(paidAt: number): number {
   return Math.floor((firstOfNextMonth(paidAt) + limits.grantGraceMs) / 1_000);
+}
+
+/** What was ended earlier has ended, although the clock of Stripe may be ahead. */
+function lapsesWithMonth(end: number): boolean {
+  return expiryOf(end * 1_000 - limits.grantGraceMs - 1) === end;
 }
 
 /** Whether the month of a grant was over when the period that runs began, by milliseconds. */

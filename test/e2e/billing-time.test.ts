@@ -395,4 +395,21 @@ t.test('while the invoice of a new month is written there is no pause', async (t
   t.match(await owner.call('pause'), { status: 'paused' });
 });
 
+t.test('a first tier that is confirmed when its month is over goes on with the next', async (t) => {
+  await world.travel(firstAfter(emulator.now) - 4 * 3_600);
+  const [owner, first] = [await world.owner(), firstAfter(emulator.now)];
+  const card = await owner.card('tok_threeDSecure2Required');
+  const asked = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
+  const rest = asked.invoice.amount_due;
+  await world.travel(first + 10 * 3_600);
+  await has(t, owner, 'free');
+  t.equal(await owner.payOnPage(asked.hosted_invoice_url), 200);
+  await world.travel(first + 12 * 3_600);
+  await has(t, owner, 'starter', { status: 'active', credit_balance_cents: 0 });
+  t.strictSame(paid(owner), [rest, 5_000]);
+  const { usage } = await owner.status();
+  t.equal(usage.subscription_payments_cents, rest + 5_000, 'both were paid in this month');
+  await world.stripe.subscriptions.cancel(owner.subscription()!.id);
+});
+
 t.test('Stripe understood every request', async (t) => world.checkUnderstood(t));

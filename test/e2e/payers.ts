@@ -32,6 +32,10 @@ const faultKinds: readonly FaultKind[] = [
 ];
 const ways: readonly Delivery[] = ['sent', 'sent', 'sent', 'sent', 'lost', 'twice', 'held'];
 const cents = [1, 499, 1_500, 12_345] as const;
+const tokens = [
+  ...(['tok_visa', 'tok_visa', 'tok_threeDSecure2Required', 'tok_threeDSecure2Required'] as const),
+  'tok_chargeCustomerFail',
+] as const;
 /** Overrides, and what `status` calls the limits. */
 const overrides = {
   override_bpm_fast: 'bpm_fast',
@@ -83,9 +87,8 @@ export class Payers {
 
   /** What this payer might do now, sensible or not. */
   #possible({ model, isAgreed }: Payer): Action[] {
-    const actions: Action[] = [this.#redeem, this.#use, this.#use, this.#overdo, this.#override];
+    const actions: Action[] = [this.#redeem, this.#use, this.#use, this.#overdo, this.#administer];
     if (isAgreed) return [...actions, this.#retier, this.#retier];
-    actions.push(this.#retier);
     if (model.waiting !== null) return [...actions, this.#payOnPage, this.#payOnPage];
     if (model.pausedTier !== null) return [...actions, this.#resume, this.#resume];
     if (model.tier === 'free') return [...actions, this.#start, this.#start, this.#start];
@@ -142,7 +145,7 @@ export class Payers {
     const { owner, model } = payer;
     const { emulator } = this.#world;
     const now = emulator.now;
-    const token = this.#one(['tok_visa', 'tok_visa', 'tok_threeDSecure2Required', 'tok_chargeCustomerFail']);
+    const token = this.#one(tokens);
     const body = { tier, payment_method_id: await owner.card(token) };
     const answer = await this.#ask(payer, 'subscribe', body);
     if (answer.status === 402) {
@@ -245,14 +248,17 @@ export class Payers {
     payer.model.use(metric, tokens);
   };
 
+  readonly #administer = (payer: Payer): Promise<void> =>
+    this.#chance.below(3) === 0 ? this.#retier(payer) : this.#override(payer);
+
   /** The administrator says what a limit is instead of that of the tier, or takes it back with 0. */
-  readonly #override = async (payer: Payer): Promise<void> => {
+  async #override(payer: Payer): Promise<void> {
     const [name, limit] = this.#one(Object.entries(overrides));
     const wanted = this.#one([0, 1 + this.#chance.below(1_000_000_000)]);
     if (wanted === 0) payer.overrides.delete(limit);
     else payer.overrides.set(limit, wanted);
-    await this.#administer(payer, { [name]: wanted });
-  };
+    await this.#change(payer, { [name]: wanted });
+  }
 
   /** The administrator gives a tier that is agreed on, takes it back, or gives one of those that are paid for. */
   readonly #retier = async (payer: Payer): Promise<void> => {
@@ -260,10 +266,10 @@ export class Payers {
     // Who never paid has what the administrator says, until the first payment.
     if (!payer.ownsTier && (tier === 'starter' || tier === 'teams')) return;
     payer.isAgreed = tier === 'enterprise';
-    await this.#administer(payer, { subscription_tier: tier });
+    await this.#change(payer, { subscription_tier: tier });
   };
 
-  async #administer({ owner: { organizationId } }: Payer, changes: object): Promise<void> {
+  async #change({ owner: { organizationId } }: Payer, changes: object): Promise<void> {
     const body = { organization_id: organizationId, ...changes };
     this.#note('administrator', JSON.stringify(changes));
     this.#test.equal(await asAdministrator(this.#world.server, 'update-organization', body), 200);
