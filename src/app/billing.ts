@@ -1,4 +1,4 @@
-import { Attempts } from '../accounts/attempts.ts';
+import { Attempts, addressKey } from '../accounts/attempts.ts';
 import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
 import { limitsOf, type Tiers, tiersOf } from '../accounts/tiers.ts';
 import { limits } from '../base/limits.ts';
@@ -6,6 +6,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Billing } from '../billing/billing.ts';
 import { noPayments } from '../billing/no-payments.ts';
 import { higherTier, type Plans } from '../billing/plans.ts';
+import type { Guesses } from '../billing/promotions.ts';
 import type { ShownLimits } from '../billing/status-reply.ts';
 import { openStripe } from '../billing/stripe.ts';
 import { StripeBilling } from '../billing/stripe-billing.ts';
@@ -57,7 +58,6 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
   if (settings.stripeWebhookSecret === null)
     logger.warn({}, 'QUARRY_STRIPE_WEBHOOK_SECRET is not set: changes at Stripe are seen late');
   const stripe = await openStripe({ secretKey, apiBase, msMax: settings.stripeSecondsMax * 1_000 });
-  const guessWindow = { ms: 3_600_000, max: limits.redemptionsPerHourMax };
   const billing = new StripeBilling({
     ...parts,
     ...{ stripe, organisations, audit, clock, chance, home },
@@ -67,11 +67,26 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
     limits: shown,
     usedMinutes: usedMinutesOf(storage),
     settleUsage: () => storage.meter.settle(),
-    guesses: new Attempts('promo codes', [guessWindow], clock),
+    guesses: guessesOfCodes(),
     contactOf: contactsIn(rooms),
     boughtElsewhere: boughtIn(storage),
   });
   return running(billing, storage, logger);
+}
+
+/** Of an organisation, of a person, or whoever founds one organisation after another would guess on, and from a host. */
+function guessesOfCodes(): Guesses {
+  const within = (max: number) => new Attempts('promo codes', [{ ms: 3_600_000, max }], clock);
+  const ofPerson = within(limits.redemptionsPerHourMax);
+  const ofOrganisation = within(limits.redemptionsPerHourMax);
+  const fromHost = within(limits.redemptionsFromHostPerHourMax);
+  return {
+    take: ({ organizationId, by: { actor, address } }) => {
+      ofOrganisation.take(organizationId);
+      if (actor !== null) ofPerson.take(actor);
+      if (address !== null) fromHost.take(addressKey(address));
+    },
+  };
 }
 
 /** The highest tier of what lasts at marketplaces. */

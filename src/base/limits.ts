@@ -164,6 +164,7 @@ export const limits = {
   usageReportMsMax: 34 * 86_400_000,
   grantGraceMs: 3 * 86_400_000,
   redemptionsPerHourMax: 10,
+  redemptionsFromHostPerHourMax: 20,
   balanceTransactionsMax: 1_000,
   invoiceLinesMax: 1_000,
   billingReadsRunningMax: 4,

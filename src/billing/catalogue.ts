@@ -3,7 +3,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Tier } from '../store/organisations.ts';
-import { metrics, type PaidTier, type Plans, paidTiers } from './plans.ts';
+import { type Metric, metrics, type PaidTier, type Plans, paidTiers } from './plans.ts';
 import { asking } from './stripe.ts';
 
 /** What metadata of ours say at Stripe. */
@@ -14,6 +14,7 @@ export const portalMark = 'quarry_portal';
 export interface Catalogue {
   readonly prices: Readonly<Record<PaidTier, string>>;
   readonly metered: readonly string[];
+  readonly meteredBy: ReadonlyMap<string, Metric>;
   /** Products whose prices are those of tiers. */
   readonly tierProducts: ReadonlySet<string>;
   /** These, and those of what is metered. */
@@ -78,12 +79,19 @@ export class CatalogueReader {
     }
     const price = (key: string) => byKey.get(key) as Stripe.Price;
     const productsOf = (keys: readonly string[]) => new Set(keys.map((key) => idOf(price(key).product)));
+    const meteredBy = new Map(
+      metrics.flatMap((metric) => {
+        const key = plans.metered[metric]?.lookupKey;
+        return key === undefined ? [] : [[price(key).id, metric] as const];
+      }),
+    );
     return {
       prices: {
         starter: price(plans.prices.starter.lookupKey).id,
         teams: price(plans.prices.teams.lookupKey).id,
       },
-      metered: meteredKeys.map((key) => price(key).id),
+      metered: [...meteredBy.keys()],
+      meteredBy,
       tierProducts: productsOf(tierKeys),
       products: productsOf([...tierKeys, ...meteredKeys]),
     };

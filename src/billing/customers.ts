@@ -95,6 +95,15 @@ export class Customers {
     }
   }
 
+  /** A subscription is charged to it from now on: Stripe does that by itself. */
+  async chargeTo(organizationId: string, subscriptionId: string, paymentMethodId: string): Promise<void> {
+    const { stripe, calls } = this.#options;
+    const about = `method:${subscriptionId}`;
+    await calls.run({ organizationId, name: `${about}:${paymentMethodId}`, about }, (options) =>
+      stripe.subscriptions.update(subscriptionId, { default_payment_method: paymentMethodId }, options),
+    );
+  }
+
   /** Invoices are charged to it from now on. */
   async makeUsual(organizationId: string, customerId: string, paymentMethodId: string): Promise<void> {
     const { stripe, calls } = this.#options;

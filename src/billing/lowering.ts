@@ -9,8 +9,9 @@ import type { StripeCalls } from './calls.ts';
 import { type CatalogueReader, tierMark } from './catalogue.ts';
 import { phaseAfter, phaseAgain } from './phases.ts';
 import { isPaid, rankOf } from './plans.ts';
-import { asking, StripeSilence } from './stripe.ts';
+import { asking, StripeRefusal, StripeSilence } from './stripe.ts';
 import { type BillingSync, isServing, tierOf } from './sync.ts';
+import type { UsageCredits } from './usage-credits.ts';
 import type { UsageReports } from './usage-reports.ts';
 
 export interface LoweringOptions {
@@ -19,6 +20,7 @@ export interface LoweringOptions {
   readonly catalogue: CatalogueReader;
   readonly sync: BillingSync;
   readonly reports: Pick<UsageReports, 'reportUntilNow'>;
+  readonly credits: Pick<UsageCredits, 'withdraw' | 'giveBack'>;
   readonly clock: Clock;
 }
 
@@ -50,8 +52,9 @@ export class Lowering {
         await this.release(organizationId, subscription);
         return replyOf(await reread());
       }
-      if (account.held !== null) {
-        await this.#options.sync.hold(organizationId, null);
+      const { held } = account;
+      if (held !== null && held.tier !== null) {
+        await this.#options.sync.hold(organizationId, { ...held, tier: null });
         return replyOf(account);
       }
       if (isRepeated) return replyOf(account);
@@ -67,6 +70,7 @@ export class Lowering {
         const subscription = pausable(account);
         if (subscription.status === 'paused') return pausedReply(account);
         await this.#options.reports.reportUntilNow(organizationId);
+        await this.#options.credits.withdraw(organizationId, account, subscription);
         await this.#pause(organizationId, subscription);
         const after = await reread();
         if (after.copy?.subscription?.status === 'paused') return pausedReply(after);
@@ -196,18 +200,24 @@ export class Lowering {
    * that wait for another invoice are lost when nobody pays that one.
    */
   async #pause(organizationId: string, { id, periodEnd }: SubscriptionCopy): Promise<void> {
-    const { stripe, calls } = this.#options;
+    const { stripe, calls, credits } = this.#options;
     const call = { name: `pause:${id}:${periodEnd}`, about: pauseOf(id) };
-    await calls.run({ organizationId, ...call }, (options) =>
-      stripe.subscriptions.pause(
-        id,
-        {
-          bill_for: { unused_time_from: { type: 'now' }, outstanding_usage_through: { type: 'now' } },
-          invoicing_behavior: 'invoice',
-        },
-        options,
-      ),
-    );
+    try {
+      await calls.run({ organizationId, ...call }, (options) =>
+        stripe.subscriptions.pause(
+          id,
+          {
+            bill_for: { unused_time_from: { type: 'now' }, outstanding_usage_through: { type: 'now' } },
+            invoicing_behavior: 'invoice',
+          },
+          options,
+        ),
+      );
+    } catch (error) {
+      // Of silence nobody knows, the next reading does.
+      if (error instanceof StripeRefusal) await credits.giveBack(organizationId);
+      throw error;
+    }
   }
 }
 

@@ -56,6 +56,13 @@ export interface Plans {
   readonly limits: { readonly [T in Tier]?: PlanLimits };
 }
 
+/** Those that are money: drawing rights and other units of account are in the list too. */
+const currencies: ReadonlySet<string> = new Set(
+  Intl.supportedValuesOf('currency')
+    .filter((code) => code !== 'XDR' && code !== 'XSU')
+    .map((code) => code.toLowerCase()),
+);
+
 /** What applies without a plans file; in the form of one. */
 const embedded = {
   currency: 'usd',
@@ -144,7 +151,7 @@ class PlanReader {
   read(content: unknown): Plans | null {
     const file = this.#fields(content, 'the file', ['currency', 'tiers', 'metered']);
     if (file === null) return null;
-    const currency = this.#text(file.currency, 'currency', /^[a-z]{3}$/, 'three letters such as "usd"');
+    const currency = this.#currency(file.currency);
     const given = this.#fields(file.tiers, 'tiers', tiers);
     if (given === null) return null;
     const limits: Partial<Record<Tier, PlanLimits>> = {};
@@ -161,7 +168,15 @@ class PlanReader {
     }
     const metered = this.#metered(file.metered ?? {});
     this.#checkUnique(prices, metered);
+    this.#checkRising(prices);
     return { currency, prices: prices as Plans['prices'], metered, limits };
+  }
+
+  #currency(given: unknown): string {
+    const allowed = 'three letters of a currency of ISO 4217 such as "usd"';
+    const currency = this.#text(given, 'currency', /^[a-z]{3}$/, allowed);
+    if (currency !== '' && !currencies.has(currency)) this.#fault('currency', given, allowed);
+    return currency;
   }
 
   #price(given: unknown, where: string): TierPrice {
@@ -211,6 +226,16 @@ class PlanReader {
     if (typeof fast === 'number' && typeof slow === 'number' && slow < fast)
       this.#fault(`${where}.bytesPerMinuteSlow`, slow, `at least bytesPerMinuteFast, which is ${fast}`);
     return read;
+  }
+
+  /** Or who raises a tier would be paid for it. */
+  #checkRising({ starter, teams }: Partial<Plans['prices']>): void {
+    if (starter !== undefined && teams !== undefined && teams.amount < starter.amount)
+      this.#fault(
+        'tiers.teams.price.amount',
+        teams.amount,
+        `at least that of starter, which is ${starter.amount}`,
+      );
   }
 
   #checkUnique(prices: Partial<Plans['prices']>, metered: Plans['metered']): void {

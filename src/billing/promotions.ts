@@ -17,7 +17,7 @@ import type { BillingSync } from './sync.ts';
 /** Refuses who tries too often. */
 export interface Guesses {
   /** 429 with the time to wait. */
-  take(key: string): void;
+  take(guess: { readonly organizationId: string; readonly by: Actor }): void;
 }
 
 export interface PromotionsOptions {
@@ -63,7 +63,7 @@ export class Promotions {
   async redeem(organisation: Organisation, code: string, by: Actor): Promise<RedeemCodeResponse> {
     const { guesses, sync } = this.#options;
     const { organizationId } = organisation;
-    guesses.take(organizationId);
+    guesses.take({ organizationId, by });
     return sync().change(organizationId, null, async ({ account, reread, isAwaited }) => {
       const found = await this.#find(code, account.customerId);
       const refuse = (reason: string) => this.#refuse(organizationId, by, reason);

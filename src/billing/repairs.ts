@@ -4,12 +4,12 @@ import type { BillingAccount } from '../store/billing.ts';
 import type { StripeCalls } from './calls.ts';
 import { type CatalogueReader, idOf, tierMark } from './catalogue.ts';
 import type { Customers } from './customers.ts';
-import { type Lowering, planOf } from './lowering.ts';
+import { planOf } from './lowering.ts';
 import type { Payments } from './payments.ts';
 import type { Promotions } from './promotions.ts';
+import type { PutAside } from './put-aside.ts';
 import type { Reading } from './reading.ts';
 import { asking, StripeRefusal } from './stripe.ts';
-import { type BillingSync, isServing } from './sync.ts';
 import type { UsageCredits } from './usage-credits.ts';
 
 export interface RepairsOptions {
@@ -20,8 +20,7 @@ export interface RepairsOptions {
   readonly customers: Customers;
   readonly promotions: Promotions;
   readonly credits: UsageCredits;
-  readonly lowering: () => Pick<Lowering, 'plan'>;
-  readonly sync: () => Pick<BillingSync, 'hold'>;
+  readonly aside: PutAside;
   readonly logger: Logger;
 }
 
@@ -35,16 +34,16 @@ export class Repairs {
 
   /** True when something was changed. */
   async repair(organizationId: string, account: BillingAccount, reading: Reading): Promise<boolean> {
-    const { promotions, credits } = this.#options;
+    const { promotions, credits, aside } = this.#options;
     const steps: Readonly<Record<string, () => Promise<boolean>>> = {
       'half a downgrade': () => this.#releaseHalfPlanned(organizationId, account, reading),
-      'a downgrade that an upgrade put aside': () => this.#planAgain(organizationId, account, reading),
+      'what an upgrade put aside': () => aside.putBack(organizationId, { ...account, copy: reading.copy }),
       'a downgrade that has come': () => this.#releaseDone(organizationId, reading),
       'a second subscription': () => this.#endDoubles(organizationId, reading),
       'the invoice of a first tier that was given up': () => this.#voidGivenUp(organizationId, reading),
       'no usual payment method': () => this.#chooseUsual(organizationId, account, reading),
       'promo codes without credit': () => promotions.finish(organizationId, account),
-      'payments without usage credit': () => credits.grant(organizationId, account, reading),
+      'payments without usage credit': () => credits.settle(organizationId, account, reading),
     };
     let hasChanged = false;
     for (const [trouble, mend] of Object.entries(steps))
@@ -84,28 +83,6 @@ export class Repairs {
       stripe.subscriptionSchedules.release(schedule.id, {}, options),
     );
     return true;
-  }
-
-  /** An upgrade that was paid takes a planned downgrade back; one that was not, or never began, leaves it. */
-  async #planAgain(
-    organizationId: string,
-    { held }: BillingAccount,
-    { copy: { subscription } }: Reading,
-  ): Promise<boolean> {
-    if (held === null) return false;
-    const isSame = subscription?.id === held.subscriptionId && isServing(subscription);
-    if (isSame && subscription.pendingUpgrade !== null) return false;
-    const { lowering, sync, logger } = this.#options;
-    const isToCome = isSame && subscription.tier === held.from && subscription.pendingDowngrade === null;
-    if (isToCome) {
-      logger.info(
-        { organizationId, tier: held.tier },
-        'an upgrade was not paid: the downgrade is planned again',
-      );
-      await lowering().plan(organizationId, subscription, held.tier);
-    }
-    await sync().hold(organizationId, null);
-    return isToCome;
   }
 
   /** A downgrade that has come holds the subscription for another month, in which it could not be paused. */

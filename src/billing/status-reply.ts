@@ -9,7 +9,7 @@ import {
   paymentMethodToShow,
   upgradeToShow,
 } from './billing-replies.ts';
-import { chargeOf, isPaid, metrics, type Plans } from './plans.ts';
+import { chargeOf, isPaid, type Metric, metrics, type Plans } from './plans.ts';
 import { monthOf } from './usage-reports.ts';
 
 /** What limits there are, as replies show them. */
@@ -87,18 +87,25 @@ function priceOf(plans: Plans, metric: (typeof metrics)[number]): number | null 
 function usageOf({ grants, reported, now }: Known, plans: Plans): StatusResponse['usage'] {
   const month = monthOf(now);
   const used = reported?.month === month ? reported : null;
-  const charges = metrics.reduce(
-    (sum, metric) => sum + chargeOf(used?.[metric] ?? 0, plans.metered[metric]?.perMillion ?? '0'),
-    0,
-  );
-  const payments = grants
-    .filter(({ paidAt }) => monthOf(paidAt) === month)
-    .reduce((sum, { amount }) => sum + amount, 0);
+  const settled = grants.filter(({ paidAt }) => monthOf(paidAt) === month);
+  const sum = (numberOf: (grant: UsageGrant) => number) =>
+    settled.reduce((all, grant) => all + numberOf(grant), 0);
+  const costOf = (tokensOf: (metric: Metric) => number) =>
+    metrics.reduce(
+      (all, metric) => all + chargeOf(tokensOf(metric), plans.metered[metric]?.perMillion ?? '0'),
+      0,
+    );
+  const chargedOf = (metric: Metric) => sum(({ charged }) => charged?.[metric] ?? 0);
+  const payments = sum(({ amount }) => amount);
+  const spent = sum((grant) => grant.spent ?? 0);
+  const waiting = costOf((metric) => Math.max(0, (used?.[metric] ?? 0) - chargedOf(metric)));
   return {
     month,
-    charges_cents: charges,
+    charges_cents: costOf((metric) => used?.[metric] ?? 0),
     subscription_payments_cents: payments,
-    billable_cents: Math.max(0, charges - payments),
+    invoiced_cents: Math.max(0, costOf(chargedOf) - spent),
+    // What was deducted from an invoice of the month already is not deducted again.
+    billable_cents: Math.max(0, waiting - Math.max(0, payments - spent)),
   };
 }
 

@@ -19,6 +19,7 @@ import type { Plans } from './plans.ts';
 import { PortalPage } from './portal-page.ts';
 import { Previews } from './previews.ts';
 import { type Guesses, Promotions } from './promotions.ts';
+import { PutAside } from './put-aside.ts';
 import { StripeReader } from './reading.ts';
 import { Repairs } from './repairs.ts';
 import { returnAddress } from './return-address.ts';
@@ -66,7 +67,8 @@ function buildParts(options: StripeBillingOptions) {
   const parts = { ...options, records, calls, catalogue, customers, payments };
   const promotions = new Promotions({ ...parts, sync: () => sync });
   const credits = new UsageCredits(parts);
-  const repairs = new Repairs({ ...parts, promotions, credits, lowering: () => lowering, sync: () => sync });
+  const aside = new PutAside({ ...parts, lowering: () => lowering, sync: () => sync });
+  const repairs = new Repairs({ ...parts, promotions, credits, aside });
   const reader = new StripeReader({ stripe, catalogue, clock });
   const sync: BillingSync = new BillingSync({
     ...{ store, records, reader, organisations, audit, clock, chance, logger },
@@ -75,10 +77,10 @@ function buildParts(options: StripeBillingOptions) {
   });
   const portal = new PortalPage(stripe);
   const reports = new UsageReports(parts);
-  const lowering: Lowering = new Lowering({ ...parts, sync, reports });
+  const lowering: Lowering = new Lowering({ ...parts, sync, reports, credits });
   return {
     ...{ records, calls, catalogue, promotions, sync },
-    ...{ lowering, subscribing: new Subscribing({ ...parts, lowering, sync }) },
+    ...{ lowering, subscribing: new Subscribing({ ...parts, lowering, aside, sync }) },
     previews: new Previews({ ...parts, sync }),
     methods: new PaymentMethods({ ...parts, sync, portal }),
     events: new BillingEvents({ ...parts, sync }),

@@ -12,6 +12,7 @@ import type { Customers } from './customers.ts';
 import { type Lowering, pauseOf } from './lowering.ts';
 import { declined, needsAction, type Payment, type Payments } from './payments.ts';
 import { isPaid, type PaidTier, rankOf } from './plans.ts';
+import type { PutAside } from './put-aside.ts';
 import { StripeRefusal, StripeSilence } from './stripe.ts';
 import { type BillingSync, type BoughtElsewhere, type Change, isServing, tierOf } from './sync.ts';
 
@@ -21,7 +22,8 @@ export interface SubscribingOptions {
   readonly catalogue: CatalogueReader;
   readonly customers: Customers;
   readonly payments: Payments;
-  readonly lowering: Pick<Lowering, 'plan' | 'release'>;
+  readonly lowering: Pick<Lowering, 'release'>;
+  readonly aside: PutAside;
   readonly sync: BillingSync;
   readonly boughtElsewhere: BoughtElsewhere;
   readonly clock: Clock;
@@ -234,22 +236,18 @@ export class Subscribing {
 
   /** A higher tier: the rest of the month is charged now, and the tier applies when that is paid. */
   async #raise(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
+    const { aside } = this.#options;
     const { organizationId } = wanted.organisation;
     const { tier } = wanted;
     if (tierOf(subscription) === tier && change.isRepeated) return 'paid';
-    const from = raisedFrom(subscription, tier);
+    raisedFrom(subscription, tier);
     const { pendingUpgrade, openInvoice } = subscription;
     if (pendingUpgrade?.tier === tier) return this.#payRaise(wanted, subscription, change);
     this.#countedFrom(wanted, subscription.periodStart);
     if (pendingUpgrade !== null && openInvoice !== null)
       await this.#options.payments.void(organizationId, openInvoice.id);
     const { pendingDowngrade } = subscription;
-    if (pendingDowngrade !== null)
-      await this.#options.sync.hold(organizationId, {
-        subscriptionId: subscription.id,
-        from,
-        tier: pendingDowngrade.tier,
-      });
+    await aside.hold(organizationId, change.account, subscription, wanted.paymentMethodId);
     // Nothing may be planned for a subscription that is raised.
     await this.#options.lowering.release(organizationId, subscription);
     try {
@@ -264,7 +262,7 @@ export class Subscribing {
       else if (pendingDowngrade !== null) await this.#giveUpBefore(wanted, pendingDowngrade, change);
       return happened;
     } catch (error) {
-      if (!(error instanceof StripeSilence)) await this.#putBack(wanted, subscription, change.account);
+      if (!(error instanceof StripeSilence)) await aside.putBack(organizationId, await change.reread());
       throw error;
     }
   }
@@ -287,26 +285,6 @@ export class Subscribing {
       'conflict',
       'The payment waits to be confirmed, and the downgrade that is planned may come first: cancel the downgrade, then try again.',
     );
-  }
-
-  /** A raise that was refused leaves what was planned, and what the next month is charged to, as they were. */
-  async #putBack(wanted: Wanted, subscription: SubscriptionCopy, { copy }: BillingAccount): Promise<void> {
-    const { stripe, calls, customers, lowering, sync } = this.#options;
-    const { organizationId } = wanted.organisation;
-    const usual = copy?.defaultPaymentMethodId ?? null;
-    if (wanted.paymentMethodId !== null && usual !== null && usual !== wanted.paymentMethodId) {
-      const customer = await customers.customerOf(wanted.organisation);
-      await customers.makeUsual(organizationId, customer, usual);
-      const call = { name: `method:${subscription.id}:${usual}`, about: `method:${subscription.id}` };
-      await calls.run({ organizationId, ...call }, (options) =>
-        stripe.subscriptions.update(subscription.id, { default_payment_method: usual }, options),
-      );
-    }
-    const { pendingDowngrade } = subscription;
-    if (pendingDowngrade === null) return;
-    const released = { ...subscription, scheduleId: null, pendingDowngrade: null };
-    await lowering.plan(organizationId, released, pendingDowngrade.tier);
-    await sync.hold(organizationId, null);
   }
 
   async #update(wanted: Wanted, subscription: SubscriptionCopy): Promise<void> {
@@ -339,8 +317,9 @@ export class Subscribing {
       return openInvoice?.needsAction === false && change.account.copy?.paymentMethods.length === 0
         ? 'requires_payment_method'
         : 'requires_action';
-    const method = await this.#useMethod(wanted, subscription, change.account);
     const { organizationId } = wanted.organisation;
+    await this.#options.aside.hold(organizationId, change.account, subscription, wanted.paymentMethodId);
+    const method = await this.#useMethod(wanted, subscription, change.account);
     return this.#options.payments.pay(organizationId, openInvoice.id, method).catch((error: unknown) => {
       throw error instanceof StripeRefusal && error.isCard ? declined(error.sentence) : error;
     });
@@ -384,16 +363,12 @@ export class Subscribing {
     { id }: SubscriptionCopy,
     account: BillingAccount,
   ): Promise<string | null> {
-    const { stripe, calls, customers } = this.#options;
+    const { customers } = this.#options;
     const { organizationId } = wanted.organisation;
     const customer = await customers.customerOf(wanted.organisation);
     const method = await this.#methodFor(wanted, customer, account);
-    if (method !== null && wanted.paymentMethodId !== null) {
-      const call = { name: `method:${id}:${method}`, about: `method:${id}` };
-      await calls.run({ organizationId, ...call }, (options) =>
-        stripe.subscriptions.update(id, { default_payment_method: method }, options),
-      );
-    }
+    if (method !== null && wanted.paymentMethodId !== null)
+      await customers.chargeTo(organizationId, id, method);
     return method;
   }
 }

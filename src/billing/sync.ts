@@ -9,7 +9,7 @@ import type {
   BillingAccount,
   BillingIntent,
   BillingRecords,
-  HeldDowngrade,
+  HeldByUpgrade,
   SubscriptionCopy,
 } from '../store/billing.ts';
 import type { Organisation, Tier } from '../store/organisations.ts';
@@ -114,7 +114,7 @@ export class BillingSync {
   }
 
   /** Notes what an upgrade puts aside before it does, so that no crash forgets it; with null, that it is settled. */
-  async hold(organizationId: string, held: HeldDowngrade | null): Promise<void> {
+  async hold(organizationId: string, held: HeldByUpgrade | null): Promise<void> {
     const { store, records } = this.#options;
     const account = records.account(organizationId);
     if (account.held === held) return;
@@ -237,7 +237,7 @@ export class BillingSync {
       ...before,
       customerId: reading === null ? null : before.customerId,
       ownsTier: before.ownsTier || (subscription !== null && serving.has(subscription.status)),
-      held: reading === null ? null : before.held,
+      ...(reading === null ? { held: null, withdrawal: null, paidCredit: 0 } : {}),
       servedUntil: this.#servedUntil(subscription, before),
       copy: reading === null ? null : { ...reading.copy, subscription: this.#timed(subscription, before) },
     };

@@ -148,11 +148,13 @@ export class UsageReports {
       for (const { minute, tokens } of await usedMinutes({ organizationId, metric, ...span }))
         if (tokens > 0) byMinute.set(minute, { ...byMinute.get(minute), [metric]: tokens });
     }
+    const periodStart = records.account(organizationId).copy?.subscription?.periodStart ?? 0;
     let { known } = whose;
     for (const [minute, used] of [...byMinute].sort(([a], [b]) => a - b)) {
       for (const metric of metrics) {
         const tokens = used[metric];
-        if (tokens !== undefined) await this.#send({ organizationId, customer, metric }, { minute, tokens });
+        if (tokens !== undefined)
+          await this.#send({ organizationId, customer, metric, periodStart }, { minute, tokens });
       }
       const sums = inMonth(known, minute, minute + 1);
       known = { ...sums, embed: sums.embed + (used.embed ?? 0), rerank: sums.rerank + (used.rerank ?? 0) };
@@ -162,11 +164,16 @@ export class UsageReports {
   }
 
   async #send(
-    about: { readonly organizationId: string; readonly customer: string; readonly metric: Metric },
+    about: {
+      readonly organizationId: string;
+      readonly customer: string;
+      readonly metric: Metric;
+      readonly periodStart: number;
+    },
     { minute, tokens }: UsedMinute,
   ): Promise<void> {
     const { stripe, calls, plans, logger } = this.#options;
-    const { organizationId, customer, metric } = about;
+    const { organizationId, customer, metric, periodStart } = about;
     const price = plans.metered[metric];
     if (price === undefined) return;
     const stamp = new Date(minute * minuteMs).toISOString().replace(/\D/g, '').slice(0, 12);
@@ -177,7 +184,7 @@ export class UsageReports {
           {
             event_name: price.meter,
             identifier,
-            timestamp: minute * 60,
+            timestamp: timestampOf(minute, periodStart),
             payload: { stripe_customer_id: customer, value: String(tokens) },
           },
           options,
@@ -188,6 +195,15 @@ export class UsageReports {
       logger.debug({ identifier }, 'Stripe knows this usage already');
     }
   }
+}
+
+/**
+ * The beginning of a minute, in seconds. Of the minute in which a subscription began or was resumed that would lie before
+ * its period, whose invoice counts nothing earlier: there it is the beginning of the period.
+ */
+function timestampOf(minute: number, periodStart: number): number {
+  const isWithin = Math.floor(periodStart / minuteMs) === minute;
+  return isWithin ? Math.ceil(periodStart / 1_000) : minute * 60;
 }
 
 function isKnownAlready({ sentence }: StripeRefusal): boolean {

@@ -149,7 +149,10 @@ const UsagePricing = Component('UsagePricing', 'What use of the models costs bes
 const BillingUsage = Component('BillingUsage', 'Use of the current calendar month (UTC).', {
   month: Type.String({ examples: ['2026-11'] }),
   charges_cents: cents('What was used costs'),
-  subscription_payments_cents: cents('What was paid for the subscription this month, which is deducted'),
+  subscription_payments_cents: cents(
+    'What was paid for the subscription this month and not given back, which is deducted',
+  ),
+  invoiced_cents: cents('What of it was invoiced already, as a pause does, beyond what was deducted'),
   billable_cents: cents('What is left to pay'),
 });
 export type BillingUsage = Static<typeof BillingUsage>;

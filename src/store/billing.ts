@@ -81,11 +81,28 @@ export interface BillingIntent {
   readonly settled: boolean;
 }
 
-/** A downgrade that was planned before an upgrade was asked for: it comes back where that is not paid. */
-export interface HeldDowngrade {
+/** What an upgrade puts aside: it comes back where that is not paid. */
+export interface HeldByUpgrade {
   readonly subscriptionId: string;
   readonly from: Tier;
-  readonly tier: Tier;
+  /** The downgrade that was planned; null for none. */
+  readonly tier: Tier | null;
+  /** What invoices were charged to, where the upgrade names something else. */
+  readonly usualMethodId?: string | null;
+}
+
+/** What a pause takes of the credit for usage, noted before that is done. */
+export interface Withdrawal {
+  readonly nonce: string;
+  /** What was left is two parts: this one is given back, */
+  readonly taken: number;
+  /** and this one pays for usage as before. */
+  readonly kept: number;
+  /** The credits that there were. */
+  readonly ended: readonly string[];
+  readonly currency: string;
+  /** When credits of the month lapse, in seconds. */
+  readonly expiresAt: number;
 }
 
 export interface BillingAccount {
@@ -93,7 +110,10 @@ export interface BillingAccount {
   /** True as soon as a subscription has decided the tier: from then on the end of it means `free`. */
   readonly ownsTier: boolean;
   readonly intent: BillingIntent | null;
-  readonly held: HeldDowngrade | null;
+  readonly held: HeldByUpgrade | null;
+  readonly withdrawal: Withdrawal | null;
+  /** How much of the credit of the customer was paid for tiers and given back: for a tier it counts as paid again. */
+  readonly paidCredit: number;
   /** When the last subscription ceased to serve; null while one serves, and where none did. */
   readonly servedUntil: number | null;
   readonly copy: BillingCopy | null;
@@ -120,11 +140,16 @@ export interface Redemption {
   readonly at: number;
 }
 
-/** What was paid for a subscription, given back as credit for usage of the same month. */
+/** What an invoice means for the usage of its month. */
 export interface UsageGrant {
   readonly invoiceId: string;
+  /** What was paid for the subscription; negative for what was given back. */
   readonly amount: number;
   readonly paidAt: number;
+  /** What of such payments it used up for usage of its month. */
+  readonly spent?: number;
+  /** The tokens of its month that it charged. */
+  readonly charged?: { readonly embed: number; readonly rerank: number };
 }
 
 /** How far Stripe knows what was used, and how much of it in the current month. */
@@ -168,6 +193,8 @@ export const nobody: BillingAccount = {
   ownsTier: false,
   intent: null,
   held: null,
+  withdrawal: null,
+  paidCredit: 0,
   servedUntil: null,
   copy: null,
 };

@@ -59,6 +59,16 @@ const faults: readonly (readonly [what: string, content: unknown, said: RegExp])
     /currency is "EUR"; allowed is three letters/,
   ],
   [
+    'what is no currency',
+    file((p) => Object.assign(p, { currency: 'xxx' })),
+    /plans\.json: currency is "xxx"; allowed is three letters of a currency of ISO 4217/,
+  ],
+  [
+    'a higher tier that costs less',
+    file((p) => Object.assign(p.tiers.teams!.price as object, { amount: 4_899 })),
+    /tiers\.teams\.price\.amount is 4899; allowed is at least that of starter, which is 4900/,
+  ],
+  [
     'an unknown tier',
     file((p) => Object.assign(p.tiers, { gold: {} })),
     /tiers\.gold is \{\}; allowed is only free, starter/,

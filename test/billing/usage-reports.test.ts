@@ -42,6 +42,8 @@ interface Heard {
   readonly customer: string;
   readonly minute: number;
   readonly tokens: number;
+  /** As it was sent, in seconds. */
+  readonly at: number;
 }
 
 /** Reports over a store, and over a Stripe that hears; everybody used `used`. */
@@ -55,7 +57,8 @@ async function open(used: readonly UsedMinute[], hear: (heard: Heard) => Promise
   let settled = 0;
   const create = async (event: Stripe.Billing.MeterEventCreateParams) => {
     const { stripe_customer_id: customer, value } = event.payload as Record<string, string>;
-    const one = { customer: customer!, minute: event.timestamp! / 60 - first, tokens: Number(value) };
+    const at = event.timestamp!;
+    const one = { customer: customer!, minute: Math.floor(at / 60) - first, tokens: Number(value), at };
     await hear(one);
     heard.push(one);
   };
@@ -138,3 +141,22 @@ t.test('before an end everything until now is reported, the running minute too, 
     [0, 1, 2, 3],
   );
 });
+
+t.test(
+  'what is used in the minute in which a subscription begins or is resumed lies in its period',
+  async (t) => {
+    const { heard, put, report } = await open(minutes(0, 1, 5, 6));
+    const [begun, resumed] = [start + 30_500, start + 5 * minuteMs + 12_000];
+    const since = (periodStart: number) => ({
+      copy: { ...copy, subscription: { ...subscription, startedAt: begun, periodStart } },
+    });
+    await put(1, since(begun));
+    await report(2);
+    await put(1, since(resumed));
+    await report(7);
+    t.strictSame(
+      heard.map(({ at }) => at - start / 1_000),
+      [31, 60, 312, 360],
+    );
+  },
+);

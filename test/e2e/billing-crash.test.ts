@@ -50,6 +50,13 @@ async function paying(tier: 'starter' | 'teams'): Promise<Owner> {
 
 const paid = (owner: Owner) => owner.invoices().filter(({ amount_paid: cents }) => cents > 0).length;
 
+/** What the owner's payments still pay of use: nothing was used. */
+const deductible = (owner: Owner) =>
+  emulator.world
+    .all('billing.credit_grant')
+    .filter((grant) => grant.customer === owner.customer() && grant.expires_at > emulator.now)
+    .reduce((sum, grant) => sum + grant.amount.monetary.value, 0);
+
 async function promotion(code: string): Promise<void> {
   const coupon = await world.stripe.coupons.create({ duration: 'once', amount_off: 700, currency: 'usd' });
   await world.stripe.promotionCodes.create({ code, promotion: { type: 'coupon', coupon: coupon.id } });
@@ -195,6 +202,7 @@ t.test(
   async (t) => {
     const [keeping, kept] = [await paying('teams'), await paying('teams')];
     const [pausing, paused] = [await paying('starter'), await paying('starter')];
+    const [keepsCredit, losesCredit] = [await paying('starter'), await paying('starter')];
     const [resuming, resumed] = [await paying('starter'), await paying('starter')];
     const [leaving, left] = [await paying('starter'), await paying('starter')];
     const [removing, removed] = [await paying('starter'), await paying('starter')];
@@ -206,7 +214,12 @@ t.test(
       await owner.call('add-payment-method', { payment_method_id: await owner.card('tok_mastercard') });
     }
     await world.travel('2027-03-21T12:00:00Z');
-    for (const owner of [leaving, left]) await owner.signIn();
+    for (const owner of [leaving, left, keepsCredit, losesCredit]) await owner.signIn();
+    const pays = new Map(
+      [pausing, paused, keepsCredit, losesCredit].map((owner) => [owner, deductible(owner)]),
+    );
+    const creditOf = (owner: Owner): string =>
+      emulator.world.all('billing.credit_grant').find(({ customer }) => customer === owner.customer())!.id;
     const subscriptionOf = (owner: Owner): string => owner.subscription()!.id;
     const scheduleOf = (owner: Owner): string => owner.subscription()!.schedule;
     const ended = new Map([leaving, left].map((owner) => [owner, subscriptionOf(owner)]));
@@ -229,6 +242,8 @@ t.test(
       cut(kept, 'silence-after', /^SubscriptionSchedules\.release$/, scheduleOf(kept), cancel(kept)),
       cut(pausing, 'silence-before', /^Subscriptions\.pause$/, subscriptionOf(pausing), pause(pausing)),
       cut(paused, 'silence-after', /^Subscriptions\.pause$/, subscriptionOf(paused), pause(paused)),
+      cut(keepsCredit, 'silence-after', /CreditGrants\.create$/, keepsCredit.customer()!, pause(keepsCredit)),
+      cut(losesCredit, 'silence-after', /CreditGrants\.expire$/, creditOf(losesCredit), pause(losesCredit)),
       cut(resuming, 'silence-before', /^Subscriptions\.resume$/, subscriptionOf(resuming), resume(resuming)),
       cut(resumed, 'silence-after', /^Subscriptions\.resume$/, subscriptionOf(resumed), resume(resumed)),
       cut(removing, 'silence-after', /^Customers\.update$/, removing.customer()!, remove(removing)),
@@ -256,9 +271,17 @@ t.test(
       subscription_tier: 'free',
       rate_limits: limitsOf.free,
     });
-    for (const owner of [pausing, paused]) {
+    const unused = Math.round((5_000 * 10.5) / 31);
+    t.equal(deductible(paused), pays.get(paused)! - unused, 'what a pause gave back pays for no use');
+    for (const owner of [pausing, keepsCredit, losesCredit]) {
+      t.match(await owner.status(), { status: 'active', subscription_tier: 'starter' });
+      t.equal(deductible(owner), pays.get(owner), 'what a pause that did not come had taken is back');
+    }
+    for (const owner of [pausing, paused, keepsCredit, losesCredit]) {
       t.match(await owner.call('pause'), { status: 'paused', paused_tier: 'starter' });
       t.equal(paid(owner), 1);
+      const { credit_balance_cents: credit } = await owner.status();
+      t.equal(credit + deductible(owner), pays.get(owner), 'nothing of what was paid is lost or there twice');
     }
 
     t.match(await resuming.status(), { status: 'paused', subscription_tier: 'free' });

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import {
   asAdministrator,
@@ -8,13 +11,49 @@ import {
   type PlanTier,
 } from './billing-world.ts';
 import { firstAfter } from './money-model.ts';
+import { send } from './people.ts';
 
 /** Months that end, cards that stop paying, updates that nobody pays: one time for Stripe and the server, moved by hand. */
 
 // Where clocks are put forward in March and back in November: nothing of billing may follow them.
 process.env.TZ = 'America/New_York';
-const world = await BillingWorld.start(t, '2027-12-31T12:00:00Z');
+const folder = mkdtempSync(join(tmpdir(), 'quarry-billing-time-'));
+t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+// A token that is embedded costs a cent.
+const embed = {
+  lookupKey: 'dear_tokens',
+  meter: 'dear_tokens',
+  product: 'Dear tokens',
+  perMillion: '1000000',
+};
+const priceOf = (tier: 'starter' | 'teams') => ({
+  price: { lookupKey: `quarry_${tier}_monthly`, amount: monthly[tier], product: `Quarry ${tier}` },
+});
+writeFileSync(
+  join(folder, 'plans.json'),
+  JSON.stringify({
+    currency: 'usd',
+    tiers: { starter: priceOf('starter'), teams: priceOf('teams') },
+    metered: { embed },
+  }),
+);
+const world = await BillingWorld.start(t, '2027-12-31T12:00:00Z', { PLANS_FILE: join(folder, 'plans.json') });
 const { emulator } = world;
+await (async () => {
+  const { billing, products, prices } = world.stripe;
+  const meter = await billing.meters.create({
+    display_name: embed.product,
+    event_name: embed.meter,
+    default_aggregation: { formula: 'sum' },
+  });
+  await prices.create({
+    ...{ currency: 'usd', product: (await products.create({ name: embed.product })).id, unit_amount: 1 },
+    ...{
+      lookup_key: embed.lookupKey,
+      recurring: { interval: 'month', usage_type: 'metered', meter: meter.id },
+    },
+  });
+})();
 
 /** An owner on a tier until the end of the test: then nothing renews any more. */
 async function subscribed(t: Test, tier: Exclude<PlanTier, 'free'>, token = 'tok_visa'): Promise<Owner> {
@@ -35,6 +74,13 @@ async function has(t: Test, owner: Owner, tier: PlanTier, more: object = {}) {
 
 /** What was collected for each invoice, oldest first. */
 const paid = (owner: Owner) => owner.invoices().map((invoice) => invoice.amount_paid);
+
+/** What is told to Stripe as used. */
+async function use(owner: Owner, cents: number): Promise<void> {
+  const payload = { stripe_customer_id: owner.customer()!, value: String(cents) };
+  await world.stripe.billing.meterEvents.create({ event_name: embed.meter, payload });
+  await world.moment();
+}
 
 /** The price of some days of a month. */
 const part = (tier: PlanTier, days: number, of: number) => Math.round((monthly[tier] * days) / of);
@@ -97,6 +143,15 @@ t.test(
     const owner = await subscribed(t, 'starter');
     const changesMind = await subscribed(t, 'starter');
     const card = await owner.card('tok_authenticationRequired');
+    const goesOn = await subscribed(t, 'starter');
+    const { payment_method: usual } = await goesOn.status();
+    for (const token of ['tok_authenticationRequired', 'tok_threeDSecure2Required'])
+      t.match(
+        await goesOn.call('subscribe', { tier: 'teams', payment_method_id: await goesOn.card(token) }),
+        {
+          status: 'requires_action',
+        },
+      );
     await owner.call('downgrade', { tier: 'free' });
     await changesMind.call('downgrade', { tier: 'free' });
     const same = { tier: 'teams', payment_method_id: await changesMind.card('tok_authenticationRequired') };
@@ -111,6 +166,10 @@ t.test(
     await has(t, owner, 'starter', { pending_upgrade: null, pending_downgrade: { tier: 'free' } });
     await has(t, changesMind, 'starter', { pending_upgrade: null, pending_downgrade: null });
     t.equal(await owner.payOnPage(asked.hosted_invoice_url), 409, 'its page takes no money any more');
+    await has(t, goesOn, 'starter', { payment_method: { id: usual.id }, pending_upgrade: null });
+    await world.travel(firstAfter(emulator.now) + 7_200);
+    await has(t, goesOn, 'starter', { status: 'active' });
+    t.equal(paid(goesOn).at(-1), 5_000, 'the next month is charged to what it was charged to before');
   },
 );
 
@@ -132,7 +191,7 @@ t.test(
     const [pays, never] = [await subscribed(t, 'starter'), await subscribed(t, 'starter')];
     for (const owner of [pays, never])
       emulator.world.cards.set((await owner.status()).payment_method.id, 'declines');
-    await world.travel('2028-05-01T02:00:00Z');
+    await world.travel(firstAfter(emulator.now) + 7_200);
     for (const owner of [pays, never]) {
       await has(t, owner, 'starter', { status: 'past_due' });
       t.equal((await owner.ask('pause')).status, 409, 'with a debt there is no pause');
@@ -143,7 +202,7 @@ t.test(
     });
     t.match(paying, { status: 'active', subscription_tier: 'starter' });
     await has(t, pays, 'starter', { status: 'active' });
-    await world.travel('2028-05-20T00:00:00Z');
+    await world.travel(emulator.now + 19 * 86_400);
     await has(t, never, 'free');
     await has(t, pays, 'starter', { status: 'active' });
   },
@@ -171,9 +230,9 @@ t.test(
   async (t) => {
     const owner = await subscribed(t, 'starter');
     const invoices = owner.invoices().length;
-    await world.travel('2028-05-25T00:00:00Z');
+    await world.travel('2028-06-24T00:00:00Z');
     await owner.call('pause');
-    const unused = part('starter', 7, 31);
+    const unused = part('starter', 7, 30);
     await has(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
     await world.travel('2028-07-11T00:00:00Z');
     t.equal(owner.invoices().length, invoices + 1);
@@ -193,12 +252,122 @@ t.test(
   },
 );
 
+function secondsOfMonth(now: number): number {
+  const end = firstAfter(now);
+  const date = new Date(now * 1_000);
+  return end - Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / 1_000;
+}
+
+const sumOf = (all: readonly number[]) => all.reduce((sum, one) => sum + one, 0);
+
+t.test('what a pause gives back pays for no use, until it pays for a tier again', async (t) => {
+  const owner = await subscribed(t, 'teams');
+  const first = sumOf(paid(owner));
+  await use(owner, first - 1_000);
+  const pauseAndCount = async (used: number) => {
+    await owner.call('pause');
+    await world.moment();
+    const { credit_balance_cents: credit } = await has(t, owner, 'free', { status: 'paused' });
+    t.equal(credit, sumOf(paid(owner)) - used, 'what was paid is used or there');
+  };
+  await pauseAndCount(first - 1_000);
+  await owner.call('subscribe', { tier: 'teams' });
+  await world.moment();
+  const { usage } = await has(t, owner, 'teams', { credit_balance_cents: 0 });
+  t.equal(usage.subscription_payments_cents, sumOf(paid(owner)) - (first - 1_000), 'the rest was used up');
+  await use(owner, 9_000);
+  await pauseAndCount(first - 1_000 + 9_000);
+});
+
+t.test('what was paid and is kept pays for the use of its month, over a pause too', async (t) => {
+  const [kept, later] = [await subscribed(t, 'teams'), await subscribed(t, 'teams')];
+  await world.travel(firstAfter(emulator.now) + 15 * 86_400);
+  await use(kept, 2_000);
+  const { credit_balance_cents: none } = await has(t, kept, 'teams');
+  t.equal(none, 0);
+  await kept.call('pause');
+  const unused = Math.round(
+    (20_000 * (firstAfter(emulator.now) - emulator.now)) / secondsOfMonth(emulator.now),
+  );
+  await has(t, kept, 'free', { credit_balance_cents: unused });
+  await kept.call('subscribe', { tier: 'teams' });
+  await world.moment();
+  t.equal(kept.invoices().length, paid(kept).length);
+  await use(kept, 17_000);
+  const before = sumOf(paid(kept));
+  await world.travel(firstAfter(emulator.now) + 7_200);
+  t.equal(sumOf(paid(kept)) - before, 20_000, 'all that was used was paid by what was paid for the tier');
+  // Of February, which is invoiced, nothing is left for a pause in the first days of March.
+  await world.travel(emulator.now + 3_600);
+  await use(later, 5_000);
+  await later.call('pause');
+  await world.moment();
+  t.equal((await later.status()).credit_balance_cents, 20_000 - 5_000);
+});
+
+t.test('credit that was never paid pays for tiers, and does not pay for use by them', async (t) => {
+  const owner = await world.owner();
+  const coupon = await world.stripe.coupons.create({ duration: 'once', amount_off: 60_000, currency: 'usd' });
+  await world.stripe.promotionCodes.create({
+    code: 'GIFT',
+    promotion: { type: 'coupon', coupon: coupon.id },
+  });
+  await owner.call('redeem-code', { code: 'GIFT' });
+  let left = 60_000;
+  for (let turn = 0; turn < 2; turn += 1) {
+    await owner.call('subscribe', { tier: 'teams', payment_method_id: await owner.card() });
+    await use(owner, 5_000);
+    const { usage } = await has(t, owner, 'teams');
+    t.equal(usage.subscription_payments_cents, 0);
+    await owner.call('pause');
+    await world.moment();
+    const { credit_balance_cents: credit } = await has(t, owner, 'free');
+    t.ok(credit <= left - 5_000 && credit > left - 5_200, `${credit} of ${left} are left`);
+    left = credit;
+  }
+  t.equal(sumOf(paid(owner)), 0);
+});
+
+t.test(
+  'what is used in the first minute is invoiced, and what a pause invoiced is left to pay no more',
+  async (t) => {
+    await world.travel(firstAfter(emulator.now) - 3 * 86_400 + 20);
+    const owner = await subscribed(t, 'starter');
+    const { organizationId: organization_id, person } = owner;
+    const key = { organization_id, name: 'k', permission: 'all' };
+    const { api_key } = (await person.call('organizations/api-keys/add-api-key', key)).body;
+    const input = Array.from({ length: 50 }, (_, i) => `a sentence about invoices, number ${i}`);
+    let used = 0;
+    for (let turn = 0; turn < 2; turn += 1) {
+      const answer = await send(`${world.server.url}/v1/models/embed`, {
+        headers: { authorization: `Bearer ${api_key}` },
+        body: { model: 'zembed-1', input_type: 'document', input },
+      });
+      const { total_tokens: tokens } = answer.body.usage;
+      used += tokens;
+      await world.travel(emulator.now + 70);
+      await owner.call('pause');
+      const lines = owner.invoices().at(-1)!.lines.data as { quantity: number | null; amount: number }[];
+      t.ok(
+        lines.some(({ quantity, amount }) => quantity === tokens && amount === tokens),
+        `${tokens} tokens of the minute in which it began are on the invoice`,
+      );
+      await world.moment();
+      const { usage } = await has(t, owner, 'free', { status: 'paused' });
+      t.match(usage, { charges_cents: used, billable_cents: 0 });
+      const deducted = usage.subscription_payments_cents;
+      t.equal(usage.invoiced_cents + deducted, used, 'all of it was deducted or invoiced');
+      t.ok(deducted < 10, 'a minute of a tier was kept');
+      await world.travel(emulator.now + 130);
+      await owner.call('subscribe', { tier: 'starter' });
+    }
+  },
+);
+
 t.test('use that a pause could not charge is paid before it is resumed', async (t) => {
   const owner = await subscribed(t, 'starter');
   const { payment_method: bad } = await owner.status();
-  const payload = { stripe_customer_id: owner.customer()!, value: '9000000000' };
-  await world.stripe.billing.meterEvents.create({ event_name: 'quarry_embed_tokens', payload });
-  await world.moment();
+  await use(owner, 45_000);
   emulator.world.cards.set(bad.id, 'declines');
   t.match(await owner.call('pause'), { status: 'paused' });
   const owed = () => owner.invoices().filter(({ status }) => status === 'open').length;
@@ -224,6 +393,23 @@ t.test('while the invoice of a new month is written there is no pause', async (t
   await has(t, owner, 'starter', { status: 'active' });
   await world.travel(first + 7_200);
   t.match(await owner.call('pause'), { status: 'paused' });
+});
+
+t.test('a first tier that is confirmed when its month is over goes on with the next', async (t) => {
+  await world.travel(firstAfter(emulator.now) - 4 * 3_600);
+  const [owner, first] = [await world.owner(), firstAfter(emulator.now)];
+  const card = await owner.card('tok_threeDSecure2Required');
+  const asked = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
+  const rest = asked.invoice.amount_due;
+  await world.travel(first + 10 * 3_600);
+  await has(t, owner, 'free');
+  t.equal(await owner.payOnPage(asked.hosted_invoice_url), 200);
+  await world.travel(first + 12 * 3_600);
+  await has(t, owner, 'starter', { status: 'active', credit_balance_cents: 0 });
+  t.strictSame(paid(owner), [rest, 5_000]);
+  const { usage } = await owner.status();
+  t.equal(usage.subscription_payments_cents, rest + 5_000, 'both were paid in this month');
+  await world.stripe.subscriptions.cancel(owner.subscription()!.id);
 });
 
 t.test('Stripe understood every request', async (t) => world.checkUnderstood(t));

@@ -247,6 +247,7 @@ export const limitsOf: Readonly<Record<string, object>> = {
   free: { bpm_fast: 500_000, bpm_slow: 5_000_000, rpm: 1_000 },
   starter: { bpm_fast: 2_500_000, bpm_slow: 20_000_000, rpm: 5_000 },
   teams: { bpm_fast: 10_000_000, bpm_slow: 100_000_000, rpm: 20_000 },
+  enterprise: { bpm_fast: null, bpm_slow: null, rpm: null },
 };
 
 /** What the administrator of the installation asks for. */

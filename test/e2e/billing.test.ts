@@ -425,6 +425,17 @@ t.test('codes that are worth nothing get one sentence, and guessing ends', async
   for (let i = 0; i < 5; i += 1) guesses.push((await owner.ask('redeem-code', { code: `GUESS${i}` })).status);
   t.equal(guesses.at(-1), 429);
   t.equal((await owner.status()).credit_balance_cents, 0);
+  const guess = (by: Owner) => by.ask('redeem-code', { code: 'GUESS' });
+  await owner.begin('Another organisation');
+  t.match(
+    await guess(owner),
+    { status: 429, body: { detail: /Too many promo codes/ } },
+    'of the same person',
+  );
+  const [second, third] = [await world.owner(), await world.owner()];
+  for (const { person } of [second, third]) person.headers = owner.person.headers;
+  for (let i = 0; i < 10; i += 1) t.equal((await guess(second)).status, 400);
+  t.equal((await guess(third)).status, 429, 'one who is new guesses no further from the same host');
 });
 
 t.test('when Stripe did it and its answer was lost, nothing is done twice', async (t) => {

@@ -3,7 +3,8 @@ import { monthly, type PlanTier } from './billing-world.ts';
 /**
  * What an organisation pays, is credited and owes, counted from the rules alone: the first part of a month and every
  * raise are paid at once by the second, the first of a month (UTC) is paid in advance, use is paid in arrears, what was
- * paid for tiers in a month pays for the use of that month, and credit pays before the card does. Amounts are cents.
+ * paid for tiers in a month, and not given back, pays for the use of that month, and credit pays before the card does.
+ * Credit that was given back for a tier counts as paid where it pays for one again. Amounts are cents.
  */
 
 /** Cents for a million tokens. */
@@ -26,7 +27,7 @@ interface Waiting {
   readonly due: number;
   readonly creditUsed: number;
   readonly forTiers: number;
-  readonly until: number;
+  readonly since: number;
 }
 
 /** One line of what was paid, for the table of a story. */
@@ -49,6 +50,8 @@ export class MoneyModel {
   /** What cards paid. */
   collected = 0;
   readonly bills: Bill[] = [];
+  /** What of the credit was paid for tiers and given back. */
+  #paidCredit = 0;
   #used: Record<Metric, number> = { embed: 0, rerank: 0 };
   #grants: Grant[] = [];
 
@@ -92,7 +95,13 @@ export class MoneyModel {
     if (waiting === null) throw new Error('nothing waits');
     this.waiting = null;
     this.tier = waiting.tier;
-    this.#collect(waiting.due, waiting.forTiers, now);
+    this.#collect(waiting, now);
+    if (firstAfter(waiting.since) <= now) this.#first(now);
+  }
+
+  /** Whether what waits since a time may wait into the next month. */
+  outlivesMonth(since: number): boolean {
+    return since + waitSeconds >= firstAfter(since);
   }
 
   plan(tier: PlanTier): void {
@@ -103,11 +112,22 @@ export class MoneyModel {
     this.plannedTier = null;
   }
 
-  /** What was paid for the rest becomes credit, and what was used is paid. */
+  /** What was paid for the rest becomes credit, and pays for no use; what was used is paid. */
   pause(now: number): void {
     this.pausedTier = this.tier;
+    const unused = restOf(this.tier, now);
+    const expires = firstAfter(now) + graceSeconds;
+    this.#grants = this.#grants.filter((grant) => grant.expires === expires);
+    let taken = 0;
+    for (const grant of this.#grants) {
+      const part = Math.min(grant.left, unused - taken);
+      grant.left -= part;
+      taken += part;
+    }
+    const before = this.credit;
     const bill = { kind: 'raise', tier: 'free', use: this.#takeUse(), what: 'pause' } as const;
-    this.#ask({ ...bill, forTiers: -restOf(this.tier, now) }, now, false);
+    this.#ask({ ...bill, forTiers: -unused }, now, false);
+    this.#paidCredit += Math.min(taken, Math.max(0, this.credit - before));
   }
 
   resume(now: number): void {
@@ -136,8 +156,8 @@ export class MoneyModel {
 
   /** A raise does not outlive its month. */
   #waitsUntil(next: number): number {
-    const { kind, until } = this.waiting!;
-    return kind === 'raise' ? Math.min(until, next) : until;
+    const { kind, since } = this.waiting!;
+    return kind === 'raise' ? Math.min(since + waitSeconds, next) : since + waitSeconds;
   }
 
   #giveUp(): void {
@@ -180,16 +200,19 @@ export class MoneyModel {
     this.bills.push({ at: now, what: bill.what, total, due });
     if (waits && due > 0) {
       const { kind, tier, forTiers } = bill;
-      this.waiting = { kind, tier, due, creditUsed, forTiers, until: now + waitSeconds };
+      this.waiting = { kind, tier, due, creditUsed, forTiers, since: now };
       return;
     }
     this.tier = bill.tier;
-    this.#collect(due, bill.forTiers, now);
+    this.#collect({ due, creditUsed, forTiers: bill.forTiers }, now);
   }
 
-  #collect(due: number, forTiers: number, now: number): void {
+  #collect(paid: Pick<Waiting, 'due' | 'creditUsed' | 'forTiers'>, now: number): void {
+    const { due, creditUsed, forTiers } = paid;
     this.collected += due;
-    const left = Math.max(0, Math.min(forTiers, due));
+    const again = Math.min(this.#paidCredit, Math.max(0, creditUsed));
+    this.#paidCredit -= again;
+    const left = Math.max(0, Math.min(forTiers, due + again));
     if (left > 0) this.#grants.push({ left, expires: firstAfter(now) + graceSeconds });
   }
 

@@ -2,16 +2,25 @@ import type { Test } from 'tap';
 import type { Seeded } from '../store/seeded.ts';
 import type { FaultKind } from '../stripe/faults.ts';
 import type { Delivery } from '../stripe/webhooks.ts';
-import { type BillingWorld, limitsOf, type Owner, type PlanTier } from './billing-world.ts';
+import { asAdministrator, type BillingWorld, limitsOf, type Owner, type PlanTier } from './billing-world.ts';
 import { firstAfter, type Metric, MoneyModel } from './money-model.ts';
 
-/** People who subscribe, change their minds and pay late, while Stripe fails and events are lost: the money is right. */
+/**
+ * People who subscribe, change their minds and pay late, while Stripe fails, events are lost and the administrator changes
+ * limits and tiers: the money and the limits are right.
+ */
 
 interface Payer {
   readonly owner: Owner;
   readonly model: MoneyModel;
   /** Where an invoice that waits is paid. */
   page: string;
+  /** What the administrator said, by the names of `overrides`. */
+  readonly overrides: Map<string, number>;
+  /** Whether the tier is one that was agreed on in person. */
+  isAgreed: boolean;
+  /** Whether a subscription has ever decided the tier: before that the administrator does. */
+  ownsTier: boolean;
 }
 
 type Action = (payer: Payer) => Promise<void>;
@@ -23,6 +32,17 @@ const faultKinds: readonly FaultKind[] = [
 ];
 const ways: readonly Delivery[] = ['sent', 'sent', 'sent', 'sent', 'lost', 'twice', 'held'];
 const cents = [1, 499, 1_500, 12_345] as const;
+const tokens = [
+  ...(['tok_visa', 'tok_visa', 'tok_threeDSecure2Required', 'tok_threeDSecure2Required'] as const),
+  'tok_chargeCustomerFail',
+] as const;
+/** Overrides, and what `status` calls the limits. */
+const overrides = {
+  override_bpm_fast: 'bpm_fast',
+  override_bpm_slow: 'bpm_slow',
+  override_rpm: 'rpm',
+  override_max_documents: 'max_documents',
+} as const;
 
 export class Payers {
   readonly #test: Test;
@@ -45,7 +65,10 @@ export class Payers {
     const { emulator } = this.#world;
     emulator.webhooks.way = () => this.#one(ways);
     while (this.#payers.length < payersMax)
-      this.#payers.push({ owner: await this.#world.owner(), model: new MoneyModel(), page: '' });
+      this.#payers.push({
+        ...{ owner: await this.#world.owner(), model: new MoneyModel(), page: '' },
+        ...{ overrides: new Map(), isAgreed: false, ownsTier: false },
+      });
     const deadline = performance.now() + msMax;
     for (let step = 0; step < steps && performance.now() < deadline && this.#test.passing(); step += 1) {
       await this.#step();
@@ -63,8 +86,9 @@ export class Payers {
   }
 
   /** What this payer might do now, sensible or not. */
-  #possible({ model }: Payer): Action[] {
-    const actions: Action[] = [this.#redeem, this.#use, this.#use, this.#overdo];
+  #possible({ model, isAgreed }: Payer): Action[] {
+    const actions: Action[] = [this.#redeem, this.#use, this.#use, this.#overdo, this.#administer];
+    if (isAgreed) return [...actions, this.#retier, this.#retier];
     if (model.waiting !== null) return [...actions, this.#payOnPage, this.#payOnPage];
     if (model.pausedTier !== null) return [...actions, this.#resume, this.#resume];
     if (model.tier === 'free') return [...actions, this.#start, this.#start, this.#start];
@@ -121,17 +145,19 @@ export class Payers {
     const { owner, model } = payer;
     const { emulator } = this.#world;
     const now = emulator.now;
-    const token = this.#one(['tok_visa', 'tok_visa', 'tok_threeDSecure2Required', 'tok_chargeCustomerFail']);
-    // What waits over the end of a month is another story.
-    if (token !== 'tok_visa' && firstAfter(now) - now < 26 * hour) return;
+    const token = this.#one(tokens);
     const body = { tier, payment_method_id: await owner.card(token) };
     const answer = await this.#ask(payer, 'subscribe', body);
     if (answer.status === 402) {
       this.#test.equal(token, 'tok_chargeCustomerFail', `${token} is not declined`);
-      this.#changeCards(payer);
       return;
     }
     const waits = token === 'tok_threeDSecure2Required';
+    if (answer.status === 409) {
+      const isTooLate = waits && model.plannedTier !== null && model.outlivesMonth(now);
+      this.#test.ok(isTooLate, `subscribe: 409 ${answer.body.detail}`);
+      return;
+    }
     const was = model.tier;
     if (was === 'free') model.start(tier, now, waits);
     else model.raise(tier, now, waits);
@@ -154,7 +180,12 @@ export class Payers {
   readonly #payOnPage = async (payer: Payer): Promise<void> => {
     this.#note('paid on the page');
     this.#test.equal(await payer.owner.payOnPage(payer.page), 200);
-    payer.model.pay(this.#world.emulator.now);
+    const { model } = payer;
+    const { now } = this.#world.emulator;
+    const isOfLastMonth = firstAfter(model.waiting!.since) <= now;
+    model.pay(now);
+    // What began in a month that is over goes on with this one, the invoice of which is a draft for an hour.
+    if (isOfLastMonth) await this.#travelTo(now + 2 * hour);
   };
 
   readonly #lower = async (payer: Payer): Promise<void> => {
@@ -217,6 +248,33 @@ export class Payers {
     payer.model.use(metric, tokens);
   };
 
+  readonly #administer = (payer: Payer): Promise<void> =>
+    this.#chance.below(3) === 0 ? this.#retier(payer) : this.#override(payer);
+
+  /** The administrator says what a limit is instead of that of the tier, or takes it back with 0. */
+  async #override(payer: Payer): Promise<void> {
+    const [name, limit] = this.#one(Object.entries(overrides));
+    const wanted = this.#one([0, 1 + this.#chance.below(1_000_000_000)]);
+    if (wanted === 0) payer.overrides.delete(limit);
+    else payer.overrides.set(limit, wanted);
+    await this.#change(payer, { [name]: wanted });
+  }
+
+  /** The administrator gives a tier that is agreed on, takes it back, or gives one of those that are paid for. */
+  readonly #retier = async (payer: Payer): Promise<void> => {
+    const tier = payer.isAgreed ? 'free' : this.#one(['free', 'starter', 'teams', 'enterprise'] as const);
+    // Who never paid has what the administrator says, until the first payment.
+    if (!payer.ownsTier && (tier === 'starter' || tier === 'teams')) return;
+    payer.isAgreed = tier === 'enterprise';
+    await this.#change(payer, { subscription_tier: tier });
+  };
+
+  async #change({ owner: { organizationId } }: Payer, changes: object): Promise<void> {
+    const body = { organization_id: organizationId, ...changes };
+    this.#note('administrator', JSON.stringify(changes));
+    this.#test.equal(await asAdministrator(this.#world.server, 'update-organization', body), 200);
+  }
+
   /** What is not possible is refused and changes nothing. */
   readonly #overdo = async (payer: Payer): Promise<void> => {
     const { model } = payer;
@@ -241,13 +299,20 @@ export class Payers {
   async #travel(): Promise<void> {
     const { emulator } = this.#world;
     const from = emulator.now;
-    const wanted = from + hour * (1 + this.#chance.below(this.#one([24, 24 * 20])));
+    const wanted = from + hour + this.#chance.below(hour * this.#one([24, 24 * 20]));
     const first = firstAfter(from);
-    const to = wanted >= first && wanted < first + 2 * hour ? first + 2 * hour : wanted;
-    for (const payer of this.#payers) {
-      const waited = payer.model.waiting !== null;
-      payer.model.pass(from, to);
-      if (waited && payer.model.waiting === null) this.#changeCards(payer);
+    // Every now and then to the last day of a month, over the end of which payments wait.
+    const lastDay = first - hour - this.#chance.below(22 * hour);
+    if (lastDay > from && this.#chance.below(5) === 0) return this.#travelTo(lastDay);
+    // Nor in the last hour before them, out of which others than travellers would come.
+    await this.#travelTo(wanted >= first - hour && wanted < first + 2 * hour ? first + 2 * hour : wanted);
+  }
+
+  async #travelTo(to: number): Promise<void> {
+    const from = this.#world.emulator.now;
+    for (const { model } of this.#payers) {
+      if (model.waiting !== null && to >= firstAfter(from)) this.#note('waits over the end of a month');
+      model.pass(from, to);
     }
     await this.#world.travel(to);
     this.#note('travelled', new Date(to * 1_000).toISOString());
@@ -255,8 +320,11 @@ export class Payers {
 
   /** What the server shows, what Stripe holds and what the rules say are the same, to the cent. */
   async #check(): Promise<void> {
-    for (const { owner, model } of this.#payers) {
+    for (const payer of this.#payers) {
+      const { owner, model, isAgreed } = payer;
       const status = await owner.status();
+      payer.ownsTier ||= model.tier !== 'free';
+      const tier = isAgreed ? 'enterprise' : model.tier;
       const invoices = owner.invoices();
       const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
       const found = {
@@ -268,7 +336,7 @@ export class Payers {
         owed: sum(invoices.filter((one) => one.status === 'open').map((one) => one.amount_remaining)),
       };
       const expected = {
-        tier: model.tier,
+        tier,
         planned: model.plannedTier,
         waiting: model.waiting?.tier ?? null,
         credit: model.credit,
@@ -276,7 +344,12 @@ export class Payers {
         owed: model.owed,
       };
       this.#test.strictSame(found, expected, `the money of ${owner.person.email}`);
-      this.#test.match(status.rate_limits, limitsOf[model.tier]!);
+      const overridden = payer.overrides.size > 0;
+      this.#test.match(status.rate_limits, {
+        ...limitsOf[tier],
+        ...Object.fromEntries(payer.overrides),
+        overridden,
+      });
       if (!this.#test.passing()) {
         this.#test.comment(this.#done.slice(-40).join('\n'));
         this.#test.comment(

@@ -141,13 +141,23 @@ function changeGrant({ world, ids }: Call, change: Record<string, unknown>): Thi
   return grant;
 }
 
+/** Credit that is over cannot be ended again, and what was used of it once cannot be taken back. */
+function endGrant(call: Call, field: 'expires_at' | 'voided_at'): Thing {
+  const { world, ids } = call;
+  const grant = world.get('billing.credit_grant', ids[0]!);
+  const isOver = grant.voided_at !== null || (grant.expires_at ?? Number.POSITIVE_INFINITY) <= world.now;
+  const isUsed = remainingOf(world, grant) < grant.amount.monetary.value;
+  if (isOver || (field === 'voided_at' && isUsed))
+    throw new Refusal(`This credit grant cannot be ${field === 'voided_at' ? 'voided' : 'expired'}.`);
+  return changeGrant(call, { [field]: world.now });
+}
+
 function balanceSummary({ world, parameters }: Call): Thing {
-  const { customer } = parameters;
+  const { customer, filter } = parameters;
   const currency = customerOf(world, customer).currency ?? 'usd';
-  const value = usableGrants(world, customer, currency).reduce(
-    (sum, grant) => sum + remainingOf(world, grant),
-    0,
-  );
+  const value = usableGrants(world, customer, currency)
+    .filter(({ id }) => filter.type !== 'credit_grant' || id === filter.credit_grant)
+    .reduce((sum, grant) => sum + remainingOf(world, grant), 0);
   const balance = { type: 'monetary', monetary: { currency, value } };
   return {
     id: customer,
@@ -186,8 +196,8 @@ export const meteredBilling: Handlers = {
         call.parameters.metadata,
       ),
     }),
-  'Billing/CreditGrants.expire': (call) => changeGrant(call, { expires_at: call.world.now }),
-  'Billing/CreditGrants.voidGrant': (call) => changeGrant(call, { voided_at: call.world.now }),
+  'Billing/CreditGrants.expire': (call) => endGrant(call, 'expires_at'),
+  'Billing/CreditGrants.voidGrant': (call) => endGrant(call, 'voided_at'),
   'Billing/CreditGrants.list': (call) => {
     const { customer } = call.parameters;
     const found = call.world

@@ -129,7 +129,8 @@ function Stale({ readAt, onRetry }: { readonly readAt: Status['read_at']; readon
 function Month({ status: { usage, usage_pricing: prices, currency } }: Pick<PartProps, 'status'>) {
   const figures: readonly (readonly [string, number])[] = [
     ['Used', usage.charges_cents],
-    ['Paid with the plan', Math.min(usage.charges_cents, usage.subscription_payments_cents)],
+    ['Paid with the plan', Math.max(0, usage.charges_cents - usage.invoiced_cents - usage.billable_cents)],
+    ...(usage.invoiced_cents > 0 ? ([['Invoiced already', usage.invoiced_cents]] as const) : []),
     ['To pay on top', usage.billable_cents],
   ];
   const rates = [
