@@ -3,13 +3,14 @@ import { AppError } from '../base/app-error.ts';
 import type { AddPaymentResponse } from '../schemas/billing.ts';
 import type { BillingCopy } from '../store/billing.ts';
 import type { Organisation } from '../store/organisations.ts';
+import type { BillingCall } from './billing.ts';
 import { paymentMethodToShow } from './billing-replies.ts';
 import type { StripeCalls } from './calls.ts';
 import type { CatalogueReader } from './catalogue.ts';
 import { attachmentOf, type Customers, noPaymentMethod } from './customers.ts';
 import type { PortalPage } from './portal-page.ts';
 import { paymentMethodCopy } from './reading.ts';
-import type { BillingSync } from './sync.ts';
+import type { BillingSync, Change } from './sync.ts';
 
 export interface PaymentMethodsOptions {
   readonly stripe: Stripe;
@@ -30,11 +31,11 @@ export class PaymentMethods {
 
   /** With an id it is attached; without one the reply leads to a form of Stripe. `back`: where that leads back to. */
   add(
-    organisation: Organisation,
+    { organisation, by }: BillingCall,
     { paymentMethodId, back }: { readonly paymentMethodId: string | null; readonly back: string },
   ): Promise<AddPaymentResponse> {
     const { organizationId } = organisation;
-    return this.#options.sync.change(organizationId, null, async ({ account, reread }) => {
+    const work = async ({ account, reread }: Change) => {
       const { customers } = this.#options;
       if (paymentMethodId !== null) await customers.usable(account.customerId, paymentMethodId);
       const customer = await customers.customerOf(organisation);
@@ -43,13 +44,14 @@ export class PaymentMethods {
       const usual = await this.#haveUsual(organizationId, customer, (await reread()).copy, method.id);
       await reread();
       return { payment_method: paymentMethodToShow(paymentMethodCopy(method), usual) };
-    });
+    };
+    return this.#options.sync.change(organizationId, null, work, by);
   }
 
   /** Errors: 404 for one that is not theirs, 400 for the last of who will be charged. */
-  remove({ organizationId }: Organisation, paymentMethodId: string): Promise<void> {
+  remove({ organisation: { organizationId }, by }: BillingCall, paymentMethodId: string): Promise<void> {
     const { stripe, calls, customers, sync } = this.#options;
-    return sync.change(organizationId, null, async ({ account, reread }) => {
+    const work = async ({ account, reread }: Change) => {
       const { copy, customerId } = account;
       if (
         copy === null ||
@@ -70,7 +72,8 @@ export class PaymentMethods {
         stripe.paymentMethods.detach(paymentMethodId, {}, options),
       );
       await reread();
-    });
+    };
+    return sync.change(organizationId, null, work, by);
   }
 
   /** A page of Stripe where name, address and tax ids are edited. */

@@ -150,21 +150,14 @@ export class StripeBilling implements Billing {
     return reply;
   };
 
-  readonly addPaymentMethod: Billing['addPaymentMethod'] = async ({ organisation, by }, request) => {
+  readonly addPaymentMethod: Billing['addPaymentMethod'] = async (call, request) => {
     const back = this.#back(request.return_url);
     const { payment_method_id: paymentMethodId = null } = request;
-    const reply = await this.#parts.methods.add(organisation, { paymentMethodId, back });
-    if (reply.payment_method !== undefined) {
-      const { id } = reply.payment_method;
-      await this.#note({ organisation, by }, 'billing.payment_method_added', { payment_method: id });
-    }
-    return reply;
+    return this.#parts.methods.add(call, { paymentMethodId, back });
   };
 
-  readonly removePaymentMethod: Billing['removePaymentMethod'] = async ({ organisation, by }, request) => {
-    const { payment_method_id: id } = request;
-    await this.#parts.methods.remove(organisation, id);
-    await this.#note({ organisation, by }, 'billing.payment_method_removed', { payment_method: id });
+  readonly removePaymentMethod: Billing['removePaymentMethod'] = async (call, request) => {
+    await this.#parts.methods.remove(call, request.payment_method_id);
     return { message: 'Success!' };
   };
 

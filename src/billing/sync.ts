@@ -7,13 +7,14 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type {
   BillingAccount,
+  BillingCopy,
   BillingIntent,
   BillingRecords,
   HeldByUpgrade,
   SubscriptionCopy,
 } from '../store/billing.ts';
 import type { Organisation, Tier } from '../store/organisations.ts';
-import { ExpectationFailed, type Store } from '../store/store.ts';
+import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import { timeToShow } from './billing-replies.ts';
 import { higherTier } from './plans.ts';
 import type { Reading, StripeReader } from './reading.ts';
@@ -89,19 +90,20 @@ export class BillingSync {
 
   /**
    * Runs a change of what an organisation pays for: after Stripe was read, with its intent noted, while nothing else is
-   * changed. Errors: 409 while another change runs; those of Stripe; those of `work`.
+   * changed. `by`: whose cards come and go with it. Errors: 409 while another change runs; those of Stripe; those of `work`.
    */
   change<T>(
     organizationId: string,
     intent: Pick<BillingIntent, 'kind' | 'tier'> | null,
     work: (change: Change) => Promise<T>,
+    by = system,
   ): Promise<T> {
     if (this.#changing.has(organizationId)) {
       throw new AppError('conflict', 'Another change of the billing of this organisation is under way.');
     }
     this.#changing.add(organizationId);
     return this.#turns
-      .run(organizationId, () => this.#change(organizationId, intent, work))
+      .run(organizationId, () => this.#change(organizationId, intent, work, by))
       .finally(() => {
         this.#changing.delete(organizationId);
         this.#abandoned.delete(organizationId);
@@ -130,6 +132,7 @@ export class BillingSync {
     organizationId: string,
     intent: Pick<BillingIntent, 'kind' | 'tier'> | null,
     work: (change: Change) => Promise<T>,
+    by: Actor,
   ): Promise<T> {
     const account = await this.#settle(organizationId, true);
     const { intent: before } = account;
@@ -138,7 +141,7 @@ export class BillingSync {
     const reason = chance.uuid();
     const begun = intent && { ...intent, at: clock.now(), settled: false };
     await this.#putIntent(organizationId, begun, reason);
-    const reread = () => this.#readNow(organizationId);
+    const reread = () => this.#readNow(organizationId, by);
     const isAwaited = () => !this.#abandoned.has(organizationId);
     try {
       const result = await work({ account, isRepeated, reread, isAwaited });
@@ -190,14 +193,14 @@ export class BillingSync {
     let reading = await this.#readingOf(organizationId, isChange);
     if (reading !== null && (await repair(organizationId, records.account(organizationId), reading)))
       reading = await this.#readingOf(organizationId, isChange);
-    const kept = await this.#keep(organizationId, reading, reason);
+    const kept = await this.#keep(organizationId, reading, { reason });
     if (kept.intent === null || kept.intent.settled) return kept;
     await this.#putIntent(organizationId, { ...kept.intent, settled: true });
     return records.account(organizationId);
   }
 
-  async #readNow(organizationId: string): Promise<BillingAccount> {
-    return this.#keep(organizationId, await this.#readingOf(organizationId, true));
+  async #readNow(organizationId: string, by: Actor): Promise<BillingAccount> {
+    return this.#keep(organizationId, await this.#readingOf(organizationId, true), { by });
   }
 
   /**
@@ -229,7 +232,12 @@ export class BillingSync {
     return null;
   }
 
-  async #keep(organizationId: string, reading: Reading | null, reason?: string): Promise<BillingAccount> {
+  /** `by`: who did what is seen here first; `reason`: why it was read. */
+  async #keep(
+    organizationId: string,
+    reading: Reading | null,
+    { by = system, reason }: { readonly by?: Actor; readonly reason?: string | undefined },
+  ): Promise<BillingAccount> {
     const { store, records } = this.#options;
     const before = records.account(organizationId);
     const subscription = reading?.copy.subscription ?? null;
@@ -247,12 +255,31 @@ export class BillingSync {
         [
           ...(reading === null ? await records.forgetCustomer(organizationId) : []),
           ...records.putAccount(organizationId, account),
+          ...this.#methodEntries(organizationId, before.copy, account.copy, by),
         ],
         { mayUseReserve: true },
       );
     }
     if (reason !== undefined) await this.#endDue(organizationId, reason);
     return account;
+  }
+
+  /** What people enter or remove at Stripe is only seen here. */
+  #methodEntries(
+    organizationId: string,
+    before: BillingCopy | null,
+    after: BillingCopy | null,
+    by: Actor,
+  ): Operation[] {
+    const { audit } = this.#options;
+    const entries = (action: string, ids: readonly string[]) =>
+      ids.map((payment_method) =>
+        audit.entry({ ...by, organizationId, action, target: null, details: { payment_method } }),
+      );
+    return [
+      ...entries('billing.payment_method_added', methodsOnlyOf(after, before)),
+      ...entries('billing.payment_method_removed', methodsOnlyOf(before, after)),
+    ];
   }
 
   /** The end of what was served is the end of the period that was known, where nothing ended it earlier. */
@@ -314,6 +341,19 @@ export function tierOf(subscription: SubscriptionCopy | null): Tier | null {
 /** Whether a subscription serves and is paid for by and by. */
 export function isServing({ status }: SubscriptionCopy): boolean {
   return serving.has(status);
+}
+
+/** Of what one copy has and the other has not: what the end of a full list only hides has neither come nor gone. */
+function methodsOnlyOf(copy: BillingCopy | null, other: BillingCopy | null): string[] {
+  const [ids, others] = [methodIdsOf(copy), methodIdsOf(other)];
+  const isFull = others.length === limits.billingListMax;
+  const known = isFull ? ids.findLastIndex((id) => others.includes(id)) + 1 : ids.length;
+  return ids.slice(0, known).filter((id) => !others.includes(id));
+}
+
+/** Newest first. */
+function methodIdsOf(copy: BillingCopy | null): string[] {
+  return copy?.paymentMethods.map(({ id }) => id) ?? [];
 }
 
 function isElsewhere(): AppError {

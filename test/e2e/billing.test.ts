@@ -50,6 +50,12 @@ function owed(owner: Owner): number {
   );
 }
 
+/** What the audit log says of cards, newest first. */
+async function cardEntries({ person, organizationId: organization_id }: Owner) {
+  const { entries } = (await person.call('organizations/get-audit-log', { organization_id })).body;
+  return entries.filter(({ action }: { action: string }) => action.startsWith('billing.payment_method_'));
+}
+
 /** The price of the rest of March from a time on. */
 function rest(tier: PlanTier, from: number): number {
   return Math.round((monthly[tier] * (seconds('2027-04-01') - from)) / (31 * 86_400));
@@ -575,6 +581,16 @@ t.test('cards: added by form or by id, shown, removed, and never those of others
   );
   t.equal((await owner.ask('remove-payment-method', { payment_method_id: card })).status, 200);
   t.equal((await owner.status()).payment_methods.length, 1);
+  const [entered] = (await owner.status()).payment_methods;
+  t.match(
+    await cardEntries(owner),
+    [
+      { action: 'billing.payment_method_removed', actor: /-/, details: { payment_method: card } },
+      { action: 'billing.payment_method_added', actor: /-/, details: { payment_method: card } },
+      { action: 'billing.payment_method_added', actor: 'system', details: { payment_method: entered.id } },
+    ],
+    'each stands in the audit log once: that of the form by whom Stripe does not say',
+  );
   const begins = await world.owner();
   const asks = await begins.card('tok_authenticationRequired');
   const begun = await begins.call('subscribe', { tier: 'starter', payment_method_id: asks });
