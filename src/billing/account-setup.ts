@@ -132,21 +132,28 @@ function productFixture(
   { id, name }: { readonly id: string; readonly name: string },
 ): Fixture {
   const find = () => orNull(() => stripe.products.retrieve(id));
+  const look = async () => {
+    const found = await find();
+    if (found === null) return 'is missing';
+    if (!found.active) return 'is archived';
+    return found.name === name ? null : `is named "${found.name}", not "${name}"`;
+  };
   return {
     name: `product ${id}`,
-    look: async () => {
-      const found = await find();
-      if (found === null) return 'is missing';
-      if (!found.active) return 'is archived';
-      return found.name === name ? null : `is named "${found.name}", not "${name}"`;
-    },
+    look,
     mend: async () => {
       if ((await find()) === null) {
         const create = (key: Key) => stripe.products.create({ id, name }, key);
-        await made({ what: 'product', parameters: { id, name } }, create, find);
+        await once(
+          { what: 'product', parameters: { id, name } },
+          create,
+          async () => (await find()) !== null,
+        );
         return 'made';
       }
-      await asking(() => stripe.products.update(id, { name, active: true }));
+      const parameters = { name, active: true };
+      const change = (key: Key) => stripe.products.update(id, parameters, key);
+      await once({ what: `product:${id}`, parameters }, change, async () => (await look()) === null);
       return 'changed';
     },
   };
@@ -174,22 +181,33 @@ function priceFixture(
       const wanted = await parameters();
       const { metadata } = wanted;
       // One that was made by hand says its tier by its lookup key alone, which it loses here; who pays it keeps the tier.
-      if (loser !== null && metadata) await asking(() => stripe.prices.update(loser.id, { metadata }));
+      if (loser !== null && metadata) await markPrice(stripe, loser.id, metadata);
       // For the same reason the product stays: by it an invoice shows what was paid for a tier.
       const said = before === null ? wanted : { ...wanted, product: idOf(before.product) };
       // Another one after each change, although it may say what an earlier one said.
       const about = { what: 'price', parameters: { ...said, after: before?.id ?? null } };
-      await made(
+      await once(
         about,
         (key) => stripe.prices.create(said, key),
         async () => {
           const found = await find();
-          return found?.id === before?.id ? null : found;
+          return found !== null && found.id !== before?.id;
         },
       );
       return before === null ? 'made' : 'made anew; who subscribed at the earlier price keeps it';
     },
   };
+}
+
+async function markPrice(stripe: Stripe, id: string, metadata: Stripe.MetadataParam): Promise<void> {
+  await once(
+    { what: `price:${id}`, parameters: metadata },
+    (key) => stripe.prices.update(id, { metadata }, key),
+    async () => {
+      const { metadata: has } = await asking(() => stripe.prices.retrieve(id));
+      return Object.entries(metadata).every(([name, value]) => has[name] === value);
+    },
+  );
 }
 
 async function findMeter(stripe: Stripe, eventName: string): Promise<Stripe.Billing.Meter | null> {
@@ -217,7 +235,8 @@ function meterFixture(stripe: Stripe, { meter, product }: MeteredPrice): Fixture
         value_settings: { event_payload_key: 'value' },
       };
       const create = (key: Key) => stripe.billing.meters.create(parameters, key);
-      await made({ what: 'meter', parameters }, create, () => findMeter(stripe, meter));
+      const isThere = async () => (await findMeter(stripe, meter)) !== null;
+      await once({ what: 'meter', parameters }, create, isThere);
       return 'made';
     },
   };
@@ -242,27 +261,30 @@ function webhookFixture(stripe: Stripe, url: string): Fixture {
         if (endpoint.url === url) return endpoint;
       return null;
     });
+  const look = async () => {
+    const found = await find();
+    if (found === null) return 'is missing';
+    if (found.status !== 'enabled') return 'is disabled';
+    const sent = new Set<string>(found.enabled_events);
+    const missing = sent.has('*') ? [] : webhookEvents.filter((event) => !sent.has(event));
+    return missing.length === 0 ? null : `is not sent ${missing.join(', ')}`;
+  };
   return {
     name: `webhook ${url}`,
-    look: async () => {
-      const found = await find();
-      if (found === null) return 'is missing';
-      if (found.status !== 'enabled') return 'is disabled';
-      const sent = new Set<string>(found.enabled_events);
-      const missing = sent.has('*') ? [] : webhookEvents.filter((event) => !sent.has(event));
-      return missing.length === 0 ? null : `is not sent ${missing.join(', ')}`;
-    },
+    look,
     mend: async () => {
       const found = await find();
       if (found !== null) {
-        await asking(() =>
-          stripe.webhookEndpoints.update(found.id, { enabled_events: webhookEvents, disabled: false }),
-        );
+        const parameters = { enabled_events: webhookEvents, disabled: false };
+        const change = (key: Key) => stripe.webhookEndpoints.update(found.id, parameters, key);
+        const isDone = async () => (await look()) === null;
+        await once({ what: `webhook:${found.id}`, parameters }, change, isDone);
         return 'changed; its secret stays';
       }
       const parameters = { url, enabled_events: webhookEvents };
       const create = (key: Key) => stripe.webhookEndpoints.create(parameters, key);
-      const { secret } = await made({ what: 'webhook', parameters }, create, find);
+      const isThere = async () => (await find()) !== null;
+      const { secret } = await once({ what: 'webhook', parameters }, create, isThere);
       return `made; Stripe tells its secret this once:\n  QUARRY_STRIPE_WEBHOOK_SECRET=${secret ?? ''}`;
     },
   };
@@ -282,23 +304,26 @@ interface Key {
   readonly idempotencyKey: string;
 }
 
-/** How often a day something may be deleted by hand and made again. */
-const madePerDayMax = 50;
+/** How often a day something may be undone by hand and done again. */
+const donePerDayMax = 50;
 
 /**
- * The same wish has the same key, so that a setup that was cut off makes nothing twice. But for a day Stripe answers a key
- * as it did first, also when what it made then was deleted by hand since: where nothing is found, it is made with another.
+ * The same wish has the same key, so that a setup that was cut off does nothing twice. But for a day Stripe answers a key
+ * as it did first, also when what it did then was undone by hand since: where that is not seen, it is done with another.
  */
-async function made<T>(
+async function once<T>(
   { what, parameters }: { readonly what: string; readonly parameters: object },
-  create: (key: Key) => Promise<T>,
-  find: () => Promise<object | null>,
+  call: (key: Key) => Promise<T>,
+  isSeen: () => Promise<boolean>,
 ): Promise<T> {
-  for (let again = 0; again < madePerDayMax; again += 1) {
+  for (let again = 0; again < donePerDayMax; again += 1) {
     const said = JSON.stringify(again === 0 ? parameters : { ...parameters, again });
     const idempotencyKey = `quarry:${what}:${hash('sha256', said, 'hex')}`;
-    const one = await asking(() => create({ idempotencyKey }));
-    if ((await find()) !== null) return one;
+    const one = await asking(() => call({ idempotencyKey }));
+    if (await isSeen()) return one;
   }
-  throw new AppError('bad_gateway', `Stripe shows no ${what} although it was made; try again tomorrow.`);
+  throw new AppError(
+    'bad_gateway',
+    `Stripe does not show the ${what} as it was asked for; try again tomorrow.`,
+  );
 }

@@ -86,6 +86,18 @@ await t.test(
   },
 );
 
+await t.test('what was changed by hand is put right, as often as it is changed', async (t) => {
+  const { world } = emulator;
+  for (const name of ['Ours', 'Ours', 'Mine']) {
+    world.get('product', 'quarry_teams').name = name;
+    world.all('webhook_endpoint')[0]!.enabled_events = ['invoice.paid'];
+    const again = await billing('setup');
+    t.match(again.out, /^product quarry_teams: changed\n/m, again.note);
+    t.match(again.out, /^webhook \S+: changed; its secret stays\n/m);
+    t.equal((await billing('check')).code, 0);
+  }
+});
+
 await t.test('a changed price is made anew, and the plans that are meant are named', async (t) => {
   const price = (lookupKey: string, amount: number) => ({ price: { lookupKey, amount, product: 'Quarry' } });
   const plans = {
@@ -106,6 +118,20 @@ await t.test('a changed price is made anew, and the plans that are meant are nam
     /price quarry_starter_monthly: made anew; who subscribed at the earlier price keeps it\n/,
   );
   t.equal((await billing('check', { QUARRY_PLANS_FILE: path })).code, 0);
+});
+
+await t.test('a setup that was cut off does nothing twice', (t) => {
+  const changes = emulator.asked.filter(({ operation }) => !/\.(list|retrieve)$/.test(operation));
+  const kinds = new Set(changes.map(({ operation }) => operation));
+  for (const kind of ['Products.update', 'Prices.update', 'WebhookEndpoints.update'])
+    t.ok(kinds.has(kind), `${[...kinds]}`);
+  const own = ({ key }: { readonly key: string | null }) => key?.startsWith('quarry:') === true;
+  t.strictSame(
+    changes.filter((change) => !own(change)),
+    [],
+    'each carries a key that says what it does',
+  );
+  t.end();
 });
 
 await t.test('what is wrong is said in words', async (t) => {
