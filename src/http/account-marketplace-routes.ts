@@ -16,11 +16,11 @@ function goOn(
   { token, browser }: Begun,
   { home, status }: { readonly home: string; readonly status: 302 | 303 },
 ): Outcome<wire.MarketplaceSignUpResponse> {
-  const redirect_url = `${home}marketplace?sign_up=${token}`;
+  const to = `${home}marketplace?sign_up=${token}`;
   const seconds = limits.marketplaceSignUpMsMax / 1_000;
   const cookie = { name: 'marketplace', value: browser, seconds } as const;
-  if (visitor.wantsJson) return { kind: 'json', body: { redirect_url }, cookie };
-  return { kind: 'redirect', to: redirect_url, status, cookie };
+  if (visitor.wantsJson) return { kind: 'json', body: { url: to, redirect_url: to }, cookie };
+  return { kind: 'redirect', to, status, cookie };
 }
 
 const signUpRefusals = {

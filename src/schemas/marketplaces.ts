@@ -5,7 +5,7 @@ import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 /** People who come from a marketplace, and what their organisations have there. */
 
 const Marketplace = OneOf(['aws', 'vercel'], { title: 'Marketplace', description: 'Where it was bought.' });
-const signUp = Type.String({ description: 'What `redirect_url` ended with.', maxLength: 256 });
+const signUp = Type.String({ description: 'What `url` ended with.', maxLength: 256 });
 
 export const AwsMarketplaceRequest = Component('AwsMarketplaceRequest', 'What AWS Marketplace sends along.', {
   'x-amzn-marketplace-token': Type.Optional(
@@ -23,9 +23,10 @@ export const VercelMarketplaceRequest = Component('VercelMarketplaceRequest', 'W
 export type VercelMarketplaceRequest = Static<typeof VercelMarketplaceRequest>;
 
 export const MarketplaceSignUpResponse = Component('MarketplaceSignUpResponse', 'Where to go on.', {
-  redirect_url: Type.String({
+  url: Type.String({
     description: 'A path of this server: sign in there; its query holds `sign_up`, for an hour.',
   }),
+  redirect_url: Type.String({ description: 'The same, under its earlier name.' }),
 });
 export type MarketplaceSignUpResponse = Static<typeof MarketplaceSignUpResponse>;
 

@@ -97,7 +97,7 @@ const install = (query: Record<string, string>, headers: Record<string, string> 
 
 /** What a browser brings along that came with this answer. */
 function brought(answer: Answer): { readonly sign_up: string; readonly cookie: string } {
-  const address = answer.headers.get('location') ?? answer.body.redirect_url;
+  const address = answer.headers.get('location') ?? answer.body.url;
   return {
     sign_up: /\?sign_up=([\w-]{43})$/.exec(address)?.[1] ?? '',
     cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '',
@@ -118,7 +118,8 @@ t.test('a buyer of AWS comes, signs in and gets what was bought, for one organis
   );
   t.equal(came.headers.get('referrer-policy'), 'no-referrer');
   const program = await come('one', json);
-  t.match(program, { status: 200, body: { redirect_url: /\?sign_up=/ } });
+  t.match(program, { status: 200, body: { url: /^\/app\/marketplace\?sign_up=/ } });
+  t.equal(program.body.redirect_url, program.body.url, 'under both names');
   const { sign_up, cookie } = brought(came);
   t.match(await call('marketplaces/get-sign-up', { sign_up }, { cookie }), {
     status: 200,
