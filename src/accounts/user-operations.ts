@@ -24,6 +24,7 @@ export interface UserOperationsOptions {
   readonly memberships: Memberships;
   readonly invitations: Invitations;
   readonly organisations: OrganisationDirectory;
+  readonly takesPayments: boolean;
 }
 
 /** What people do with their own account. */
@@ -35,7 +36,7 @@ export class UserOperations {
   }
 
   async getUser({ principal, visitor }: PersonCall): Promise<wire.GetUserResponse> {
-    const { memberships, invitations, organisations, sessions } = this.#options;
+    const { memberships, invitations, organisations, sessions, takesPayments } = this.#options;
     const user = this.#self(principal);
     const members = await memberships.ofUser(user.userId);
     const waiting = await invitations.ofAddress(user.email);
@@ -44,6 +45,7 @@ export class UserOperations {
     return {
       user: userInfo(user),
       administrator_signed_in: administrator !== undefined && sessions.find(administrator)?.userId === null,
+      billing_enabled: takesPayments,
       organizations: members.flatMap(({ organizationId, role }) => {
         const found = organisations.find(organizationId);
         return found === undefined ? [] : [{ ...organisationOfUser(found), permission: role }];

@@ -124,7 +124,7 @@ export function buildAccounts(
       providers: identityProviders(settings),
       accept: (user, invitation, address) => organisations.acceptSignedIn(user, invitation, address),
     }),
-    users: new UserOperations(rooms),
+    users: new UserOperations({ ...rooms, takesPayments: settings.stripeSecretKey !== null }),
     organisations,
     signIn: new SignInOperations({
       ...rooms,

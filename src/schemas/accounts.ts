@@ -174,6 +174,7 @@ export const GetUserResponse = Component('GetUserResponse', 'Who one is, and whe
   administrator_signed_in: Type.Boolean({
     description: 'Whether this browser has an open session of the administrator beside that of the person.',
   }),
+  billing_enabled: Type.Boolean({ description: 'Whether this server takes payments.' }),
   organizations: Type.Array(OrganizationOfUser),
   invitations: Type.Array(InvitationToUser),
 });

@@ -33,7 +33,9 @@ t.test(
       t.match(answer.body, { token_type: 'bearer', access_token: /^zes_/, user: { email: person.email } });
       t.equal(answer.headers.get('set-cookie'), null, 'a program gets no cookie');
     }
-    t.same((await ann.call('users/get-user')).body.organizations, []);
+    const alone = await ann.call('users/get-user');
+    t.same(alone.body.organizations, []);
+    t.equal(alone.body.billing_enabled, false, 'where nobody set a key of Stripe');
 
     const founded = await ann.call('organizations/add-organization', { name: 'Acme <b>' });
     t.match(founded, {

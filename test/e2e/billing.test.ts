@@ -76,6 +76,7 @@ t.test('before anybody pays there is a tier, prices and limits', async (t) => {
       { tier: 'teams', monthly_price_cents: 20_000, currency: 'usd' },
     ],
   );
+  t.match(await owner.person.call('users/get-user'), { body: { billing_enabled: true } });
 });
 
 t.test('who runs the server pays, too, at an address that no letter reaches', async (t) => {

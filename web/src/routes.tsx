@@ -3,9 +3,9 @@ import { useEffect } from 'preact/hooks';
 import { lazy, useLocation } from 'preact-iso';
 import { NotLoaded } from './parts/trouble.tsx';
 import { administratorIsIn } from './server/administrator-in.ts';
-import { billingIsOn } from './server/billing-on.ts';
 import { isReachable } from './server/call.ts';
 import { nextReturn } from './server/reachability.ts';
+import { billingIsOn } from './server/session.ts';
 import type { Role } from './server/team.ts';
 import type { PictureName } from './shell/pictures.tsx';
 

@@ -126,12 +126,14 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
         {
           title: 'Documents',
           isNumber: true,
+          width: '8rem',
           cell: (name) => <Pending value={of(name, (status) => count(status.num_documents))} />,
         },
-        { title: 'State', cell: (name) => <State status={counts.get(name)} /> },
+        { title: 'State', width: '11rem', cell: (name) => <State status={counts.get(name)} /> },
         {
           title: 'Indexed text',
           isNumber: true,
+          width: '8rem',
           cell: (name) => (
             <Pending value={of(name, (status) => bytes(status.num_indexed_bytes))} width="5ch" />
           ),
@@ -139,6 +141,7 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
         {
           title: 'Actions',
           isActions: true,
+          width: '5rem',
           cell: (name) => (
             <Menu class="at-end" name={`Actions for ${name}`} label={<Picture of="more" />}>
               <ul>

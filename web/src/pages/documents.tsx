@@ -180,18 +180,19 @@ interface FilterChoiceProps {
 }
 
 function FilterChoice({ filter, status, onChoose }: FilterChoiceProps) {
-  const [all, failed] =
-    status === undefined
-      ? ['', '']
-      : [` ${count(status.num_documents)}`, ` ${count(status.num_failed_documents)}`];
+  const words = (name: string, number: number | undefined) => (
+    <>
+      {name} <span class="tally">{number === undefined ? '' : count(number)}</span>
+    </>
+  );
   return (
     <Choice
       legend="Which documents"
       name="filter"
       value={filter}
       words={[
-        ['all', `All${all}`],
-        ['failed', `Failed${failed}`],
+        ['all', words('All', status?.num_documents)],
+        ['failed', words('Failed', status?.num_failed_documents)],
       ]}
       onChange={onChoose}
     />

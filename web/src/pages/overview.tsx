@@ -8,9 +8,9 @@ import { Card, Page } from '../parts/page.tsx';
 import { Pending, Skeleton } from '../parts/skeleton.tsx';
 import { NotLoaded, Trouble } from '../parts/trouble.tsx';
 import { organizationInfo } from '../server/account.ts';
-import { billingIsOn } from '../server/billing-on.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { documentUsage, getStatus, queryUsage } from '../server/retrieval.ts';
+import { billingIsOn } from '../server/session.ts';
 import { bytes, count, duration, percent } from '../words/numbers.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { barsOf, type Span, seconds } from './overview-bars.ts';
@@ -48,12 +48,12 @@ export function Overview() {
       ) : (
         <div class="stack">
           <Counts status={status.data} />
-          {status.data !== undefined && <Waiting status={status.data} />}
           <div class="cards">
             <Indexing />
             <Queries />
             <Limits />
           </div>
+          {status.data !== undefined && <Waiting status={status.data} />}
         </div>
       )}
     </Page>
@@ -117,7 +117,7 @@ function Counts({ status }: { readonly status: StatusResponse | undefined }) {
   );
 }
 
-/** What is being read just now, and what keeps the rest waiting. */
+/** What is being read just now, and what keeps the rest waiting. It comes and goes, so nothing is below it. */
 function Waiting({ status }: { readonly status: StatusResponse }) {
   const reading = status.parsing_documents ?? [];
   const held = status.waiting_for ?? [];
@@ -168,8 +168,13 @@ function Indexing() {
     <Card title="Indexed in the last hour">
       <Trouble error={usage.error} />
       <p class="figure">
-        <Pending value={all === undefined ? undefined : count(all)} />{' '}
-        <span class="soft">{all === 1 ? 'document' : 'documents'}</span>
+        {all === undefined ? (
+          <Skeleton />
+        ) : (
+          <>
+            {count(all)} <span class="soft">{all === 1 ? 'document' : 'documents'}</span>
+          </>
+        )}
       </p>
       <Bars title="Documents indexed" step="Minute" bars={bars} />
     </Card>
@@ -190,14 +195,15 @@ function Queries() {
     <Card title="Questions in the last 24 hours">
       <Trouble error={usage.error} />
       <p class="figure">
-        <Pending value={all === undefined ? undefined : count(all)} />{' '}
-        <span class="soft">{all === 1 ? 'question, answered in' : 'questions, on average'}</span>{' '}
-        <Pending
-          value={
-            all === undefined || spent === undefined ? undefined : all === 0 ? '–' : duration(spent / all)
-          }
-          width="5ch"
-        />
+        {all === undefined || spent === undefined ? (
+          <Skeleton />
+        ) : (
+          <>
+            {count(all)}{' '}
+            <span class="soft">{all === 1 ? 'question, answered in' : 'questions, on average'}</span>{' '}
+            {all === 0 ? '–' : duration(spent / all)}
+          </>
+        )}
       </p>
       <Bars title="Questions" step="Hour" bars={bars} />
     </Card>

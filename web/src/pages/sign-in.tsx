@@ -26,7 +26,7 @@ export function SignIn() {
     <main class="alone">
       <div class="sign-in">
         <span class="mark" aria-hidden="true" />
-        <h1>Sign in to Quarry</h1>
+        <h1 tabIndex={-1}>Sign in to Quarry</h1>
         <SignInWays />
       </div>
     </main>

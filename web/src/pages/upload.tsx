@@ -4,6 +4,7 @@ import { uploadTo } from '../addresses.ts';
 import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/field.tsx';
 import { Page } from '../parts/page.tsx';
+import { Pending } from '../parts/skeleton.tsx';
 import { NotLoaded, Trouble } from '../parts/trouble.tsx';
 import { organizationInfo } from '../server/account.ts';
 import { CallError } from '../server/call.ts';
@@ -141,7 +142,10 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
       <Picture of="upload" />
       <h2>Drop files or folders here</h2>
       <p class="soft">
-        {bytesMax === undefined ? 'or choose them' : `or choose them, up to ${bytes(bytesMax)} each`}
+        <Pending
+          value={bytesMax === undefined ? undefined : `or choose them, up to ${bytes(bytesMax)} each`}
+          width="14rem"
+        />
       </p>
       <div class="row">
         <Button tone="primary" disabled={!isReady} onClick={() => files.current?.click()}>

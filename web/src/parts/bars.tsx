@@ -15,19 +15,21 @@ interface BarsProps {
   /** Undefined while they load: the chart keeps its room. */
   readonly bars: readonly Bar[] | undefined;
   readonly format?: (value: number) => string;
+  /** For values that take more letters than a number, so that the chart stays where it is when they come. */
+  readonly isWide?: boolean;
 }
 
 const height = 120;
 const [barWidth, gap] = [10, 3];
 
 /** A bar for each step of time, and the same as a table for who cannot see them. */
-export function Bars({ title, step, bars, format = count }: BarsProps) {
+export function Bars({ title, step, bars, format = count, isWide = false }: BarsProps) {
   const id = useId();
   const shown = bars ?? [];
   const highest = Math.max(1, ...shown.map(({ value }) => value));
   const width = Math.max(1, shown.length) * (barWidth + gap) - gap;
   return (
-    <figure class="bars">
+    <figure class={isWide ? 'bars wide' : 'bars'}>
       <div class="bars-scale" aria-hidden="true">
         <span>{bars === undefined ? '' : format(highest)}</span>
         <span>{bars === undefined ? '' : format(0)}</span>

@@ -63,7 +63,7 @@ interface ChoiceProps<Word extends string> {
   readonly legend: string;
   readonly name: string;
   readonly value: Word;
-  readonly words: readonly (readonly [Word, string])[];
+  readonly words: readonly (readonly [Word, ComponentChildren])[];
   readonly onChange: (value: Word) => void;
 }
 

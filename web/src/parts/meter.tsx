@@ -1,13 +1,23 @@
+import { Skeleton } from './skeleton.tsx';
+
 interface MeterProps {
   readonly label: string;
-  readonly value: number;
+  /** Undefined while it loads. */
+  readonly value: number | undefined;
   /** Null for no limit: then there is no bar. */
-  readonly most: number | null;
+  readonly most: number | null | undefined;
   readonly format: (value: number) => string;
 }
 
 /** How much of a limit is used. */
 export function Meter({ label, value, most, format }: MeterProps) {
+  if (value === undefined || most === undefined)
+    return (
+      <div class="meter">
+        <span class="meter-label">{label}</span>
+        <Skeleton width="6rem" />
+      </div>
+    );
   const share = most === null || most === 0 ? 0 : Math.min(1, value / most);
   const tone = share >= 1 ? 'full' : share >= 0.8 ? 'high' : '';
   return (

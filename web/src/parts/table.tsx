@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers stand at the right. */
   readonly isNumber?: boolean;
+  /** Where what stands in it comes late or changes: as wide as the widest usual, so that the others stay where they are. */
+  readonly width?: string;
   /** What can be done with the row: at the right, and without its title where rows are cards. */
   readonly isActions?: boolean;
 }
@@ -37,7 +39,13 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
         <thead role="rowgroup">
           <tr role="row">
             {columns.map((column) => (
-              <th key={column.title} role="columnheader" scope="col" class={kind(column)}>
+              <th
+                key={column.title}
+                role="columnheader"
+                scope="col"
+                class={kind(column)}
+                style={{ width: column.width }}
+              >
                 {column.title}
               </th>
             ))}

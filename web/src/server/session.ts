@@ -25,6 +25,9 @@ export const organization = computed<OrganizationOfUser | null>(() => {
   return all.find(({ organization_id: id }) => id === chosen.value) ?? all[0] ?? null;
 });
 
+/** Whether this server takes payments. */
+export const billingIsOn = computed(() => session.value.state === 'in' && session.value.who.billing_enabled);
+
 export function chooseOrganization(organizationId: string): void {
   chosen.value = organizationId;
 }

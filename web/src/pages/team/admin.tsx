@@ -4,7 +4,7 @@ import { Button, LinkButton } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Pending, SkeletonRows } from '../../parts/skeleton.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { toast } from '../../parts/toasts.tsx';
 import { NotLoaded } from '../../parts/trouble.tsx';
@@ -18,7 +18,7 @@ import {
 import { administratorIsIn } from '../../server/administrator-in.ts';
 import { CallError, sentenceOf } from '../../server/call.ts';
 import { useDoing } from '../../server/doing.ts';
-import { useLoad } from '../../server/load.ts';
+import { type Loaded, useLoad } from '../../server/load.ts';
 import { session } from '../../server/session.ts';
 import { count, counted } from '../../words/numbers.ts';
 import { AdministratorForm } from '../administrator-form.tsx';
@@ -43,25 +43,31 @@ export function AdminPage() {
   useEffect(() => {
     if (status === 401) administratorIsIn.value = false;
   }, [status]);
-  if (status === 401) return <SignInFirst onDone={list.reload} />;
-  if (status === 503) return <AdministrationOff />;
+  if (status === 503) return <Page title="Administration">{off}</Page>;
+  const isOut = status === 401;
   return (
     <Page
       title="Administration"
-      lead={list.data && counted(list.data.organizations.length, 'organisation')}
+      lead={isOut ? 'For the administrator of this installation' : <Total of={list} />}
       actions={
         <>
           <ToDashboard />
-          <Button busy={leave.isBusy} onClick={leave.start}>
-            Sign out as administrator
-          </Button>
+          {!isOut && (
+            <Button busy={leave.isBusy} onClick={leave.start}>
+              Sign out as administrator
+            </Button>
+          )}
         </>
       }
     >
-      {list.data !== undefined ? (
+      {isOut ? (
+        <Card key="sign-in">
+          <AdministratorForm onDone={list.reload} />
+        </Card>
+      ) : list.data !== undefined ? (
         <Organizations all={list.data} onChanged={list.reload} />
       ) : list.error === null ? (
-        <Card>
+        <Card key="loading">
           <SkeletonRows rows={8} />
         </Card>
       ) : (
@@ -71,30 +77,21 @@ export function AdminPage() {
   );
 }
 
-function AdministrationOff() {
-  return (
-    <Page title="Administration">
-      <Blank title="Administration is off">
-        Start the server with QUARRY_ADMIN_PASSWORD_HASH, which “quarry hash-password” makes, or with
-        QUARRY_ADMIN_KEY for the command line.
-      </Blank>
-    </Page>
-  );
+const off = (
+  <Blank title="Administration is off">
+    Start the server with QUARRY_ADMIN_PASSWORD_HASH, which “quarry hash-password” makes, or with
+    QUARRY_ADMIN_KEY for the command line.
+  </Blank>
+);
+
+function Total({ of: { data, error } }: { readonly of: Loaded<AllOrganizations> }) {
+  const words = data && counted(data.organizations.length, 'organisation');
+  return error !== null && words === undefined ? null : <Pending value={words} width="8rem" />;
 }
 
 /** Who came in by the password alone has no navigation. */
 function ToDashboard() {
   return session.value.state === 'in' ? null : <LinkButton href="/app/">To the dashboard</LinkButton>;
-}
-
-function SignInFirst({ onDone }: { readonly onDone: () => void }) {
-  return (
-    <Page title="Administration" lead="For the administrator of this installation" actions={<ToDashboard />}>
-      <Card>
-        <AdministratorForm onDone={onDone} />
-      </Card>
-    </Page>
-  );
 }
 
 interface OrganizationsProps {

@@ -37,7 +37,6 @@ type Asked =
 export function MembersPage() {
   const info = useLoad(getOrganization, [organization.value?.organization_id]);
   const [asked, setAsked] = useState<Asked | null>(null);
-  const members = info.data?.users;
   const close = () => setAsked(null);
   return (
     <Page
@@ -49,25 +48,22 @@ export function MembersPage() {
         </Button>
       }
     >
-      {info.error !== null && info.data === undefined ? (
-        <NotLoaded error={info.error} onRetry={info.reload} />
-      ) : (
+      {info.data !== undefined ? (
         <>
           <Card>
-            {members === undefined ? (
-              <SkeletonRows />
-            ) : (
-              <Members members={members} onAsk={setAsked} onChanged={info.reload} />
-            )}
+            <Members members={info.data.users} onAsk={setAsked} onChanged={info.reload} />
           </Card>
           <Card title="Invitations">
-            {info.data === undefined ? (
-              <SkeletonRows rows={2} />
-            ) : (
-              <Invitations invitations={info.data.invitations} onAsk={setAsked} onChanged={info.reload} />
-            )}
+            <Invitations invitations={info.data.invitations} onAsk={setAsked} onChanged={info.reload} />
           </Card>
         </>
+      ) : info.error === null ? (
+        // Nothing below it: nobody knows yet how many people there are.
+        <Card>
+          <SkeletonRows />
+        </Card>
+      ) : (
+        <NotLoaded error={info.error} onRetry={info.reload} />
       )}
       {asked !== null && <Asking asked={asked} onClose={close} onChanged={info.reload} />}
     </Page>
@@ -128,6 +124,7 @@ function Members({ members, onAsk, onChanged }: ListProps & { readonly members: 
 function MemberRole({ member, onChanged }: { readonly member: Member; readonly onChanged: () => void }) {
   const [chosen, setChosen] = useState<Role | null>(null);
   const change = async (permission: Role) => {
+    if (chosen !== null) return;
     setChosen(permission);
     try {
       await changeMember({ user_id: member.user_id, permission });
@@ -143,7 +140,7 @@ function MemberRole({ member, onChanged }: { readonly member: Member; readonly o
     <RoleSelect
       aria-label={`Role of ${member.email}`}
       value={chosen ?? member.permission}
-      disabled={chosen !== null}
+      aria-busy={chosen !== null}
       onChange={(permission) => void change(permission)}
     />
   );

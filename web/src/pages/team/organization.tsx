@@ -7,7 +7,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Meter } from '../../parts/meter.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { Pending, SkeletonRows } from '../../parts/skeleton.tsx';
+import { Pending } from '../../parts/skeleton.tsx';
 import { toast } from '../../parts/toasts.tsx';
 import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
 import { useDoing } from '../../server/doing.ts';
@@ -57,7 +57,9 @@ export function OrganizationPage() {
           ]}
         />
       </Card>
-      <Card title="Limits">{about === undefined ? <SkeletonRows rows={3} /> : <Limits about={about} />}</Card>
+      <Card title="Limits">
+        <Limits storage={about?.storage} limits={about?.rate_limits} />
+      </Card>
       {owns && <Danger />}
     </Page>
   );
@@ -103,31 +105,39 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
   );
 }
 
-function Limits({ about: { storage, rate_limits: limits } }: { readonly about: OrganizationInfo }) {
-  const perMinute: readonly (readonly [string, number | null, (value: number) => string])[] = [
-    ['Requests', limits.requests_per_minute, count],
-    ['Queries', limits.queries_per_minute, count],
-    ['Fast rerank calls', limits.rpm, count],
-    ['Documents coming in', limits.document_bytes_per_minute, bytes],
-    ['Fast model calls', limits.bpm_fast, bytes],
-    ['Slow model calls', limits.bpm_slow, bytes],
+interface LimitsProps {
+  readonly storage: OrganizationInfo['storage'] | undefined;
+  readonly limits: OrganizationInfo['rate_limits'] | undefined;
+}
+
+/** Each in its place from the beginning; undefined while they load. */
+function Limits({ storage, limits }: LimitsProps) {
+  const perMinute: readonly (readonly [string, number | null | undefined, (value: number) => string])[] = [
+    ['Requests', limits?.requests_per_minute, count],
+    ['Queries', limits?.queries_per_minute, count],
+    ['Fast rerank calls', limits?.rpm, count],
+    ['Documents coming in', limits?.document_bytes_per_minute, bytes],
+    ['Fast model calls', limits?.bpm_fast, bytes],
+    ['Slow model calls', limits?.bpm_slow, bytes],
   ];
+  const words = (most: number | null, format: (value: number) => string) =>
+    most === null ? 'No limit' : format(most);
   return (
     <>
       <div class="meters">
-        <Meter label="Documents" value={storage.documents} most={limits.max_documents} format={count} />
-        <Meter label="Storage" value={storage.bytes} most={limits.max_storage_bytes} format={bytes} />
+        <Meter label="Documents" value={storage?.documents} most={limits?.max_documents} format={count} />
+        <Meter label="Storage" value={storage?.bytes} most={limits?.max_storage_bytes} format={bytes} />
         <Meter
           label="Waiting to be indexed"
-          value={storage.ingest_documents}
-          most={limits.max_ingest_documents}
+          value={storage?.ingest_documents}
+          most={limits?.max_ingest_documents}
           format={count}
         />
       </div>
       <Facts
         facts={perMinute.map(([what, most, format]) => [
           `${what} a minute`,
-          most === null ? 'No limit' : format(most),
+          <Pending key={what} value={most === undefined ? undefined : words(most, format)} width="5rem" />,
         ])}
       />
     </>

@@ -26,7 +26,7 @@ interface RoleSelectProps {
   readonly value: Role;
   /** The most that may be chosen. */
   readonly most?: Role;
-  readonly disabled?: boolean;
+  readonly 'aria-busy'?: boolean;
   readonly onChange: (role: Role) => void;
 }
 

@@ -135,7 +135,13 @@ function ChartCard({ chart: { title, of, format, whole }, span, steps }: ChartCa
         </strong>
       }
     >
-      <Bars title={title} step={span === 'day' ? 'Hour' : 'Day'} bars={bars} format={format} />
+      <Bars
+        title={title}
+        step={span === 'day' ? 'Hour' : 'Day'}
+        bars={bars}
+        format={format}
+        isWide={format === bytes}
+      />
     </Card>
   );
 }
