@@ -1,8 +1,10 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { Api } from './api.ts';
+import { Api, eventually } from './api.ts';
 import { openPage } from './browser.ts';
-import { tabTo } from './dashboard-people.ts';
+import { handbook } from './dashboard-first-run.ts';
+import { hashed } from './dashboard-pages.ts';
+import { signInAsOperator, tabTo } from './dashboard-people.ts';
 import { TestServer } from './server.ts';
 
 /** From the printed link to an answer and a key, without ever touching a pointer. */
@@ -39,7 +41,7 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   await press('button', 'Create key');
   const dialog = page.getByRole('dialog');
   await dialog.waitFor();
-  await tabTo(page, dialog.getByLabel('Name'));
+  t.equal(await focused(page), 'Name', 'a form begins at its first field');
   await keyboard.type('By hand');
   await keyboard.press('Enter');
   await dialog.getByRole('heading', { name: 'Save your key' }).waitFor();
@@ -56,8 +58,7 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   await dialog.waitFor();
   await keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  const focused = await page.evaluate(`document.activeElement.getAttribute('aria-label')`);
-  t.equal(focused, 'Change By hand', 'the focus is back where it was');
+  t.equal(await focused(page), 'Change By hand', 'the focus is back where it was');
 
   await page.setViewportSize({ width: 768, height: 800 });
   await tabTo(page, page.getByLabel('Menu', { exact: true }));
@@ -68,7 +69,7 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
     await page.getByRole('link', { name: 'Collections' }).isVisible(),
     'the navigation is folded again',
   );
-  t.equal(await page.evaluate(`document.activeElement.getAttribute('aria-label')`), 'Menu');
+  t.equal(await focused(page), 'Menu');
   await keyboard.press('Enter');
   await press('link', 'Collections');
   await page.getByRole('button', { name: 'Actions for notes' }).waitFor();
@@ -84,7 +85,107 @@ export async function keyboardStory(t: Test, browser: Browser): Promise<void> {
   await dialog.waitFor();
   await keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  const returned = await page.evaluate(`document.activeElement.getAttribute('aria-label')`);
-  t.equal(returned, 'Actions for notes', 'the focus is back where the menu is');
+  t.equal(await focused(page), 'Actions for notes', 'the focus is back where the menu is');
   t.same(troubles, []);
+}
+
+/** What the one that has the focus is called; `body` when nothing has it. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate(`(() => {
+    const has = document.activeElement;
+    if (has === null || has === document.body) return 'body';
+    return has.getAttribute('aria-label') ?? has.labels?.[0]?.textContent ?? has.textContent.trim();
+  })()`);
+}
+
+/** Whatever goes, comes late or leads on by itself: the focus is where somebody would look for it. */
+export async function focusStory(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: hashed() });
+  const api = new Api(server);
+  for (const collection_name of ['kept', 'notes', 'other'])
+    await api.call('collections/add-collection', { collection_name });
+  const pdf = { type: 'auto', base64_data: Buffer.from(handbook).toString('base64') } as const;
+  await api.add('notes', 'handbook.pdf', pdf);
+  const { page, troubles } = await openPage(t, browser);
+  const { keyboard } = page;
+  const press = async (role: 'button' | 'link', name: string) => {
+    await tabTo(page, page.getByRole(role, { name, exact: true }));
+    await keyboard.press('Enter');
+  };
+  const isOn = (name: string, why: string) =>
+    eventually(why, async () => ((await focused(page)) === name ? true : null));
+  await signInAsOperator(page, server);
+
+  for (const [address, heading] of [
+    ['', 'Overview'],
+    ['sign-in', 'Overview'],
+    ['admin', 'Administration'],
+    ['document?collection=notes&path=none', 'Document'],
+    ['keys', 'API keys'],
+  ] as const) {
+    await page.goto(`${server.url}/app/${address}`);
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    t.equal(await focused(page), 'body', `a visit that begins at /app/${address} begins at its start`);
+  }
+
+  const dialog = page.getByRole('dialog');
+  for (const name of ['One', 'Two']) {
+    await press('button', 'Create key');
+    await dialog.waitFor();
+    await keyboard.type(name);
+    await keyboard.press('Enter');
+    await tabTo(page, dialog.getByLabel('I saved it'));
+    await keyboard.press('Space');
+    await press('button', 'Done');
+    await dialog.waitFor({ state: 'detached' });
+    t.equal(await focused(page), 'Create key');
+  }
+  await press('button', 'Revoke One');
+  for (const next of ['Two', 'QUARRY_API_KEY']) {
+    await dialog.waitFor();
+    t.equal(await focused(page), 'Cancel', 'what cannot be undone is not what Enter does first');
+    await press('button', 'Revoke key');
+    await isOn(`Revoke ${next}`, `the focus is at ${next}, which is where the revoked one was`);
+    await keyboard.press('Enter');
+  }
+  await keyboard.press('Escape');
+
+  await press('link', 'Members');
+  await press('button', 'Invite somebody');
+  await dialog.waitFor();
+  await keyboard.type('grace@example.com');
+  await keyboard.press('Enter');
+  await isOn('Done', 'of a dialog without a form the focus is at its first button');
+  await keyboard.press('Enter');
+  await press('button', 'Delete the invitation of grace@example.com');
+  await press('button', 'Delete invitation');
+  await page.getByText('Nobody is invited at the moment.').waitFor();
+  await isOn('Leave', 'of a list that is gone the focus is at what came before it');
+
+  await press('link', 'Audit log');
+  await press('button', 'Export');
+  await press('button', 'As CSV, for spreadsheets');
+  await page.getByText(/entries saved/).waitFor();
+  await isOn('Export', 'what was saved can be saved again');
+
+  await press('link', 'Collections');
+  await press('link', 'notes');
+  await press('link', 'handbook.pdf');
+  await page.getByRole('heading', { name: /^Page 1 of / }).waitFor();
+  await tabTo(page, page.getByLabel('Next page'));
+  while (!(await page.getByLabel('Next page').isDisabled())) await keyboard.press('Enter');
+  await isOn('Previous page', 'from the last page there is only a way back');
+
+  await press('link', 'Collections');
+  await press('button', 'Actions for notes');
+  await press('button', 'Delete…');
+  await dialog.waitFor();
+  await keyboard.type('notes');
+  await keyboard.press('Enter');
+  await isOn('Actions for other', 'the focus is at what comes next');
+  t.same(
+    troubles.filter((line) => !/status of 404/.test(line)),
+    [],
+  );
 }

@@ -3,7 +3,7 @@ import { noBrowser, openBrowser } from './browser.ts';
 import { billingStory } from './dashboard-billing.ts';
 import { firstRunStory } from './dashboard-first-run.ts';
 import { hostileStory } from './dashboard-hostile.ts';
-import { keyboardStory } from './dashboard-keyboard.ts';
+import { focusStory, keyboardStory } from './dashboard-keyboard.ts';
 import { manyDocumentsStory, manyOthersStory } from './dashboard-many.ts';
 import { marketplaceStory } from './dashboard-marketplace.ts';
 import { expiredStory, manyFilesStory, offlineStory, uploadStory } from './dashboard-mishaps.ts';
@@ -29,6 +29,7 @@ const stories = {
   'without the network nothing is lost, and the page goes on when it is back': offlineStory,
   'somebody pays, changes their mind, and Stripe goes away and comes back': billingStory,
   'the keyboard alone is enough': keyboardStory,
+  'the focus is never lost': focusStory,
   'nothing that is stored ever runs': hostileStory,
   'each collection and each organisation shows only its own': switchingStory,
   'ten thousand documents are as easy as ten': manyDocumentsStory,

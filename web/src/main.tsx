@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { keepFocus } from './browser/lost-focus.ts';
 import { watchReachability } from './server/reachability.ts';
 import { loadSession } from './server/session.ts';
 import { Application, startTrouble } from './shell/application.tsx';
@@ -14,6 +15,7 @@ import './style/team.css';
 followTheme();
 watchReachability();
 keepScroll();
+keepFocus();
 loadSession().catch((error: unknown) => {
   startTrouble.value = error;
 });

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { lazy, useLocation } from 'preact-iso';
+import { leadsOnTo } from './parts/page.tsx';
 import { NotLoaded } from './parts/trouble.tsx';
 import { administratorIsIn } from './server/administrator-in.ts';
 import { isReachable } from './server/call.ts';
@@ -50,7 +51,10 @@ function page(load: () => Promise<ComponentType>): ComponentType {
 /** Who is signed in already has no need of the page that others see there. */
 function SignedIn() {
   const { route } = useLocation();
-  useEffect(() => route('/app/', true), []);
+  useEffect(() => {
+    leadsOnTo('/app/');
+    route('/app/', true);
+  }, []);
   return null;
 }
 

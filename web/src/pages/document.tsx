@@ -25,7 +25,7 @@ import { StateChip } from './state-chip.tsx';
 export function DocumentPage() {
   const { query } = useLocation();
   const { collection, path } = query;
-  if (collection === undefined || path === undefined) return <Missing />;
+  if (collection === undefined || path === undefined) return missingPage();
   return (
     <Shown
       key={`${collection}\n${path}`}
@@ -35,7 +35,8 @@ export function DocumentPage() {
   );
 }
 
-function Missing() {
+/** Not a component of its own: a page that turns out to be missing stays the page that it is. */
+function missingPage() {
   return (
     <Page title="Document">
       <Blank
@@ -73,7 +74,7 @@ function Shown({ place, asked }: ShownProps) {
     },
     [isDone],
   );
-  if (isUnknown(loaded.error)) return <Missing />;
+  if (isUnknown(loaded.error)) return missingPage();
   return (
     <Page
       title={place.path}

@@ -13,16 +13,26 @@ interface DialogProps {
 export function Dialog({ title, onClose, mayClose = true, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
+  /** What the browser chose; null when somebody has been where they go on. */
+  const first = useRef<Element | null>(null);
   // Not after the next picture: keys that are pressed until then would be lost.
   useLayoutEffect(() => {
     const [shown, before] = [dialog.current, document.activeElement];
     shown?.showModal();
+    first.current = document.activeElement;
     return () => {
       shown?.close();
       // The browser gives the focus back only to a dialog that outlives its closing.
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
+  // What it is about may come late.
+  useLayoutEffect(() => {
+    const beginning = first.current && beginningOf(dialog.current, mayClose);
+    if (beginning === null) return;
+    if (document.activeElement === first.current) beginning.focus();
+    first.current = null;
+  });
   const cancel = (event: Event) => {
     event.preventDefault();
     if (mayClose) onClose();
@@ -61,6 +71,18 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
         {children}
       </div>
     </dialog>
+  );
+}
+
+/**
+ * Where somebody goes on who opened it, not at the "×" that comes first: at its first field, else at the first of its
+ * buttons, which changes nothing, or where it must be answered at its answer.
+ */
+function beginningOf(dialog: HTMLDialogElement | null, mayClose: boolean): HTMLElement | null {
+  const of = (what: string) => dialog?.querySelector<HTMLElement>(`${what}:not(:disabled)`) ?? null;
+  return (
+    of(':is(form, fieldset) :is(input, select, textarea)') ??
+    of(mayClose ? '.dialog-actions .button' : '.dialog-actions .primary')
   );
 }
 

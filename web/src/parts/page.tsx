@@ -2,8 +2,13 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 /** Where the dashboard was opened; on every later page the focus is where it begins, so that readers begin there. */
-const openedAt = window.location.pathname;
+let openedAt = window.location.pathname;
 let isLater = false;
+
+/** For an address that leads on to another one by itself: that is where the dashboard was opened. */
+export function leadsOnTo(path: string): void {
+  openedAt = path;
+}
 
 interface PageProps {
   readonly title: string;
