@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { AssertionFailure } from '../src/base/assert.ts';
 import { projectRoot } from '../src/base/root.ts';
 import { accountsCase } from './cases/accounts.ts';
@@ -34,7 +34,7 @@ import { compareReports, regressions } from './report/compare.ts';
 import type { Report } from './report/findings.ts';
 import type { Section } from './report/html.ts';
 import { table } from './report/markdown.ts';
-import { writeAll, writeReport } from './report/write-report.ts';
+import { renderReport, writeAll, writeReport } from './report/write-report.ts';
 
 /** The bench: `npm run bench -- <case> [flags]`. */
 
@@ -65,6 +65,7 @@ async function bench(words: readonly string[], signal: AbortSignal): Promise<num
   }
   if (name === 'peers') return peers(more);
   if (name === 'compare') return compare(more);
+  if (name === 'render') return render(more);
   if (more.length > 0)
     throw new UsageFailure(`One case at a time; "${more.join(' ')}" is one word too many.`);
   const chosen = name === 'all' ? cases : cases.filter((one) => one.name === name);
@@ -139,6 +140,18 @@ async function compare(files: readonly string[]): Promise<number> {
   const comparison = compareReports(await readReport(before), await readReport(after));
   say([...comparison.warnings, ...table(comparisonTable(comparison))].join('\n'));
   return regressions(comparison).length === 0 ? exitCodes.done : exitCodes.regressed;
+}
+
+/** What a run said, as reports look today. */
+async function render(files: readonly string[]): Promise<number> {
+  if (files.length === 0) throw new UsageFailure('render takes the JSON of one report or more.');
+  for (const file of files) {
+    const report = await readReport(file);
+    if (report.options.compare !== null)
+      throw new UsageFailure(`${file} was compared with an earlier run, which it does not hold.`);
+    tell(await renderReport({ report, comparison: null }, dirname(file)));
+  }
+  return exitCodes.done;
 }
 
 async function readReport(path: string): Promise<Report> {

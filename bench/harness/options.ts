@@ -254,6 +254,7 @@ export function helpText(cases: readonly { readonly name: string; readonly summa
     'Usage: npm run bench -- <case> [flags]',
     '       npm run bench -- peers [install]',
     '       npm run bench -- compare <old.json> <new.json>',
+    '       npm run bench -- render <report.json>...',
     '',
     'Cases:',
     ...aligned([...cases.map(({ name, summary }) => [name, summary]), ['all', 'each of them, and one page']]),

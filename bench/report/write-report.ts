@@ -6,10 +6,16 @@ import { svgCharts } from './svg.ts';
 
 /** Writes one case's report as JSON, Markdown, SVG and HTML into `folder`; resolves with the paths. */
 export async function writeReport(section: Section, folder: string): Promise<string[]> {
+  const { report } = section;
+  const json = { [`${report.case}.json`]: `${JSON.stringify(report, null, 1)}\n` };
+  return [...(await writeFiles(folder, json)), ...(await renderReport(section, folder))];
+}
+
+/** Writes what is made from the JSON of a report. */
+export async function renderReport(section: Section, folder: string): Promise<string[]> {
   const { report, comparison } = section;
   const file = (ending: string) => `${report.case}.${ending}`;
   return writeFiles(folder, {
-    [file('json')]: `${JSON.stringify(report, null, 1)}\n`,
     [file('md')]: markdownReport(report, file('svg'), comparison),
     ...(report.charts.length === 0 ? {} : { [file('svg')]: svgCharts(report.title, report.charts) }),
     [file('html')]: htmlReport(report.title, [section]),

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -77,6 +77,12 @@ t.test('a canary that got four times slower is called a regression', async (t) =
   t.match(await readFile(join(folder, 'b', 'canary.html'), 'utf8'), /REGRESSION/);
   const again = await run(['compare', join(folder, 'b', 'canary.json'), join(folder, 'b', 'canary.json')]);
   t.equal(again.code, 0, 'a run is no worse than itself');
+  const page = join(folder, 'a', 'canary.html');
+  const rendered = await readFile(page, 'utf8');
+  await writeFile(page, 'as it looked then');
+  t.equal((await run(['render', old])).code, 0);
+  t.equal(await readFile(page, 'utf8'), rendered, 'the figures are rendered again without another run');
+  t.match(await run(['render', join(folder, 'b', 'canary.json')]), { code: 2, err: /earlier run/ });
   const wrong = await run([
     'canary',
     '--smoke',
