@@ -259,7 +259,7 @@ function DeleteChosen({ collection, paths, onClose, onDeleted }: DeleteChosenPro
         toast(`${counted(paths.length, 'document')} deleted.`);
       }}
     >
-      <p>They leave search at once. This cannot be undone.</p>
+      <p>{paths.length === 1 ? 'It leaves' : 'They leave'} search at once. This cannot be undone.</p>
       {paths.length <= 5 && (
         <ul>
           {paths.map((path) => (
