@@ -148,9 +148,9 @@ Napi::Value OnSearchEnd(const Napi::CallbackInfo& info) {
 // The moment is taken when the call is made: a query sees every commit before it and none after it.
 Napi::Value Search(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
-  const uint32_t ticket = ToUint32(info[1], "ticket");
   const std::shared_ptr<CollectionSearch> search = CollectionSearch::New();
-  ToSearchRequest(info[2], info[3], info[4], collection->options().dimensions, &search->request());
+  const uint32_t ticket =
+      ToSearchRequest(info[1], info[2], info[3], collection->options().dimensions, &search->request());
   search->Begin(collection->Now());
   return EnvironmentOf(info.Env()).searches.Run(info.Env(), ticket, search);
 }

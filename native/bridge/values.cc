@@ -1,8 +1,11 @@
 #include "bridge/values.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 namespace quarry {
 namespace {
@@ -14,19 +17,30 @@ Napi::TypeError Wrong(Napi::Env env, const char* name, const char* wanted) {
   return Napi::TypeError::New(env, std::string(name) + " must be " + wanted);
 }
 
+// The elements where they lie, asked for by one call: each takes longer than it takes to copy a few of them.
 template <class T>
-T ToTypedArray(const Napi::Value& value, napi_typedarray_type type, const char* name, const char* wanted) {
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != type) {
-    throw Wrong(value.Env(), name, wanted);
-  }
-  return value.As<T>();
+std::span<const T> ToElements(const Napi::Value& value, napi_typedarray_type wantedType, const char* name,
+                              const char* wanted) {
+  napi_typedarray_type type{};
+  size_t count = 0;
+  void* data = nullptr;
+  const napi_status told = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
+  if (told != napi_ok || type != wantedType) throw Wrong(value.Env(), name, wanted);
+  return {static_cast<const T*>(data), count};
 }
 
-Napi::Float32Array ToFloats(const Napi::Value& value, const char* name) {
-  return ToTypedArray<Napi::Float32Array>(value, napi_float32_array, name, "a Float32Array");
+std::span<const float> ToFloats(const Napi::Value& value, const char* name) {
+  return ToElements<float>(value, napi_float32_array, name, "a Float32Array");
 }
-Napi::Uint8Array ToBytes(const Napi::Value& value, const char* name) {
-  return ToTypedArray<Napi::Uint8Array>(value, napi_uint8_array, name, "a Uint8Array");
+std::span<const uint8_t> ToBytes(const Napi::Value& value, const char* name) {
+  return ToElements<uint8_t>(value, napi_uint8_array, name, "a Uint8Array");
+}
+
+// Whether all are finite, in a loop that ends nowhere else.
+bool Finite(std::span<const float> values) {
+  int32_t largest = 0;
+  for (const float value : values) largest = std::max(largest, std::bit_cast<int32_t>(value) & 0x7fffffff);
+  return largest < 0x7f800000;
 }
 
 // Appends the values; answers where they end.
@@ -43,7 +57,7 @@ struct PackedRequest {
   uint32_t effort;
   uint32_t deadlineMs;
   uint32_t terms;
-  uint32_t unused;
+  uint32_t ticket;
 };
 static_assert(sizeof(PackedRequest) == 24 && sizeof(QueryTerm) == 16 && offsetof(QueryTerm, weight) == 8 &&
               offsetof(QueryTerm, group) == 12);
@@ -99,9 +113,9 @@ std::optional<uint64_t> ToOptionalCount(const Napi::Value& value, const char* na
 
 std::optional<FilterProgram> ToFilter(const Napi::Value& value) {
   if (value.IsNull()) return std::nullopt;
-  const Napi::Uint8Array bytes = ToBytes(value, "filter");
+  const auto bytes = ToBytes(value, "filter");
   FilterProgram program;
-  if (const Status status = FilterProgram::Parse(bytes.Data(), bytes.ByteLength(), &program); !status.ok()) {
+  if (const Status status = FilterProgram::Parse(bytes.data(), bytes.size(), &program); !status.ok()) {
     throw ToError(value.Env(), status);
   }
   return program;
@@ -109,16 +123,16 @@ std::optional<FilterProgram> ToFilter(const Napi::Value& value) {
 
 std::shared_ptr<DocumentInput> ToDocument(uint64_t version, const Napi::Value& vectors, const Napi::Value& terms,
                                           const Napi::Value& attributes) {
-  const Napi::Float32Array floats = ToFloats(vectors, "vectors");
-  const Napi::Uint8Array block = ToBytes(terms, "terms");
-  const Napi::Uint8Array pairs = ToBytes(attributes, "attributes");
+  const auto floats = ToFloats(vectors, "vectors");
+  const auto block = ToBytes(terms, "terms");
+  const auto pairs = ToBytes(attributes, "attributes");
   auto input = std::make_shared<DocumentInput>();
   input->version = version;
-  input->vectors.assign(floats.Data(), floats.Data() + floats.ElementLength());
-  input->terms.resize((block.ByteLength() + 7) / 8);
-  input->termBytes = block.ByteLength();
-  if (input->termBytes > 0) std::memcpy(input->terms.data(), block.Data(), input->termBytes);
-  if (const Status status = ParseAttributes(pairs.Data(), pairs.ByteLength(), &input->attributes); !status.ok()) {
+  input->vectors.assign(floats.begin(), floats.end());
+  input->terms.resize((block.size() + 7) / 8);
+  input->termBytes = block.size();
+  if (input->termBytes > 0) std::memcpy(input->terms.data(), block.data(), input->termBytes);
+  if (const Status status = ParseAttributes(pairs.data(), pairs.size(), &input->attributes); !status.ok()) {
     throw ToError(vectors.Env(), status);
   }
   return input;
@@ -143,46 +157,49 @@ CollectionOptions ToOptions(const Napi::Object& options) {
 
 namespace {
 
-PackedRequest HeadOf(const Napi::Uint8Array& bytes) {
+PackedRequest HeadOf(Napi::Env env, std::span<const uint8_t> bytes) {
   PackedRequest head{};
-  if (bytes.ByteLength() < sizeof head) throw Wrong(bytes.Env(), "request", "at least as long as its head");
-  std::memcpy(&head, bytes.Data(), sizeof head);
+  if (bytes.size() < sizeof head) throw Wrong(env, "request", "at least as long as its head");
+  std::memcpy(&head, bytes.data(), sizeof head);
   return head;
+}
+
+void CopyTerms(Napi::Env env, const PackedRequest& head, std::span<const uint8_t> bytes,
+               std::vector<QueryTerm>* terms) {
+  if ((bytes.size() - sizeof head) / sizeof(QueryTerm) < head.terms)
+    throw Wrong(env, "request", "as long as its terms");
+  terms->resize(head.terms);
+  if (head.terms > 0) std::memcpy(terms->data(), bytes.data() + sizeof head, head.terms * sizeof(QueryTerm));
+  for (const QueryTerm& term : *terms) {
+    if (!std::isfinite(term.weight) || term.weight < 0) throw Wrong(env, "weights", "finite and not negative");
+  }
 }
 
 }  // namespace
 
 void ToTerms(const Napi::Value& packed, std::vector<QueryTerm>* terms) {
-  const Napi::Uint8Array bytes = ToBytes(packed, "request");
-  const PackedRequest head = HeadOf(bytes);
-  if ((bytes.ByteLength() - sizeof head) / sizeof(QueryTerm) < head.terms) {
-    throw Wrong(packed.Env(), "request", "as long as its terms");
-  }
-  terms->resize(head.terms);
-  if (head.terms > 0) std::memcpy(terms->data(), bytes.Data() + sizeof head, head.terms * sizeof(QueryTerm));
-  for (const QueryTerm& term : *terms) {
-    if (!std::isfinite(term.weight) || term.weight < 0) throw Wrong(packed.Env(), "weights", "finite and not negative");
-  }
+  const auto bytes = ToBytes(packed, "request");
+  CopyTerms(packed.Env(), HeadOf(packed.Env(), bytes), bytes, terms);
 }
 
-void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
-                     uint32_t dimensions, SearchRequest* request) {
+uint32_t ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
+                         uint32_t dimensions, SearchRequest* request) {
   const Napi::Env env = packed.Env();
-  const PackedRequest head = HeadOf(ToBytes(packed, "request"));
+  const auto bytes = ToBytes(packed, "request");
+  const PackedRequest head = HeadOf(env, bytes);
   if (!vector.IsNull()) {
-    const Napi::Float32Array floats = ToFloats(vector, "vector");
-    if (floats.ElementLength() != dimensions) throw Wrong(env, "vector", "of the collection's dimensions");
-    request->vector.assign(floats.Data(), floats.Data() + dimensions);
-    for (const float value : request->vector) {
-      if (!std::isfinite(value)) throw Wrong(env, "vector", "of finite numbers");
-    }
+    const auto floats = ToFloats(vector, "vector");
+    if (floats.size() != dimensions) throw Wrong(env, "vector", "of the collection's dimensions");
+    if (!Finite(floats)) throw Wrong(env, "vector", "of finite numbers");
+    request->vector.assign(floats.begin(), floats.end());
   }
-  ToTerms(packed, &request->terms);
+  CopyTerms(env, head, bytes, &request->terms);
   request->filter = ToFilter(filter);
   request->vectorCandidates = head.vectorCandidates;
   request->lexicalCandidates = head.lexicalCandidates;
   request->effort = head.effort;
   request->patience = PatienceOf(head.deadlineMs);
+  return head.ticket;
 }
 
 size_t HitsBytes(const SearchHits& hits) {

@@ -29,9 +29,9 @@ std::optional<FilterProgram> ToFilter(const Napi::Value& value);
 std::shared_ptr<DocumentInput> ToDocument(uint64_t version, const Napi::Value& vectors, const Napi::Value& terms,
                                           const Napi::Value& attributes);
 CollectionOptions ToOptions(const Napi::Object& options);
-// Reads what src/engine/search-bytes.ts wrote, into a request that is empty.
-void ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
-                     uint32_t dimensions, SearchRequest* request);
+// Reads what src/engine/search-bytes.ts wrote, into a request that is empty, and answers with its ticket.
+uint32_t ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, const Napi::Value& filter,
+                         uint32_t dimensions, SearchRequest* request);
 
 // The terms of what it wrote.
 void ToTerms(const Napi::Value& packed, std::vector<QueryTerm>* terms);

@@ -633,7 +633,7 @@ Status LexicalSearch::Score(const Groups& groups, const std::vector<float>& rari
   BestRows found(view_, request_.lexicalCandidates);
   if (request_.lexicalCandidates > 0) search.FindBest(floor, &found);
   found.AddTo(best);
-  return request_.patience.Check();
+  return {};
 }
 
 Status LexicalSearch::ScoreInWindows(const Groups& groups, const std::vector<float>& rarities, ScoreFloor* floor,

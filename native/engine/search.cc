@@ -9,7 +9,7 @@
 namespace quarry {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Patience::Clock;
 
 // A shard of which more than three quarters of the rows it kept in view are among the nearest may hold more of them.
 constexpr uint32_t kFullNumerator = 3;
@@ -144,7 +144,7 @@ CollectionSearch::Progress CollectionSearch::Help() {
   for (uint32_t ticket = 0; Take(&ticket);) {
     const uint32_t shard = shards_[ticket - firstTicket_];
     if (!failed_.load(std::memory_order_relaxed)) {
-      if (Status status = Work(shard); !status.ok()) Fail(std::move(status));
+      if (Status status = Work(shard, start); !status.ok()) Fail(std::move(status));
     }
     const auto end = Clock::now();
     parts_[shard].ms += std::chrono::duration<float, std::milli>(end - start).count();
@@ -170,8 +170,8 @@ bool CollectionSearch::Take(uint32_t* ticket) {
   return false;
 }
 
-Status CollectionSearch::Work(uint32_t shard) {
-  if (Status status = request_.patience.Check(); !status.ok()) return status;
+Status CollectionSearch::Work(uint32_t shard, Patience::Clock::time_point now) {
+  if (Status status = request_.patience.Check(now); !status.ok()) return status;
   try {
     Part& part = parts_[shard];
     switch (turn_) {

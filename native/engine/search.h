@@ -94,7 +94,7 @@ class CollectionSearch {
   bool Clear();
 
   bool Take(uint32_t* ticket);
-  Status Work(uint32_t shard);
+  Status Work(uint32_t shard, Patience::Clock::time_point now);
   Status Find(uint32_t shard);
   void Fail(Status status);
 

@@ -2,11 +2,11 @@
 
 namespace quarry {
 
-Status Patience::Check() const {
+Status Patience::Check(Clock::time_point now) const {
   if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
     return {Code::kCancelled, "the search was cancelled"};
   }
-  if (std::chrono::steady_clock::now() > deadline) return {Code::kDeadline, "the search ran out of time"};
+  if (now > deadline) return {Code::kDeadline, "the search ran out of time"};
   return {};
 }
 

@@ -36,10 +36,12 @@ struct Moment {
 
 // When to stop a search that nobody waits for any more.
 struct Patience {
-  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point deadline = Clock::time_point::max();
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
 
-  Status Check() const;
+  // Asking for the time takes longer than the rest: whoever has just done so says what it is.
+  Status Check(Clock::time_point now = Clock::now()) const;
 };
 
 // Whether shards are scanned or their graphs walked. Besides the choice by cost, both can be asked for: a scan is

@@ -118,12 +118,11 @@ export interface Addon {
   /**
    * `request` and the answer are the bytes of `src/engine/search-bytes.ts`. A cheap search is run by the call itself,
    * for up to 2 ms of each turn of the event loop; one that takes a little more, while the engine is idle. Otherwise
-   * the answer is undefined and goes to `onSearchEnd`. `ticket` is a number below 2^32 that no other search of this
-   * thread that still runs has.
+   * the answer is undefined and goes to `onSearchEnd`, with the ticket of the request: a number that no other search of
+   * this thread that still runs has.
    */
   collectionSearch(
     handle: CollectionHandle,
-    ticket: number,
     request: Uint8Array,
     vector: Float32Array | null,
     filter: Uint8Array | null,

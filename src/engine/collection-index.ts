@@ -168,9 +168,9 @@ export class CollectionIndex {
     if (caller?.gone === true) throw new IndexError('cancelled', 'the search was cancelled');
     assert(query.deadlineMs >= 0, 'a search has a deadline that is not negative');
     const ticket = nextTicket();
-    const request = packQuery(query);
+    const request = packQuery(query, ticket);
     const bytes = filter === null ? null : encodeFilter(filter);
-    const reply = calling(() => addon.collectionSearch(this.#handle, ticket, request, vector, bytes));
+    const reply = calling(() => addon.collectionSearch(this.#handle, request, vector, bytes));
     if (reply !== undefined) return readReply(reply);
     // Cancelling a search that has ended does nothing.
     caller?.onGone(() => addon.searchCancel(ticket));

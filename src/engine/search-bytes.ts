@@ -47,7 +47,7 @@ class RequestBytes {
   #floats = new Float32Array(0);
   #longs = new BigUint64Array(0);
 
-  write(query: PackedQuery): Uint8Array {
+  write(query: PackedQuery, ticket: number): Uint8Array {
     const { terms } = query;
     this.#reserve(headBytes + termBytes * terms.length);
     const words = this.#words;
@@ -56,6 +56,7 @@ class RequestBytes {
     words[2] = query.effort ?? 0;
     words[3] = Math.min(Math.ceil(query.deadlineMs), 0xffffffff);
     words[4] = terms.length;
+    words[5] = ticket;
     let at = headBytes;
     for (const term of terms) {
       this.#longs[at / 8] = term.hash;
@@ -78,14 +79,14 @@ class RequestBytes {
 
 const request = new RequestBytes();
 
-/** Valid until the next call. */
-export function packQuery(query: PackedQuery): Uint8Array {
-  return request.write(query);
+/** Valid until the next call. `ticket` is below 2^32. */
+export function packQuery(query: PackedQuery, ticket: number): Uint8Array {
+  return request.write(query, ticket);
 }
 
 /** The terms alone, for who asks nothing else of them. */
 export function packTerms(terms: PackedQuery['terms']): Uint8Array {
-  return request.write({ terms, vectorCandidates: 0, lexicalCandidates: 0, deadlineMs: 0 });
+  return request.write({ terms, vectorCandidates: 0, lexicalCandidates: 0, deadlineMs: 0 }, 0);
 }
 
 const replyHeadBytes = 16;
@@ -119,9 +120,9 @@ export class SearchReply implements IndexHits {
   readonly chunk: Uint32Array;
   readonly similarity: Float32Array;
   readonly lexical: Float32Array;
-  readonly shard: Uint16Array;
   readonly #page: ReplyPage;
   readonly #start: number;
+  readonly #shardColumn: number;
 
   constructor(page: ReplyPage, start: number) {
     const { buffer, words } = page;
@@ -138,10 +139,14 @@ export class SearchReply implements IndexHits {
     at += 4 * count;
     this.lexical = new Float32Array(buffer, at, count);
     at += 4 * count;
-    this.shard = new Uint16Array(buffer, at, count);
+    this.#shardColumn = at;
   }
 
-  /** Made when asked for: few searches are explained. */
+  /** Made when asked for, as the reports: few searches are explained. */
+  get shard(): Uint16Array {
+    return new Uint16Array(this.#page.buffer, this.#shardColumn, this.count);
+  }
+
   get shards(): ShardReport[] {
     const { words, floats } = this.#page;
     const calibrated = words[this.#start / 4 + 2] === 1;
@@ -161,7 +166,7 @@ export class SearchReply implements IndexHits {
   /** Where the page has what it says of each shard, in words. */
   #shardPlaces(): number[] {
     const shards = this.#page.words[this.#start / 4 + 1]!;
-    const first = Math.ceil((this.shard.byteOffset + this.shard.byteLength) / 4);
+    const first = Math.ceil((this.#shardColumn + 2 * this.count) / 4);
     return Array.from({ length: shards }, (_, i) => first + i * shardWords);
   }
 }
