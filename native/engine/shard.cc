@@ -1,6 +1,7 @@
 #include "engine/shard.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -9,6 +10,20 @@ namespace quarry {
 namespace {
 constexpr uint32_t kNoRow = 0xffffffff;
 constexpr uint32_t kNobodysGrave = 0;
+
+// Appends the rows of a word's bits, of which the lowest is row `start`, and answers where the list ends now. How many
+// bits are set cannot be foreseen where few are: two are taken without asking.
+uint32_t* AppendRows(uint64_t bits, uint32_t start, uint32_t* list) {
+  const auto take = [&] {
+    *list = start + static_cast<uint32_t>(std::countr_zero(bits));
+    list += bits == 0 ? 0 : 1;
+    bits &= bits - 1;
+  };
+  take();
+  take();
+  while (bits != 0) take();
+  return list;
+}
 }  // namespace
 
 Status DocumentInput::Check(uint32_t dimensions) {
@@ -55,6 +70,40 @@ uint32_t Shard::AddSlot(uint64_t version, uint32_t rowCount) {
   rows_.store(rows, std::memory_order_release);
   slots_.store(slot + 1, std::memory_order_release);
   return slot;
+}
+
+size_t Shard::ListVisible(const Bitset* among, uint64_t epoch, uint32_t* word, uint32_t end, size_t enough,
+                          uint32_t* rows) const {
+  const uint64_t* const wanted = among == nullptr ? nullptr : among->words().data();
+  const auto last = among == nullptr ? end : static_cast<uint32_t>(std::min<size_t>(end, among->words().size()));
+  const uint32_t* const full = rows + enough;
+  const auto list = [&](uint32_t at, const auto& visible) {
+    uint32_t* next = rows;
+    while (at < last && next < full) {
+      const auto run = static_cast<uint32_t>(std::min<size_t>(last, at + live_.RunFrom(at)));
+      const std::atomic<uint64_t>* live = live_.Row(at);
+      for (; at < run && next < full; at++, live++) {
+        const uint64_t bits = live->load(std::memory_order_acquire);
+        next = AppendRows(visible(bits, wanted == nullptr ? ~uint64_t{0} : wanted[at], at * 64), at * 64, next);
+      }
+    }
+    *word = at < last ? at : end;
+    return static_cast<size_t>(next - rows);
+  };
+  const uint32_t first = *word;
+  const size_t count = list(first, [](uint64_t live, uint64_t those, uint32_t) { return live & those; });
+  // As with RowVisible: all of these bits were read before any later epoch was announced.
+  if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return count;
+  const uint32_t filled = Rows();
+  return list(first, [&](uint64_t, uint64_t those, uint32_t start) {
+    uint64_t seen = 0;
+    for (uint64_t bits = those; bits != 0; bits &= bits - 1) {
+      const uint32_t row = start + static_cast<uint32_t>(std::countr_zero(bits));
+      if (row >= filled) break;
+      seen |= (bits & -bits) & -uint64_t{SlotVisible(facts_[row].slot, epoch)};
+    }
+    return seen;
+  });
 }
 
 Status Shard::Append(const DocumentInput& input, Arrival arrival, uint32_t* slot) {

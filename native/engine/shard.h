@@ -98,21 +98,11 @@ class Shard {
     if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return (word >> (row & 63) & 1) != 0;
     return SlotVisible(facts_[row].slot, epoch);
   }
-  // Of the rows [64 * word, 64 * word + 64), the first in the lowest bit, those in `among` of which RowVisible is true.
-  uint64_t VisibleRows(uint32_t word, uint64_t among, uint64_t epoch) const {
-    if (among == 0) return 0;
-    const uint64_t live = live_[word].load(std::memory_order_acquire);
-    if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return live & among;
-    uint64_t visible = 0;
-    const uint32_t start = word * 64;
-    const uint32_t rows = Rows();
-    for (uint64_t bits = among; bits != 0; bits &= bits - 1) {
-      const uint32_t row = start + static_cast<uint32_t>(std::countr_zero(bits));
-      if (row >= rows) break;
-      visible |= (bits & -bits) & -uint64_t{SlotVisible(facts_[row].slot, epoch)};
-    }
-    return visible;
-  }
+  // Lists the rows of which RowVisible is true, among them only those in `among` where it is not null, ascending, from
+  // row 64 * *word on, until there are `enough` of them or row 64 * end is reached; *word is then where to go on. Answers
+  // how many they are; `rows` has room for enough + 64.
+  size_t ListVisible(const Bitset* among, uint64_t epoch, uint32_t* word, uint32_t end, size_t enough,
+                     uint32_t* rows) const;
 
   // How a document relates to a staged one of the same version: it replaces it, or it is older and leaves it alone.
   enum class Arrival { kNewest, kOlder };

@@ -32,9 +32,9 @@ class ShardView {
   uint64_t Candidates() const { return filtered() ? matching_->count : shard_.Rows(); }
 
   bool Visible(uint32_t row) const { return shard_.RowVisible(row, epoch_); }
-  // The visible rows [64 * word, 64 * word + 64) that match, the first in the lowest bit.
-  uint64_t Rows(uint32_t word) const {
-    return shard_.VisibleRows(word, filtered() ? Matching().Word(word) : ~uint64_t{0}, epoch_);
+  // Lists visible rows that match; see Shard::ListVisible.
+  size_t List(uint32_t* word, uint32_t end, size_t enough, uint32_t* rows) const {
+    return shard_.ListVisible(filtered() ? &matching_->rows : nullptr, epoch_, word, end, enough, rows);
   }
   Scored Identify(uint32_t row, float score) const { return quarry::Identify(shard_, number_, row, score); }
 

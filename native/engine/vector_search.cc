@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace quarry {
@@ -104,19 +105,14 @@ class VectorSearch {
   Status ForEachStep(const Visit& visit) {
     near_->effort = 0;
     near_->strategy = view_.filtered() ? Strategy::kFilteredScan : Strategy::kScan;
-    std::vector<uint32_t>& rows = scratch_.scanned;
-    rows.clear();
+    scratch_.scanned.resize(kScanStep + 64);
+    uint32_t* const rows = scratch_.scanned.data();
     Status stopped;
-    for (uint32_t word = 0, end = (shard_.Rows() + 63) / 64; word < end; word++) {
-      for (uint64_t bits = view_.Rows(word); bits != 0; bits &= bits - 1) {
-        rows.push_back(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
-      }
-      if (rows.size() < kScanStep && (word + 1) % kWordsMax != 0) continue;
-      visit(rows);
-      rows.clear();
-      if (stopped = request_.patience.Check(); !stopped.ok()) return stopped;
+    for (uint32_t word = 0, end = (shard_.Rows() + 63) / 64; word < end && stopped.ok();) {
+      const size_t count = view_.List(&word, std::min(end, word + kWordsMax), kScanStep, rows);
+      visit(std::span<const uint32_t>(rows, count));
+      if (word < end) stopped = request_.patience.Check();
     }
-    visit(rows);
     return stopped;
   }
 
@@ -132,7 +128,7 @@ class VectorSearch {
       bound = last->score;
       kept.resize(proposed_);
     };
-    Status status = ForEachStep([&](const std::vector<uint32_t>& rows) {
+    Status status = ForEachStep([&](std::span<const uint32_t> rows) {
       shard_.codes().Compare(query_.coded().view(), rows, [&](Near near) {
         if (near.score <= bound) return;
         kept.push_back(near);
@@ -149,7 +145,7 @@ class VectorSearch {
     const auto nearer = [](const NearRow& left, const NearRow& right) {
       return left.similarity != right.similarity ? left.similarity > right.similarity : left.row < right.row;
     };
-    return ForEachStep([&](const std::vector<uint32_t>& rows) {
+    return ForEachStep([&](std::span<const uint32_t> rows) {
       for (const uint32_t row : rows) {
         const NearRow near{query_.Similarity(shard_, row), row, view_.number()};
         if (best.size() == proposed_) {

@@ -243,15 +243,30 @@ TEST("a shard tells of many rows at once what it tells of each, at every epoch")
     if (version % 3 == 0) std::erase(live, remove);
     live.push_back(version);
   }
+  const uint32_t words = (shard.Rows() + 63) / 64;
   for (uint64_t at = 0; at <= epoch + 1; at++) {
-    for (uint32_t word = 0; word * 64 < shard.Rows(); word++) {
-      for (const uint64_t among : {~uint64_t{0}, uint64_t{random()}, uint64_t{1} << 63, uint64_t{0}}) {
-        uint64_t expected = 0;
-        for (uint32_t i = 0; i < 64 && word * 64 + i < shard.Rows(); i++) {
-          if (shard.RowVisible(word * 64 + i, at)) expected |= uint64_t{1} << i;
+    for (const uint32_t share : {0, 1, 2, 3}) {  // all rows, few, half, none
+      Bitset among(shard.Rows());
+      std::vector<uint32_t> expected;
+      for (uint32_t row = 0; row < shard.Rows(); row++) {
+        if (share == 0 || (share == 1 && test::Below(&random, 40) == 0) || (share == 2 && test::Below(&random, 2) == 0)) {
+          among.Add(row);
         }
-        CHECK(shard.VisibleRows(word, among, at) == (expected & among));
+        if (among.Has(row) && shard.RowVisible(row, at)) expected.push_back(row);
       }
+      const size_t enough = 1 + test::Below(&random, 100);
+      std::vector<uint32_t> rows(enough + 64);
+      std::vector<uint32_t> listed;
+      for (uint32_t word = 0; word < words;) {
+        const uint32_t before = word;
+        const uint32_t end = std::min(words, word + 1 + test::Below(&random, 4));
+        const size_t count =
+            shard.ListVisible(share == 0 && at % 2 == 0 ? nullptr : &among, at, &word, end, enough, rows.data());
+        REQUIRE(word > before);
+        CHECK(word == end || count >= enough);
+        listed.insert(listed.end(), rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count));
+      }
+      CHECK(listed == expected);
     }
   }
 }
