@@ -33,6 +33,8 @@ export interface QuarryOptions {
   readonly modelFolder?: string | null;
 }
 
+/** As `npm start` has it. */
+const youngObjects = '--max-semi-space-size=32';
 const commandLine = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 export function randomKey(): string {
@@ -49,7 +51,7 @@ export async function startQuarry(options: QuarryOptions): Promise<QuarryServer>
   try {
     const ownModel = await addOwnModel(data, options.modelFolder ?? null);
     child = await startChild({
-      words: [commandLine, 'serve'],
+      words: [youngObjects, commandLine, 'serve'],
       variables: { ...serverVariables({ data, key, http: options.http }), ...ownModel },
       ready: /Quarry is ready at (http:\/\/127\.0\.0\.1:(\d+)) /,
       readyMsMax: 120_000,

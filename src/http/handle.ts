@@ -35,7 +35,7 @@ import {
   type TokenRoute,
   type UploadRoute,
 } from './routes.ts';
-import type { Answer, OpenCall, Services } from './services.ts';
+import type { Answer, Services } from './services.ts';
 import { multipartUpload, putUpload } from './uploads.ts';
 
 /** Who is calling; `access/authenticate` is one. */
@@ -112,6 +112,9 @@ export interface DoorOptions {
   /** Tests turn this on: a reply that does not have its documented shape becomes a failure. */
   readonly checkReplies?: boolean;
 }
+
+/** Of every reply that does not say otherwise. */
+const usualHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
 /** What is known of one exchange on its way through the corridor. */
 interface Visit {
@@ -242,14 +245,11 @@ export class Door {
   async #send({ exchange, requestId, route }: Visit, reply: Reply): Promise<boolean> {
     const headersOnly = exchange.method === 'HEAD' || reply.headersOnly === true;
     const close = this.#draining || reply.close === true;
-    const headers = {
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      ...reply.headers,
-      'x-request-id': requestId,
-    };
+    const headers: Record<string, string> = Object.assign({}, usualHeaders, reply.headers);
+    headers['x-request-id'] = requestId;
+    const { status, body } = reply;
     try {
-      return await exchange.reply({ ...reply, headers, headersOnly, close });
+      return await exchange.reply({ status, headers, body, headersOnly, close });
     } catch (error) {
       const operation = route?.operation ?? 'none';
       this.#options.logger.error({ requestId, operation, error: describe(error, false) }, 'reply broken off');
@@ -464,7 +464,7 @@ export class Door {
     const query = parseQuery(visit.exchange);
     const token = query.get('token');
     if (token === null || token === '') throw invalidField(['query', 'token'], 'is missing', 'missing');
-    const call = this.#openCallOf(visit);
+    const call = this.#callBy(visit, null);
     if (route.kind === 'image') {
       const width = imageWidth(query.get('width'));
       return imageReply(await services.getPageImage(call, token, width));
@@ -474,11 +474,12 @@ export class Door {
 
   #callOf(visit: Visit): Call {
     assert(visit.principal, 'a call that needs a key has a caller');
-    return { ...this.#openCallOf(visit), principal: visit.principal };
+    return this.#callBy(visit, visit.principal);
   }
 
-  #openCallOf({ exchange, requestId, receivedAt, deadline }: Visit): OpenCall {
+  #callBy<Who>({ exchange, requestId, receivedAt, deadline }: Visit, principal: Who) {
     return {
+      principal,
       requestId,
       baseUrl: baseUrlOf(exchange, this.#options.settings),
       receivedAt,

@@ -230,14 +230,17 @@ export class QueryServices {
 
 /** A query as it is searched for, and what it asks beyond its words. */
 function understood(typed: string, request: AnyRequest): { query: string; control: SearchControl } {
-  const control = {
-    weights: request.weights ?? usualControl.weights,
-    minScore: request.min_score ?? usualControl.minScore,
-    maxPerDocument: request.max_per_document ?? usualControl.maxPerDocument,
+  const { asked, operators } =
+    request.syntax === 'operators' ? parseOperators(typed) : { asked: typed, operators: null };
+  return {
+    query: asked,
+    control: {
+      weights: request.weights ?? usualControl.weights,
+      minScore: request.min_score ?? usualControl.minScore,
+      maxPerDocument: request.max_per_document ?? usualControl.maxPerDocument,
+      operators,
+    },
   };
-  if (request.syntax !== 'operators') return { query: typed, control: { ...control, operators: null } };
-  const { asked, operators } = parseOperators(typed);
-  return { query: asked, control: { ...control, operators } };
 }
 
 function size(text: string): { bytes: number; tokens: number } {
