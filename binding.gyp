@@ -26,8 +26,8 @@
       'sources': ['native/engine/kernels_avx2.cc'],
       'conditions': [
         ['target_arch=="x64"', {
-          'cflags_cc': ['-mavx2', '-mfma', '-mf16c', '-msse4.2', '-ffp-contract=off'],
-          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx2', '-mfma', '-mf16c', '-msse4.2', '-ffp-contract=off']},
+          'cflags_cc': ['-mavx2', '-mfma', '-msse4.2', '-ffp-contract=off'],
+          'xcode_settings': {'OTHER_CPLUSPLUSFLAGS': ['-mavx2', '-mfma', '-msse4.2', '-ffp-contract=off']},
         }],
       ],
     },

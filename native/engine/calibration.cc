@@ -4,8 +4,6 @@
 #include <cmath>
 #include <new>
 
-#include "engine/half.h"
-
 namespace quarry {
 namespace {
 
@@ -70,15 +68,14 @@ bool Calibration::Draw(const Moment& moment, SearchRequest* request) {
 }
 
 std::vector<float> Calibration::Beyond(const Shard& shard, uint32_t row) {
-  std::vector<float> vector(shard.dimensions());
-  std::transform(shard.Vector(row), shard.Vector(row) + vector.size(), vector.begin(), FromHalf);
+  std::vector<float> vector(shard.Vector(row), shard.Vector(row) + shard.dimensions());
   uint32_t links[Graph::kLinksGround];
   const uint32_t count = shard.graph().CopyLinks(row, 0, shard.Rows(), links);
   if (count == 0) return vector;
-  const Half* const near = shard.Vector(links[chance_() % count]);
+  const float* const near = shard.Vector(links[chance_() % count]);
   double length = 0;
   for (size_t i = 0; i < vector.size(); i++) {
-    vector[i] += kAway * (vector[i] - FromHalf(near[i]));
+    vector[i] += kAway * (vector[i] - near[i]);
     length += static_cast<double>(vector[i]) * vector[i];
   }
   for (float& value : vector) value /= static_cast<float>(std::sqrt(length));

@@ -1,5 +1,4 @@
-// Rows as 8-bit codes: what a search reads. The vectors themselves, as halves, only decide among
-// the best that it finds.
+// Rows as 8-bit codes: what a search reads. The exact rows only decide among the best that it finds.
 #pragma once
 
 #include <cstddef>

@@ -9,19 +9,14 @@
 
 namespace quarry {
 
-// The bits of an IEEE 754 binary16 number.
-using Half = uint16_t;
-
 // The zero of the codes and the largest distance from it. The code 0 is not used, so that the sign of a code can change.
 inline constexpr uint8_t kCodeMiddle = 128;
 inline constexpr float kCodeMax = 127;
 
 struct Kernels {
   const char* name;
-  // Dot product of floats and a row of halves; `length` is a multiple of kRowAlignment, both are 64-byte aligned.
-  float (*dotHalves)(const float* query, const Half* row, size_t length);
-  // Rounds to the nearest half, between two to the even one; what is beyond the largest becomes that. Not for NaN.
-  void (*toHalves)(const float* values, size_t length, Half* halves);
+  // Dot product of two rows of floats; `length` is a multiple of kRowAlignment, both are 64-byte aligned.
+  float (*dot)(const float* left, const float* right, size_t length);
   // Exact dot product of unsigned and signed bytes; `length` is a multiple of kCodeAlignment and below 2^16, the rows
   // are 64-byte aligned.
   int32_t (*dotCodes)(const uint8_t* codes, const int8_t* query, size_t length);
@@ -38,8 +33,8 @@ struct Kernels {
   uint32_t (*crc32c)(uint32_t state, const uint8_t* bytes, size_t length);
 };
 
-// Rows are padded with zeros to this many halves: one cache line.
-inline constexpr size_t kRowAlignment = 32;
+// Rows are padded with zeros to this many floats: one cache line.
+inline constexpr size_t kRowAlignment = 16;
 // Rows of codes are padded to this many bytes, for the same reason.
 inline constexpr size_t kCodeAlignment = 64;
 

@@ -8,31 +8,17 @@
 namespace quarry {
 namespace {
 
-// Every processor with AVX2 has the instructions for halves.
-__m256 Widened(const Half* halves) { return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(halves))); }
-
-float DotHalves(const float* query, const Half* row, size_t length) {
+float Dot(const float* left, const float* right, size_t length) {
   __m256 low = _mm256_setzero_ps();
   __m256 high = _mm256_setzero_ps();
-  for (size_t i = 0; i < length; i += 16) {
-    low = _mm256_fmadd_ps(_mm256_load_ps(query + i), Widened(row + i), low);
-    high = _mm256_fmadd_ps(_mm256_load_ps(query + i + 8), Widened(row + i + 8), high);
+  for (size_t i = 0; i < length; i += kRowAlignment) {
+    low = _mm256_fmadd_ps(_mm256_load_ps(left + i), _mm256_load_ps(right + i), low);
+    high = _mm256_fmadd_ps(_mm256_load_ps(left + i + 8), _mm256_load_ps(right + i + 8), high);
   }
   const __m256 eight = _mm256_add_ps(low, high);
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
-}
-
-void ToHalves(const float* values, size_t length, Half* halves) {
-  const __m256 largest = _mm256_set1_ps(65504);
-  const __m256 least = _mm256_set1_ps(-65504);
-  size_t i = 0;
-  for (; i + 8 <= length; i += 8) {
-    const __m256 within = _mm256_max_ps(_mm256_min_ps(_mm256_loadu_ps(values + i), largest), least);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(halves + i), _mm256_cvtps_ph(within, _MM_FROUND_TO_NEAREST_INT));
-  }
-  ScalarKernels()->toHalves(values + i, length - i, halves + i);
 }
 
 int32_t Sum(__m256i eight) {
@@ -123,7 +109,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return narrow;
 }
 
-constexpr Kernels kAvx2 = {"avx2", DotHalves, ToHalves, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
+constexpr Kernels kAvx2 = {"avx2", Dot, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
 
 }  // namespace
 

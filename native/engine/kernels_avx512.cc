@@ -17,31 +17,16 @@ float Sum(__m512 sixteen) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-__m512 Widened(const Half* halves) {
-  return _mm512_maskz_cvtph_ps(0xffff, _mm256_load_si256(reinterpret_cast<const __m256i*>(halves)));
-}
-
-float DotHalves(const float* query, const Half* row, size_t length) {
+float Dot(const float* left, const float* right, size_t length) {
   __m512 even = _mm512_setzero_ps();
   __m512 odd = _mm512_setzero_ps();
-  for (size_t i = 0; i < length; i += kRowAlignment) {
-    even = _mm512_fmadd_ps(_mm512_load_ps(query + i), Widened(row + i), even);
-    odd = _mm512_fmadd_ps(_mm512_load_ps(query + i + 16), Widened(row + i + 16), odd);
-  }
-  return Sum(_mm512_add_ps(even, odd));
-}
-
-void ToHalves(const float* values, size_t length, Half* halves) {
-  const __m512 largest = _mm512_set1_ps(65504);
-  const __m512 least = _mm512_set1_ps(-65504);
   size_t i = 0;
-  for (; i + 16 <= length; i += 16) {
-    const __m512 at = _mm512_maskz_loadu_ps(0xffff, values + i);
-    const __m512 within = _mm512_maskz_max_ps(0xffff, _mm512_maskz_min_ps(0xffff, at, largest), least);
-    const __m256i sixteen = _mm512_maskz_cvtps_ph(0xffff, within, _MM_FROUND_TO_NEAREST_INT);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(halves + i), sixteen);
+  for (; i + 2 * kRowAlignment <= length; i += 2 * kRowAlignment) {
+    even = _mm512_fmadd_ps(_mm512_load_ps(left + i), _mm512_load_ps(right + i), even);
+    odd = _mm512_fmadd_ps(_mm512_load_ps(left + i + 16), _mm512_load_ps(right + i + 16), odd);
   }
-  ScalarKernels()->toHalves(values + i, length - i, halves + i);
+  if (i < length) even = _mm512_fmadd_ps(_mm512_load_ps(left + i), _mm512_load_ps(right + i), even);
+  return Sum(_mm512_add_ps(even, odd));
 }
 
 int32_t Sum(__m512i sixteen) {
@@ -170,7 +155,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return narrow;
 }
 
-constexpr Kernels kAvx512 = {"avx512", DotHalves, ToHalves, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
+constexpr Kernels kAvx512 = {"avx512", Dot, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
 
 }  // namespace
 

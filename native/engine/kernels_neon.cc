@@ -6,15 +6,13 @@
 namespace quarry {
 namespace {
 
-float32x4_t Widened(const Half* halves) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(halves))); }
-
-float DotHalves(const float* query, const Half* row, size_t length) {
+float Dot(const float* left, const float* right, size_t length) {
   float32x4_t a = vdupq_n_f32(0), b = a, c = a, d = a;
-  for (size_t i = 0; i < length; i += 16) {
-    a = vfmaq_f32(a, vld1q_f32(query + i), Widened(row + i));
-    b = vfmaq_f32(b, vld1q_f32(query + i + 4), Widened(row + i + 4));
-    c = vfmaq_f32(c, vld1q_f32(query + i + 8), Widened(row + i + 8));
-    d = vfmaq_f32(d, vld1q_f32(query + i + 12), Widened(row + i + 12));
+  for (size_t i = 0; i < length; i += kRowAlignment) {
+    a = vfmaq_f32(a, vld1q_f32(left + i), vld1q_f32(right + i));
+    b = vfmaq_f32(b, vld1q_f32(left + i + 4), vld1q_f32(right + i + 4));
+    c = vfmaq_f32(c, vld1q_f32(left + i + 8), vld1q_f32(right + i + 8));
+    d = vfmaq_f32(d, vld1q_f32(left + i + 12), vld1q_f32(right + i + 12));
   }
   return vaddvq_f32(vaddq_f32(vaddq_f32(a, b), vaddq_f32(c, d)));
 }
@@ -52,8 +50,7 @@ const Kernels* NeonKernels() {
   // The checksum instruction is optional on ARM, so the table version stays; and every processor of this architecture has
   // the instructions that the compiler makes of the other loops.
   static const Kernels neon = {"neon",
-                               DotHalves,
-                               ScalarKernels()->toHalves,
+                               Dot,
                                DotCodes,
                                DotRows,
                                ScalarKernels()->transform,

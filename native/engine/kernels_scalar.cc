@@ -2,27 +2,21 @@
 #include <bit>
 #include <cstring>
 
-#include "engine/half.h"
 #include "engine/kernels.h"
 
 namespace quarry {
 namespace {
 
 // Sixteen partial sums, so that the order of additions matches the vector kernels closely.
-float DotHalves(const float* query, const Half* row, size_t length) {
-  constexpr size_t kLanes = 16;
-  float sums[kLanes] = {};
-  for (size_t i = 0; i < length; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; lane++) sums[lane] += query[i + lane] * FromHalf(row[i + lane]);
+float Dot(const float* left, const float* right, size_t length) {
+  float sums[kRowAlignment] = {};
+  for (size_t i = 0; i < length; i += kRowAlignment) {
+    for (size_t lane = 0; lane < kRowAlignment; lane++) sums[lane] += left[i + lane] * right[i + lane];
   }
-  for (size_t width = kLanes / 2; width > 0; width /= 2) {
+  for (size_t width = kRowAlignment / 2; width > 0; width /= 2) {
     for (size_t lane = 0; lane < width; lane++) sums[lane] += sums[lane + width];
   }
   return sums[0];
-}
-
-void ToHalves(const float* values, size_t length, Half* halves) {
-  for (size_t i = 0; i < length; i++) halves[i] = ToHalf(values[i]);
 }
 
 int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {
@@ -112,7 +106,7 @@ uint32_t Crc32c(uint32_t state, const uint8_t* bytes, size_t length) {
   return state;
 }
 
-constexpr Kernels kScalar = {"scalar", DotHalves, ToHalves, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
+constexpr Kernels kScalar = {"scalar", Dot, DotCodes, DotRows, Transform, Encode, CountCommon, Crc32c};
 
 }  // namespace
 

@@ -131,7 +131,7 @@ void Shard::Fill(const DocumentInput& input, uint32_t slot) {
   for (uint32_t i = 0; i < document.rowCount; i++) {
     const uint32_t row = document.firstRow + i;
     const float* const vector = &input.vectors[size_t{i} * dimensions_];
-    ActiveKernels().toHalves(vector, dimensions_, vectors_.Row(row));
+    std::copy(vector, vector + dimensions_, vectors_.Row(row));
     codes_.Set(row, vector);
     const TermEntry* const end = entry + input.block.EntriesOf(i);
     uint32_t bodyLength = 0;
@@ -259,7 +259,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
       const uint32_t row = document.firstRow + i;
       rowMap[old.firstRow + i] = row;
       facts_[row].bodyLength = source.facts_[old.firstRow + i].bodyLength;
-      std::memcpy(vectors_.Row(row), source.vectors_.Row(old.firstRow + i), stride_ * sizeof(Half));
+      std::memcpy(vectors_.Row(row), source.vectors_.Row(old.firstRow + i), stride_ * sizeof(float));
       std::memcpy(codes_.Row(row), source.codes_.Row(old.firstRow + i), codes_.codec().stride());
     }
     document.life.store(LifeWord::Alive(kNever), std::memory_order_release);

@@ -57,14 +57,13 @@ class Shard {
   Shard& operator=(const Shard&) = delete;
 
   uint32_t dimensions() const { return dimensions_; }
-  // Halves of a row of vectors, of which the last are zeros.
+  // Floats of a row of vectors, of which the last are zeros.
   size_t stride() const { return stride_; }
   uint32_t Rows() const { return rows_.load(std::memory_order_acquire); }
   uint32_t Slots() const { return slots_.load(std::memory_order_acquire); }
   const DocumentSlot& Document(uint32_t slot) const { return documents_[slot]; }
   const RowFacts& Facts(uint32_t row) const { return facts_[row]; }
-  // Of vectors of length 1 the cosine with it is wrong by about one in a hundred thousand.
-  const Half* Vector(uint32_t row) const { return vectors_.Row(row); }
+  const float* Vector(uint32_t row) const { return vectors_.Row(row); }
   size_t VectorBytes(uint32_t rows) const { return vectors_.BytesOf(rows); }
   void PrefetchFacts(uint32_t row) const { __builtin_prefetch(facts_.Row(row)); }
   void PrefetchDocument(uint32_t row) const { __builtin_prefetch(documents_.Row(facts_[row].slot)); }
@@ -144,7 +143,7 @@ class Shard {
   void ReserveForRestore(uint32_t slots, uint32_t rows);
   void RestoreDocument(uint64_t version, bool live, uint32_t rowCount);
   void RestoreLength(uint32_t row, uint32_t bodyLength);
-  Half* vectorForRestore(uint32_t row) { return vectors_.Row(row); }
+  float* vectorForRestore(uint32_t row) { return vectors_.Row(row); }
   CodeArray& codesForRestore() { return codes_; }
   Graph& graphForRestore() { return graph_; }
   Postings& postingsForRestore() { return postings_; }
@@ -156,7 +155,7 @@ class Shard {
   uint64_t DeadDocuments() const { return deadDocuments_.load(std::memory_order_relaxed); }
 
   struct Memory {
-    size_t vectorsInMemory = 0;  // rows of halves
+    size_t vectorsInMemory = 0;  // exact rows
     size_t vectorsInFile = 0;    // of the latest snapshot: the system keeps in memory what there is room for
     size_t codes = 0;
     size_t links = 0;
@@ -184,8 +183,8 @@ class Shard {
 
   const uint32_t dimensions_;
   const size_t stride_;
-  BlockArray<Half> vectors_;  // read for the best rows only
-  CodeArray codes_;           // what searches read
+  BlockArray<float> vectors_;  // exact, read for the best rows only
+  CodeArray codes_;            // what searches read
   BlockArray<RowFacts> facts_;
   BlockArray<std::atomic<uint64_t>> live_;  // one bit per row
   BlockArray<DocumentSlot> documents_;

@@ -7,7 +7,7 @@
 
 namespace quarry {
 
-inline constexpr uint32_t kSnapshotFormat = 4;
+inline constexpr uint32_t kSnapshotFormat = 5;
 inline constexpr uint64_t kSnapshotMagic = 0x3144524148535951;  // the bytes "QYSHARD1"
 // What the codes mean: as Codec makes them. A codec that makes others gets another number.
 inline constexpr uint32_t kRotatedCodes = 1;
@@ -46,7 +46,7 @@ struct SnapshotHeader {
   uint32_t slots;
   uint32_t linksGround;
   uint32_t linksUpper;
-  uint32_t vectorStride;  // halves of a row
+  uint32_t vectorStride;  // floats of a row
   uint32_t codec;
   uint32_t codeStride;  // bytes of a row
   uint32_t reserved;    // zero

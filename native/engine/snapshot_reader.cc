@@ -153,7 +153,7 @@ class SnapshotReader {
     const std::pair<Section, uint64_t> lengths[] = {{kDocuments, header_.slots * sizeof(DocumentRecord)},
                                                     {kRows, rows * sizeof(uint32_t)},
                                                     {kLevels, rows},
-                                                    {kVectors, rows * header_.vectorStride * sizeof(Half)},
+                                                    {kVectors, rows * header_.vectorStride * sizeof(float)},
                                                     {kCodes, rows * header_.codeStride},
                                                     {kGround, rows * Graph::kLinksGround * sizeof(uint32_t)}};
     for (const auto& [kind, length] : lengths) {
@@ -286,7 +286,7 @@ class SnapshotReader {
   Status KeepVectors() {
     const uint64_t offset = header_.sections[kVectors].offset;
     const uint32_t kept = shard_->MoveVectorsToFile(file_.descriptor(), offset, header_.rows);
-    const size_t rowBytes = header_.vectorStride * sizeof(Half);
+    const size_t rowBytes = header_.vectorStride * sizeof(float);
     for (uint32_t row = kept; row < header_.rows; row++) {
       if (Status status = file_.ReadAt(offset + row * rowBytes, shard_->vectorForRestore(row), rowBytes);
           !status.ok()) {

@@ -126,7 +126,7 @@ class SnapshotWriter {
     return {};
   }
   Status Vectors(SectionWriter* out) const {
-    return Copy(out, shard_.stride() * sizeof(Half), [this](uint32_t row) { return shard_.Vector(row); });
+    return Copy(out, shard_.stride() * sizeof(float), [this](uint32_t row) { return shard_.Vector(row); });
   }
   Status Codes(SectionWriter* out) const {
     return Copy(out, shard_.codes().codec().stride(), [this](uint32_t row) { return shard_.codes().Row(row); });

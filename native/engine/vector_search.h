@@ -38,7 +38,7 @@ class NearQuery {
   }
   // The cosine with a row of the shard.
   float Similarity(const Shard& shard, uint32_t row) const {
-    return ActiveKernels().dotHalves(exact(), shard.Vector(row), shard.stride());
+    return ActiveKernels().dot(exact(), shard.Vector(row), shard.stride());
   }
 
  private:

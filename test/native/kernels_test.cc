@@ -1,6 +1,5 @@
 #include "engine/kernels.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,80 +10,35 @@
 #include "check.h"
 #include "engine/checksum.h"
 #include "engine/codes.h"
-#include "engine/half.h"
 
 namespace quarry {
 namespace {
+
+struct alignas(64) Line {
+  float values[kRowAlignment];
+};
 
 TEST("every vector kernel gives the dot product of its scalar twin") {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   for (const Kernels* set : RunnableKernels().sets) {
     if (set == nullptr) continue;
-    for (size_t lines = 1; lines <= 80; lines += lines < 10 ? 1 : 13) {
-      const size_t length = lines * kRowAlignment;
-      AlignedBytes query(length * sizeof(float));
-      AlignedBytes row(length * sizeof(Half));
+    for (size_t lines = 1; lines <= 160; lines += lines < 10 ? 1 : 13) {
+      std::vector<Line> left(lines), right(lines);
       double exact = 0;
       double magnitude = 0;
-      for (size_t i = 0; i < length; i++) {
-        query.As<float>()[i] = normal(random);
-        row.As<Half>()[i] = ToHalf(normal(random));
-        const double product = static_cast<double>(query.As<float>()[i]) * FromHalf(row.As<Half>()[i]);
-        exact += product;
-        magnitude += std::abs(product);
+      for (size_t i = 0; i < lines * kRowAlignment; i++) {
+        float& l = left[i / kRowAlignment].values[i % kRowAlignment];
+        float& r = right[i / kRowAlignment].values[i % kRowAlignment];
+        l = normal(random);
+        r = normal(random);
+        exact += static_cast<double>(l) * r;
+        magnitude += std::abs(static_cast<double>(l) * r);
       }
-      const float result = set->dotHalves(query.As<float>(), row.As<Half>(), length);
+      const size_t length = lines * kRowAlignment;
+      const float result = set->dot(left[0].values, right[0].values, length);
       CHECK(std::abs(result - exact) < 1e-6 * magnitude);
-      const float twin = ScalarKernels()->dotHalves(query.As<float>(), row.As<Half>(), length);
-      CHECK(std::abs(result - twin) < 1e-6 * magnitude);
-    }
-  }
-}
-
-TEST("every half is the number that its bits say, and becomes the same half again") {
-  for (uint32_t bits = 0; bits < 0x10000; bits++) {
-    const uint32_t exponent = bits >> 10 & 31;
-    if (exponent == 31) continue;  // not finite
-    const uint32_t fraction = bits & 1023;
-    const double magnitude =
-        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, static_cast<int>(exponent) - 25);
-    const float value = FromHalf(static_cast<Half>(bits));
-    CHECK(value == static_cast<float>((bits & 0x8000) != 0 ? -magnitude : magnitude));
-    CHECK(std::signbit(value) == ((bits & 0x8000) != 0));
-    CHECK(ToHalf(value) == bits);
-  }
-}
-
-TEST(
-    "every kernel rounds to the half that its scalar twin rounds to: the nearest, of two the even, none beyond the "
-    "largest") {
-  std::mt19937 random(6);
-  std::vector<float> values = {0, -0.0F, 65504, 65519, 65520, -1e30F, 1e30F, 0x1p-14F, 0x1p-24F, 0x1p-25F, 0x1.8p-25F};
-  // Each half, the places in the middle between two, and their neighbours.
-  for (uint32_t bits = 0; bits < 0x7bff; bits++) {
-    const float middle = (FromHalf(static_cast<Half>(bits)) + FromHalf(static_cast<Half>(bits + 1))) / 2;
-    for (const float value : {std::nextafter(middle, 0.0F), middle, std::nextafter(middle, 1e6F)}) {
-      values.push_back((random() & 1) != 0 ? value : -value);
-    }
-    const bool even = (bits & 1) == 0;
-    CHECK(ToHalf(std::nextafter(middle, 0.0F)) == bits);
-    CHECK(ToHalf(middle) == (even ? bits : bits + 1));
-    CHECK(ToHalf(std::nextafter(middle, 1e6F)) == bits + 1);
-  }
-  CHECK(ToHalf(1e30F) == 0x7bff && ToHalf(-1e30F) == 0xfbff);
-  std::vector<Half> twins(values.size());
-  ScalarKernels()->toHalves(values.data(), values.size(), twins.data());
-  for (const Kernels* set : RunnableKernels().sets) {
-    if (set == nullptr) continue;
-    std::vector<Half> halves(values.size());
-    set->toHalves(values.data(), values.size(), halves.data());
-    CHECK(halves == twins);
-    for (size_t length = 0; length < 40; length++) {
-      std::vector<Half> few(length + 1, 7);
-      set->toHalves(values.data(), length, few.data());
-      CHECK(std::equal(twins.begin(), twins.begin() + static_cast<std::ptrdiff_t>(length), few.begin()));
-      CHECK(few[length] == 7);
+      CHECK(std::abs(result - ScalarKernels()->dot(left[0].values, right[0].values, length)) < 1e-6 * magnitude);
     }
   }
 }

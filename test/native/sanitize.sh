@@ -18,7 +18,7 @@ compile() {
     if [ "$(uname -m)" = x86_64 ]; then
       case "$source" in
         *add_scaled_avx2.cc) extra="-mavx2" ;;
-        *kernels_avx2.cc) extra="-mavx2 -mfma -mf16c -msse4.2" ;;
+        *kernels_avx2.cc) extra="-mavx2 -mfma -msse4.2" ;;
         *kernels_avx512.cc) extra="-mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma" ;;
       esac
     fi
