@@ -81,32 +81,35 @@ t.test('every hit carries both scores, whichever side found it', async (t) => {
   await index.close();
 });
 
-t.test('a cosine is that of the numbers that were given, as near as they may lie to each other', async (t) => {
-  const index = await openIndex(freshDirectory());
-  // All within three degrees of the first, where halves of a number would no longer tell them apart.
-  const random = seededRandom(2);
-  const centre = vectors();
-  const rows = Array.from({ length: 300 }, () => {
-    const aside = vectors();
-    const row = centre.map((value, i) => value + 0.05 * random() * aside[i]!);
-    const length = Math.hypot(...row);
-    return row.map((value) => value / length);
-  });
-  for (const [row, vector] of rows.entries()) {
-    await index.stage(makeDocument({ shard: 0, version: row + 1 }, [vector]));
-    index.commit({ sequence: row + 1, shard: 0, add: row + 1 });
-  }
-  const cosines = rows.map((row) => row.reduce((sum, value, i) => sum + value * centre[i]!, 0));
-  const hits = await hitsOf(index, { vector: centre, vectorCandidates: 50 });
-  t.equal(hits.length, 50);
-  for (const { version, similarity } of hits)
-    t.ok(Math.abs(similarity - cosines[version - 1]!) < 1e-6, `${similarity} for ${cosines[version - 1]}`);
-  const best = [...cosines].sort((a, b) => b - a);
-  const found = hits.map(({ version }) => cosines[version - 1]!).sort((a, b) => b - a);
-  for (const [place, cosine] of found.entries())
-    t.ok(cosine > best[place]! - 1e-6, `place ${place + 1}: ${cosine}, not ${best[place]}`);
-  await index.close();
-});
+t.test(
+  'a cosine is that of the numbers that were given, as near as they may lie to each other',
+  async (t) => {
+    const index = await openIndex(freshDirectory());
+    // All within three degrees of the first, where halves of a number would no longer tell them apart.
+    const random = seededRandom(2);
+    const centre = vectors();
+    const rows = Array.from({ length: 300 }, () => {
+      const aside = vectors();
+      const row = centre.map((value, i) => value + 0.05 * random() * aside[i]!);
+      const length = Math.hypot(...row);
+      return row.map((value) => value / length);
+    });
+    for (const [row, vector] of rows.entries()) {
+      await index.stage(makeDocument({ shard: 0, version: row + 1 }, [vector]));
+      index.commit({ sequence: row + 1, shard: 0, add: row + 1 });
+    }
+    const cosines = rows.map((row) => row.reduce((sum, value, i) => sum + value * centre[i]!, 0));
+    const hits = await hitsOf(index, { vector: centre, vectorCandidates: 50 });
+    t.equal(hits.length, 50);
+    for (const { version, similarity } of hits)
+      t.ok(Math.abs(similarity - cosines[version - 1]!) < 1e-6, `${similarity} for ${cosines[version - 1]}`);
+    const best = [...cosines].sort((a, b) => b - a);
+    const found = hits.map(({ version }) => cosines[version - 1]!).sort((a, b) => b - a);
+    for (const [place, cosine] of found.entries())
+      t.ok(cosine > best[place]! - 1e-6, `place ${place + 1}: ${cosine}, not ${best[place]}`);
+    await index.close();
+  },
+);
 
 t.test('alternatives of one word count once, at the best of them', async (t) => {
   const index = await openIndex(freshDirectory());
