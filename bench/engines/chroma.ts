@@ -33,13 +33,19 @@ interface Chroma {
   ChromaClient: new (options: { host: string; port: number; ssl: boolean }) => ChromaClient;
 }
 
-const collectionName = 'rows';
-/** Chroma asks for one; the vectors are there already. */
-const embeddingFunction = { generate: () => Promise.reject(new Error('The bench brings its own vectors.')) };
+const collectionNamed = {
+  name: 'rows',
+  /** Chroma asks for one; the vectors are there already. */
+  embeddingFunction: { generate: () => Promise.reject(new Error('The bench brings its own vectors.')) },
+};
 const batchRows = 1_000;
 const startMsMax = 60_000;
 
-/** Chroma's server in a process of its own, asked through its client over HTTP; the CPU time is the server's. */
+/**
+ * Chroma's server in a process of its own, asked through its client over HTTP; the CPU time is the server's. The server
+ * stores another effort of a collection at once, but goes on searching an index that it has opened with the effort of
+ * before: it is started again for each.
+ */
 export const chroma: EngineKind = {
   name: 'chroma',
   efforts: { least: 10, most: 2_000 },
@@ -51,39 +57,39 @@ export const chroma: EngineKind = {
 
 class ChromaEngine implements VectorEngine {
   readonly replace = null;
-  readonly serverPid: number;
-  readonly #server: ReturnType<typeof spawn>;
-  readonly #collection: Collection;
+  readonly #directory: string;
   readonly #dimensions: number;
+  #server: Server;
+  #collection: Collection;
   #effort: number | null = null;
 
   static async open({ directory, dimensions, load }: EngineOptions): Promise<ChromaEngine> {
-    const port = await freePort();
-    const program = join(peerFolder('chromadb'), 'dist', 'cli.mjs');
-    const words = ['run', '--path', directory, '--host', '127.0.0.1', '--port', String(port)];
-    const server = spawn(process.execPath, [program, ...words], { stdio: 'ignore' });
-    // However this process ends, the server does not outlive it.
-    process.once('exit', () => server.kill('SIGKILL'));
-    const { ChromaClient } = requirePeer('chromadb') as Chroma;
-    const client = new ChromaClient({ host: '127.0.0.1', port, ssl: false });
-    await untilAlive(client, server);
-    const name = { name: collectionName, embeddingFunction };
+    const server = await startServer(directory);
     const hnsw = {
       space: 'cosine',
       max_neighbors: graphParameters.connections,
       ef_construction: graphParameters.buildEffort,
     };
     const collection = load
-      ? await client.getCollection(name)
-      : await client.createCollection({ ...name, configuration: { hnsw } });
-    return new ChromaEngine(server, collection, dimensions);
+      ? await server.client.getCollection(collectionNamed)
+      : await server.client.createCollection({ ...collectionNamed, configuration: { hnsw } });
+    return new ChromaEngine({ directory, dimensions, server, collection });
   }
 
-  private constructor(server: ReturnType<typeof spawn>, collection: Collection, dimensions: number) {
-    this.#server = server;
-    this.serverPid = server.pid!;
-    this.#collection = collection;
-    this.#dimensions = dimensions;
+  private constructor(parts: {
+    readonly directory: string;
+    readonly dimensions: number;
+    readonly server: Server;
+    readonly collection: Collection;
+  }) {
+    this.#directory = parts.directory;
+    this.#dimensions = parts.dimensions;
+    this.#server = parts.server;
+    this.#collection = parts.collection;
+  }
+
+  get serverPid(): number {
+    return this.#server.process.pid!;
   }
 
   async add(first: number, vectors: Float32Array, tags: Uint8Array): Promise<void> {
@@ -113,10 +119,7 @@ class ChromaEngine implements VectorEngine {
   }
 
   async search({ question, count, effort, filter }: EngineSearch): Promise<ArrayLike<number>> {
-    if (effort !== this.#effort) {
-      this.#effort = effort;
-      await this.#collection.modify({ configuration: { hnsw: { ef_search: effort } } });
-    }
+    if (effort !== this.#effort) await this.#useEffort(effort);
     const { ids } = await this.#collection.query({
       queryEmbeddings: [question.numbers],
       nResults: count,
@@ -133,11 +136,45 @@ class ChromaEngine implements VectorEngine {
     return null;
   }
 
-  async close(): Promise<void> {
-    const ended = once(this.#server, 'exit');
-    this.#server.kill('SIGTERM');
-    await ended;
+  close(): Promise<void> {
+    return endServer(this.#server);
   }
+
+  async #useEffort(effort: number): Promise<void> {
+    await this.#collection.modify({ configuration: { hnsw: { ef_search: effort } } });
+    await endServer(this.#server);
+    this.#server = await startServer(this.#directory);
+    this.#collection = await this.#server.client.getCollection(collectionNamed);
+    this.#effort = effort;
+    await this.finish();
+  }
+}
+
+interface Server {
+  readonly process: ReturnType<typeof spawn>;
+  readonly client: ChromaClient;
+}
+
+async function startServer(directory: string): Promise<Server> {
+  const port = await freePort();
+  const program = join(peerFolder('chromadb'), 'dist', 'cli.mjs');
+  const words = ['run', '--path', directory, '--host', '127.0.0.1', '--port', String(port)];
+  const server = spawn(process.execPath, [program, ...words], { stdio: 'ignore' });
+  // However this process ends, the server does not outlive it.
+  const kill = () => server.kill('SIGKILL');
+  process.once('exit', kill);
+  server.once('exit', () => process.off('exit', kill));
+  const { ChromaClient } = requirePeer('chromadb') as Chroma;
+  const client = new ChromaClient({ host: '127.0.0.1', port, ssl: false });
+  await untilAlive(client, server);
+  return { process: server, client };
+}
+
+async function endServer({ process: server }: Server): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const ended = once(server, 'exit');
+  server.kill('SIGTERM');
+  await ended;
 }
 
 function nameOf({ bit }: Filter): string {

@@ -36,13 +36,16 @@ interface Lance {
 
 const tableName = 'rows';
 const indexSecondsMax = 3_600;
-/** Rows ranked again by their floats, per result: 8-bit codes alone do not reach the recalls. The effort is no less. */
-const refined = 4;
+/** Rows ranked again by their floats, per result, at most: 8-bit codes alone do not reach the recalls. */
+const refinedMost = 4;
 
-/** LanceDB: HNSW over 8-bit codes within partitions, the best ranked again by their floats. */
+/**
+ * LanceDB: HNSW over 8-bit codes within partitions, the best ranked again by their floats: as many as the effort keeps in
+ * view, because it keeps at least those in view that are ranked again.
+ */
 export const lancedb: EngineKind = {
   name: 'lancedb',
-  efforts: { least: 40, most: 2_000 },
+  efforts: { least: 10, most: 2_000 },
   filters: true,
   synchronous: false,
   version: () => peerVersion('@lancedb/lancedb'),
@@ -98,7 +101,7 @@ class LanceEngine implements VectorEngine {
     let query = this.#table!.vectorSearch(question.vector)
       .distanceType('cosine')
       .ef(effort)
-      .refineFactor(refined);
+      .refineFactor(Math.max(1, Math.min(refinedMost, Math.floor(effort / count))));
     if (filter !== null) query = query.where(`${columnOf(filter)} = true`);
     const found = await query.select(['id']).limit(count).toArray();
     return found.map(({ id }) => id);

@@ -15,7 +15,7 @@ const growth = 1.6;
 const recallEnough = 0.998;
 const precision = 1.04;
 
-/** Recall at rising efforts, until there is enough of it; an exact engine has one point. */
+/** Recall at rising efforts up to the most, until there is enough of it; an exact engine has one point. */
 export async function recallCurve(
   efforts: Efforts,
   recallAt: RecallAt,
@@ -23,12 +23,11 @@ export async function recallCurve(
 ): Promise<Tuned[]> {
   if (efforts === null) return [{ effort: 1, recall: await recallAt(1) }];
   const curve: Tuned[] = [];
-  for (let effort = efforts.least; effort <= efforts.most; effort = Math.ceil(effort * growth)) {
+  for (let effort = efforts.least; ; effort = Math.min(Math.ceil(effort * growth), efforts.most)) {
     const recall = await recallAt(effort);
     curve.push({ effort, recall });
-    if (recall >= enough) break;
+    if (recall >= enough || effort === efforts.most) return curve;
   }
-  return curve;
 }
 
 /** The least effort that reaches the recall, to a few per cent; null when none does. */

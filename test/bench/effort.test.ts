@@ -18,6 +18,13 @@ t.test('a recall that no effort reaches is not claimed', async (t) => {
   t.equal(await effortFor(0.9999, curve, efforts, rising), null);
 });
 
+t.test('what only the most effort reaches is reached', async (t) => {
+  const enough = 1 - 5 / efforts.most;
+  const curve = await recallCurve(efforts, rising);
+  t.equal(curve.at(-1)?.effort, efforts.most);
+  t.ok((await effortFor(enough, curve, efforts, rising)) !== null);
+});
+
 t.test('the curve ends where there is enough, and an exact engine has one point', async (t) => {
   const curve = await recallCurve(efforts, rising, 0.8);
   t.ok((curve.at(-1)?.recall ?? 0) >= 0.8 && (curve.at(-2)?.recall ?? 1) < 0.8);
