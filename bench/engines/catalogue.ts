@@ -3,10 +3,13 @@ import { hnswlibNative } from './hnswlib-native.ts';
 import { hnswlibNode } from './hnswlib-node.ts';
 import { lancedb } from './lancedb.ts';
 import { pgvector } from './pgvector.ts';
-import { quarry } from './quarry.ts';
+import { quarry, quarryAvx2 } from './quarry.ts';
 import { sqliteVec } from './sqlite-vec.ts';
 import { usearch } from './usearch.ts';
 import type { EngineKind } from './vector-engine.ts';
+
+/** Ours, with the kernels of this processor and with lesser ones. */
+export const ownEngines: readonly EngineKind[] = [quarry, quarryAvx2];
 
 /** Every engine the case `engine` knows, ours first. */
 export const engineKinds: readonly EngineKind[] = [
@@ -18,4 +21,5 @@ export const engineKinds: readonly EngineKind[] = [
   lancedb,
   chroma,
   pgvector,
+  quarryAvx2,
 ];

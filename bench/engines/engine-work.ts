@@ -3,8 +3,10 @@ import { below, chanceOf, shuffled } from '../harness/chance.ts';
 import { cpuMsOf, ownCpuMs } from '../harness/cpu-time.ts';
 import { type HistogramCounts, LatencyHistogram } from '../harness/histogram.ts';
 import { memoryOf, type ProcessMemory } from '../harness/process-memory.ts';
-import { filters } from '../vectors/tags.ts';
-import { openVectorFile } from '../vectors/vector-file.ts';
+import { similarity } from '../vectors/exact-search.ts';
+import { hitsOf } from '../vectors/hits.ts';
+import { type Filter, filters } from '../vectors/tags.ts';
+import { openVectorFile, type VectorFile } from '../vectors/vector-file.ts';
 import { exactAnswer, type LoadedSet, loadVectorSet, type VectorSet } from '../vectors/vector-set.ts';
 import { engineKinds } from './catalogue.ts';
 import type { EngineKind, EngineSearch, Question, VectorEngine } from './vector-engine.ts';
@@ -66,6 +68,7 @@ export class EngineWork {
   readonly #set: LoadedSet;
   readonly #questions: readonly Question[];
   readonly #seed: number;
+  #file: VectorFile | null = null;
   #asked = 0;
 
   static async open(task: OpenTask): Promise<{ work: EngineWork; opened: Opened }> {
@@ -127,16 +130,20 @@ export class EngineWork {
     };
   }
 
-  /** Share of the exact answers that are found, over as many questions as a few seconds allow. */
+  /** Share of the nearest rows that are found (see hitsOf), over as many questions as a few seconds allow. */
   async recall(asking: Asking): Promise<number> {
     const until = performance.now() + recallMsMax;
     let [found, wanted] = [0, 0];
     for (let i = 0; i < this.#questions.length; i++) {
       if (i >= recallQuestionsLeast && performance.now() > until) break;
-      const answer = new Set(Array.from(await this.#search(asking, i)));
-      const exact = exactAnswer(this.#set, filterOf(asking), i, asking.count);
-      wanted += exact.length;
-      for (const row of exact) if (answer.has(row)) found += 1;
+      const returned = await this.#search(asking, i);
+      const filter = filterOf(asking);
+      const hits = await hitsOf(exactAnswer(this.#set, filter, i), returned, {
+        count: asking.count,
+        similarityOf: (row) => this.#similarityOf(row, i, filter),
+      });
+      wanted += hits.wanted;
+      found += hits.found;
     }
     return wanted === 0 ? 1 : found / wanted;
   }
@@ -193,8 +200,9 @@ export class EngineWork {
     return serverPid === null ? memoryOfThis() : memoryOf(serverPid);
   }
 
-  close(): Promise<void> {
-    return this.#engine.close();
+  async close(): Promise<void> {
+    await this.#file?.close();
+    await this.#engine.close();
   }
 
   #search(asking: Asking, index: number): ReturnType<VectorEngine['search']> {
@@ -210,17 +218,25 @@ export class EngineWork {
   async #replace(rows: readonly number[]): Promise<void> {
     const { replace } = this.#engine;
     assert(replace !== null, 'only engines that can replace rows are asked to');
-    const { dimensions, vectorsPath, tags } = this.#set;
-    this.#file ??= await openVectorFile(vectorsPath);
+    const { dimensions, tags } = this.#set;
     const vectors = new Float32Array(rows.length * dimensions);
-    for (const [i, row] of rows.entries()) vectors.set(await this.#file.read(row, 1), i * dimensions);
+    for (const [i, row] of rows.entries()) vectors.set(await this.#vectorOf(row), i * dimensions);
     await replace(
       rows,
       vectors,
       Uint8Array.from(rows, (row) => tags[row]!),
     );
   }
-  #file: Awaited<ReturnType<typeof openVectorFile>> | null = null;
+
+  async #similarityOf(row: number, question: number, filter: Filter | null): Promise<number | null> {
+    if (filter !== null && (this.#set.tags[row]! & (1 << filter.bit)) === 0) return null;
+    return similarity(await this.#vectorOf(row), 0, this.#questions[question]!.vector);
+  }
+
+  async #vectorOf(row: number): Promise<Float32Array> {
+    this.#file ??= await openVectorFile(this.#set.vectorsPath);
+    return this.#file.read(row, 1);
+  }
 }
 
 function questionsOf({ questions, questionRows, dimensions }: LoadedSet): Question[] {
@@ -239,7 +255,6 @@ function filterOf({ filter }: Asking) {
   return filter === null ? null : filters[filter]!;
 }
 
-/** Wall and CPU time from now on, of this process or of the server that works for it. */
 /** Of this process without its JavaScript heap, whose garbage is the harness's. */
 function memoryOfThis(): ProcessMemory | null {
   collectGarbage();
@@ -247,6 +262,7 @@ function memoryOfThis(): ProcessMemory | null {
   return all === null ? null : { ...all, ownBytes: all.ownBytes - process.memoryUsage().heapTotal };
 }
 
+/** Wall and CPU time from now on, of this process or of the server that works for it. */
 function startClock(serverPid: number | null): () => Spent {
   const cpu = () => (serverPid === null ? ownCpuMs() : (cpuMsOf(serverPid) ?? Number.NaN));
   const [wallStart, cpuStart] = [performance.now(), cpu()];

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/root.ts';
 import { CollectionIndex, type FilterNode, IndexError } from '../../src/engine/collection-index.ts';
+import { PeerMissing } from '../peers/peer-packages.ts';
 import { type Filter, filters } from '../vectors/tags.ts';
 import { LabelledRows } from './labelled-rows.ts';
 import type { EngineKind, EngineOptions, EngineSearch, VectorEngine } from './vector-engine.ts';
@@ -11,6 +12,7 @@ const searchMsMax = 60_000;
 const settleMsMax = 120_000;
 const busyRetryMs = 10;
 const collectionId = 'bench';
+const lesserKernels = 'avx2';
 
 /** A block of terms of one row without words; see src/text/terms.ts. */
 const noTerms = Uint8Array.from([0x51, 0x54, 0x42, 0x31, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -21,12 +23,31 @@ export const quarry: EngineKind = {
   efforts: { least: 10, most: 4_096 },
   filters: true,
   synchronous: false,
-  version: () => {
-    const text = readFileSync(join(projectRoot, 'package.json'), 'utf8');
-    return (JSON.parse(text) as { version: string }).version;
-  },
+  version: () => versionWith(CollectionIndex.runnableKernels().at(-1)!),
   open: (options) => QuarryEngine.open(options),
 };
+
+/** The same on a processor that has only AVX2, or as if it were one: the setting engineKernels. */
+export const quarryAvx2: EngineKind = {
+  ...quarry,
+  name: 'quarry (avx2)',
+  version: () => {
+    const runnable = CollectionIndex.runnableKernels();
+    if (runnable.includes(lesserKernels)) return versionWith(lesserKernels);
+    throw new PeerMissing(`this processor does not run ${lesserKernels}, only ${runnable.join(', ')}`);
+  },
+  open: (options) => {
+    CollectionIndex.useKernels(lesserKernels);
+    return QuarryEngine.open(options);
+  },
+};
+
+function versionWith(kernels: string): string {
+  const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  return `${version}, kernels ${kernels}`;
+}
 
 class QuarryEngine implements VectorEngine {
   readonly serverPid = null;

@@ -1,25 +1,31 @@
 /** A reproducible stream of numbers, 0 <= number < 1. */
 export type Chance = () => number;
 
+/** Steps after which every bit of a key has reached every bit of the state. */
+const mixingSteps = 12;
+
 /**
- * The stream that belongs to `keys` (whole numbers), the same on every machine: mulberry32 started from a mix of the
- * keys. Different keys give streams that have nothing to do with each other, so that document 7 is the same text
- * whether or not document 6 was ever made.
+ * The stream that belongs to `keys` (whole numbers below 2^32), the same on every machine: the generator sfc32 (Chris
+ * Doty-Humphrey, PractRand), whose 128 bits of state the keys are stirred into one by one. Different keys give streams
+ * that have nothing to do with each other, so that document 7 is the same text whether or not document 6 was ever made.
+ * A step loses nothing, so two keys after the same ones before never end in the same state: 32 bits would not do, a
+ * million rows would have thousands of twins.
  */
 export function chanceOf(...keys: readonly number[]): Chance {
-  let state = 0x9e3779b9;
-  for (const key of keys) state = mixed((state ^ key) >>> 0) + 0x6d2b79f5;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    return mixed(state) / 2 ** 32;
+  let [a, b, c, counter] = [0x243f6a88, 0x85a308d3 | 0, 0x13198a2e, 1];
+  const step = (): number => {
+    const drawn = (a + b + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + drawn) | 0;
+    return drawn >>> 0;
   };
-}
-
-/** A bijection of 32-bit numbers that leaves no pattern of its argument. */
-function mixed(value: number): number {
-  let bits = Math.imul(value ^ (value >>> 15), value | 1);
-  bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-  return (bits ^ (bits >>> 14)) >>> 0;
+  for (const key of keys) {
+    a ^= key;
+    for (let i = 0; i < mixingSteps; i++) step();
+  }
+  return () => step() / 2 ** 32;
 }
 
 /** A whole number, 0 <= number < limit. */

@@ -1,5 +1,5 @@
 import type { Growth } from '../engines/engine-work.ts';
-import type { MeasuredEngine, MeasuredMode, ModeFigures } from './engine-measurement.ts';
+import type { Churned, MeasuredEngine, MeasuredMode, ModeFigures } from './engine-measurement.ts';
 import { ratioOf, spreadOf } from './statistics.ts';
 
 /** Single figures of measured engines, as the tables, charts and promises of the case need them. */
@@ -32,6 +32,10 @@ export function timesOf(
 export function ownBytesPerVector(growth: Growth | null, rows: number): number | null {
   if (growth === null || growth.before === null || growth.after === null) return null;
   return (growth.after.ownBytes - growth.before.ownBytes) / rows;
+}
+
+export function churnRounds({ recalls }: Churned): number {
+  return recalls.length - 1;
 }
 
 /** Rows per second of CPU time. */

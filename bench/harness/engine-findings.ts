@@ -1,8 +1,22 @@
 import { figure } from '../report/figures.ts';
 import type { Chart, Column, Figure, Findings, Row, Table } from '../report/findings.ts';
 import { filters } from '../vectors/tags.ts';
-import { buildRate, medianOf, modeOf, ownBytesPerVector, perCpuSecond, timesOf } from './engine-figures.ts';
-import { type EngineMeasurement, type MeasuredEngine, recallTargets } from './engine-measurement.ts';
+import {
+  buildRate,
+  churnRounds,
+  medianOf,
+  modeOf,
+  ownBytesPerVector,
+  perCpuSecond,
+  timesOf,
+} from './engine-figures.ts';
+import {
+  bestOf,
+  churnShare,
+  type EngineMeasurement,
+  type MeasuredEngine,
+  recallTargets,
+} from './engine-measurement.ts';
 import { promiseTable } from './engine-promises.ts';
 import type { BenchOptions } from './options.ts';
 
@@ -16,6 +30,7 @@ export function engineFindings(measurement: EngineMeasurement, options: BenchOpt
       ...recallTargets.map((target) => recallTable(engines, target)),
       filterTable(engines),
       buildTable(engines, set.rows),
+      ...churnTables(engines),
       ...partsTables(engines, set.rows),
     ],
     charts: chartsOf(engines, set.rows),
@@ -45,14 +60,16 @@ function recallTable(engines: readonly MeasuredEngine[], target: number): Table 
       number('perSecond', 'per second, all cores', 'searches', 0),
     ],
     rows: engines.map((engine): Row => {
-      const mode = modeOf(engine, `recall ${target}`);
+      const reached = modeOf(engine, `recall ${target}`);
+      const mode = reached ?? modeOf(engine, `effort ${bestOf(engine.curve).effort}`);
       const alone = engine.synchronous ? mode : modeOf(engine, `recall ${target}, one at a time`);
       return {
         engine: engine.name,
         effort: mode?.effort ?? null,
         recall: mode?.recall ?? null,
         perCpuSecond: medianOf(mode, perCpuSecond),
-        times: timesOf(own, mode),
+        // At other recalls it would be no comparison.
+        times: timesOf(own, reached),
         p50Ms: medianOf(alone, ({ p50Ms }) => p50Ms),
         p99Ms: medianOf(alone, ({ p99Ms }) => p99Ms),
         perSecond: engine.synchronous ? null : medianOf(mode, ({ searchesPerSecond }) => searchesPerSecond),
@@ -101,8 +118,6 @@ function buildTable(engines: readonly MeasuredEngine[], rows: number): Table {
       number('saveMs', 'save', 'ms', 0),
       number('loadMs', 'load and first search', 'ms', 0),
       number('loaded', 'memory of its own then', 'bytes/vector', 0),
-      number('before', 'recall before replacing', null, 4),
-      number('after', 'and after', null, 4),
       number('replaceRate', 'replaced per second of CPU', 'vectors', 0),
     ],
     rows: engines.map((engine): Row => {
@@ -120,12 +135,38 @@ function buildTable(engines: readonly MeasuredEngine[], rows: number): Table {
         saveMs: saved?.wallMs ?? null,
         loadMs: loaded?.wallMs ?? null,
         loaded: ownBytesPerVector(loaded, rows),
-        before: churned?.recallBefore ?? null,
-        after: churned?.recallAfter ?? null,
-        replaceRate: churned === null ? null : (rows * 0.2 * churned.rounds * 1_000) / churned.cpuMs,
+        replaceRate:
+          churned === null ? null : (rows * churnShare * churnRounds(churned) * 1_000) / churned.cpuMs,
       };
     }),
   };
+}
+
+/** Round by round, because a peer that replaces slowly does fewer rounds. */
+function churnTables(engines: readonly MeasuredEngine[]): Table[] {
+  const churned = engines.flatMap(({ name, churned }) => (churned === null ? [] : [{ name, churned }]));
+  if (churned.length === 0) return [];
+  const rounds = Math.max(...churned.map((engine) => churnRounds(engine.churned)));
+  return [
+    {
+      title: 'Recall as the vectors are replaced',
+      columns: [
+        words('engine', 'engine'),
+        number('effort', 'effort', null, 0),
+        number('rounds', `times ${churnShare * 100} % replaced`, null, 0),
+        number('recall0', 'as built', null, 4),
+        ...Array.from({ length: rounds }, (_, i) => number(`recall${i + 1}`, `after ${i + 1}`, null, 4)),
+      ],
+      rows: churned.map(({ name, churned }): Row => {
+        const recalls = Array.from({ length: 1 + rounds }, (_, round) => [
+          `recall${round}`,
+          churned.recalls[round] ?? null,
+        ]);
+        const { effort } = churned;
+        return { engine: name, effort, rounds: churnRounds(churned), ...Object.fromEntries(recalls) };
+      }),
+    },
+  ];
 }
 
 /** What engines say about their own memory. */
@@ -229,29 +270,59 @@ function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
     ...once('memory per vector', 'bytes', 'less', ownBytesPerVector(engine.built, rows)),
     ...once('memory per vector, loaded', 'bytes', 'less', ownBytesPerVector(engine.loaded, rows)),
     ...once('load', 'ms', 'less', engine.loaded?.wallMs ?? null),
-    ...once('recall after replacing', 'share', 'more', engine.churned?.recallAfter ?? null),
+    ...once('recall after replacing', 'share', 'more', engine.churned?.recalls.at(-1) ?? null),
   ];
 }
 
 function methodOf({ set, engines }: EngineMeasurement, options: BenchOptions): string[] {
   return [
-    `Vectors: \`${set.name}\`, ${figure(set.rows, 0)} rows and ${figure(set.questions, 0)} questions that are no rows, all of length 1; similarity is the inner product. Exact answers come from a plain loop in double precision that shares no code with any engine.`,
+    `Vectors: \`${set.name}\`, ${figure(set.rows, 0)} rows and ${figure(set.questions, 0)} questions that are no rows, all of length 1${unusedWords(set)}; similarity is the inner product. Exact answers come from a plain loop in double precision that shares no code with any engine.`,
     `Every engine lives in a process of its own: ${engines.map(({ name, version }) => `${name} (${version})`).join('; ')}. Graphs have 16 links and are built with effort 200.`,
-    `Equal recall: for each engine the least effort (ef, expansion, probes) that finds the wanted share of the exact ${options.results} best, over all questions, is searched by halving; then it is measured at that effort.`,
+    `Equal recall: for each engine the least effort (ef, expansion, probes) that finds the wanted share of the exact ${options.results} best, over all questions, is searched by halving; then it is measured at that effort. A vector found counts when its exact similarity reaches that of the last of the best, so that of equally near ones any is as good, whichever engine finds it. Where an engine does not reach the recall, its best effort is measured and no ratio is shown.`,
     `Rounds: ${options.rounds}. Each measures every engine in every mode once for ${options.seconds} s, in a random order of its own.`,
     `"Per second of CPU": searches divided by the CPU time, user and system, of all threads of the process that does the work. It is what one core can do, whether an engine answers on the calling thread or hands work to others. Asynchronous engines have 16 searches under way meanwhile; "one at a time" is measured apart.`,
-    `Filters: independent ones pick vectors by lot; correlated ones pick those furthest in a random direction, so that for most questions all matching vectors are far away. Replacing: 20 % of the vectors, drawn by lot, again and again, as new entries with the same values, so that the exact answers stay what they were.`,
+    `Filters: independent ones pick vectors by lot; correlated ones pick those furthest in a random direction, so that for most questions all matching vectors are far away. Replacing: 20 % of the vectors, drawn by lot, again and again, as new entries with the same values, so that the exact answers stay what they were and "as built" is what an index freshly built of the same vectors finds. Of a peer no round begins after 300 s.`,
     'Memory: anonymous and shared pages of the process after building, without its JavaScript heap, less those before the first vector; mapped files are apart, because the system can drop them. Below 20,000 vectors the process itself weighs more than its vectors.',
   ];
 }
 
-function notesOf({ missing, set }: EngineMeasurement): string[] {
+function unusedWords({ unused: { rows, questions } }: EngineMeasurement['set']): string {
+  const parts = [
+    ...(rows > 0 ? [`its further ${figure(rows, 0)} rows (--vectors)`] : []),
+    ...(questions > 0 ? [`${figure(questions, 0)} questions (--questions)`] : []),
+  ];
+  return parts.length === 0 ? '' : `; NOT USED of the file: ${parts.join(' and ')}`;
+}
+
+function notesOf({ engines, leftOut, missing, set }: EngineMeasurement): string[] {
   return [
     'A ratio is the median of the ratios within each round. Its two sides were measured within seconds of each other.',
     'hnswlib-node, hnswlib and usearch work on the calling thread; filters of hnswlib-node are JavaScript callbacks, because that is how it offers them. Client libraries of servers and databases are part of their figures, as they are for their users; the CPU time is that of the server process where there is one.',
     `Vectors that lie differently give other figures: repeat with --difficulty hard, or with --vectors-file. ${figure(set.rows, 0)} vectors say little about a hundred times as many.`,
+    ...engines.flatMap(recallNotes),
+    ...(leftOut.length === 0 ? [] : [`NOT ASKED FOR (--engines): ${leftOut.join(', ')}.`]),
     ...missing.map(({ name, reason }) => `NOT MEASURED: ${name}. ${reason}`),
   ];
+}
+
+/** A recall is found by chance of the questions and by whole steps of an effort; what is further off is said. */
+const recallTolerance = 0.01;
+
+/** Where an engine was not measured at the recalls asked for. */
+function recallNotes({ name, curve, modes }: MeasuredEngine): string[] {
+  return recallTargets.flatMap((target) => {
+    const mode = modes.find((one) => one.name === `recall ${target}`);
+    if (mode === undefined) {
+      const { effort, recall } = bestOf(curve);
+      return [
+        `NOT REACHED: recall ${target} by ${name}. It finds ${figure(recall, 4)} at best (effort ${effort}).`,
+      ];
+    }
+    if (mode.recall <= target + recallTolerance) return [];
+    return [
+      `ANOTHER RECALL: where ${target} is asked for, the least effort of ${name} that finds as much (${mode.effort}) finds ${figure(mode.recall, 4)}; its speed is that of this recall.`,
+    ];
+  });
 }
 
 /** A report may be shown to anybody: it names no folder of the machine. */

@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { present } from '../../src/base/assert.ts';
-import { engineKinds } from '../engines/catalogue.ts';
+import { engineKinds, ownEngines } from '../engines/catalogue.ts';
 import { EngineProcess } from '../engines/engine-process.ts';
 import type { Built, Measured, Opened, Spent } from '../engines/engine-work.ts';
-import { quarry as ownEngine } from '../engines/quarry.ts';
 import type { EngineKind } from '../engines/vector-engine.ts';
+import { PeerMissing } from '../peers/peer-packages.ts';
 import { filters } from '../vectors/tags.ts';
 import { prepareVectorSet, type VectorSet } from '../vectors/vector-set.ts';
 import type { BenchContext } from './bench-case.ts';
@@ -21,9 +21,9 @@ export const recallTargets = [0.95, 0.99] as const;
 const filteredRecall = 0.99;
 const busySearches = 16;
 const searchesLeast = 30;
-const churnShare = 0.2;
-/** A peer that replaces slowly is not waited for longer: what it has done by then is reported. */
-const peerChurnMsMax = 60_000;
+export const churnShare = 0.2;
+/** A peer that replaces slowly is not waited for longer: the report says how many rounds it did. */
+const peerChurnMsMax = 300_000;
 
 /** What is measured in every round: an effort, with or without a filter, with one search under way or several. */
 export interface Mode {
@@ -52,9 +52,9 @@ export interface MeasuredMode extends Mode {
 }
 
 export interface Churned extends Spent {
-  readonly recallBefore: number;
-  readonly recallAfter: number;
-  readonly rounds: number;
+  readonly effort: number;
+  /** At first, when the index was built of the same rows and nothing was replaced; then after each round. */
+  readonly recalls: readonly number[];
 }
 
 export interface MeasuredEngine {
@@ -73,7 +73,14 @@ export interface EngineMeasurement {
   readonly set: VectorSet;
   readonly engines: readonly MeasuredEngine[];
   /** Engines that could not be measured, and why. */
-  readonly missing: readonly { readonly name: string; readonly reason: string }[];
+  readonly missing: readonly Missing[];
+  /** Engines that --engines left out. */
+  readonly leftOut: readonly string[];
+}
+
+interface Missing {
+  readonly name: string;
+  readonly reason: string;
 }
 
 interface Running {
@@ -84,17 +91,22 @@ interface Running {
   readonly built: Built;
   curve: readonly Tuned[];
   modes: readonly Mode[];
+  /** Why a peer that was measured at first is not any more. */
+  failure: string | null;
 }
 
 /** Builds every engine over the same vectors, each in its own process, and measures them in interleaved rounds. */
 export async function measureEngines(context: BenchContext): Promise<EngineMeasurement> {
   const { options } = context;
-  const set = await prepareVectorSet({ ...options, rows: options.vectors }, context);
+  const allOfFile = options.vectorsFile !== null && !options.vectorsTyped;
+  const set = await prepareVectorSet({ ...options, rows: allOfFile ? null : options.vectors }, context);
   const root = await mkdtemp(join(tmpdir(), 'quarry-bench-engines-'));
   const running: Running[] = [];
-  const missing: { name: string; reason: string }[] = [];
+  const missing: Missing[] = [];
+  const chosen = chosenKinds(options.engines);
+  const leftOut = engineKinds.filter((kind) => !chosen.includes(kind)).map(({ name }) => name);
   try {
-    for (const kind of chosenKinds(options.engines)) {
+    for (const kind of chosen) {
       context.signal.throwIfAborted();
       const directory = join(root, kind.name.replaceAll(/\W/g, '-'));
       const engine = await startOrExplain(kind, set, directory, context);
@@ -104,9 +116,11 @@ export async function measureEngines(context: BenchContext): Promise<EngineMeasu
     const rounds = await measureRounds(running, context);
     const engines: MeasuredEngine[] = [];
     for (const engine of running) {
-      engines.push({ ...(await finishEngine(engine, set, context)), modes: rounds.get(engine) ?? [] });
+      const finished = await unlessFailed(engine, context, () => finishEngine(engine, set, context));
+      if (finished === null) missing.push({ name: engine.kind.name, reason: engine.failure ?? '' });
+      else engines.push({ ...finished, modes: rounds.get(engine) ?? [] });
     }
-    return { set, engines, missing };
+    return { set, engines, missing, leftOut };
   } finally {
     await Promise.all(running.map(({ process }) => process.end()));
     await rm(root, { recursive: true, force: true });
@@ -123,7 +137,31 @@ function chosenKinds(names: readonly string[] | null): readonly EngineKind[] {
   });
 }
 
-/** The engine, built and tuned, or why there is none. Of a peer any failure is a finding; our own ends the run. */
+/** What the step gives; null when the engine, a peer, has failed by then: it is asked nothing more. */
+async function unlessFailed<T>(
+  engine: Running,
+  context: BenchContext,
+  step: () => Promise<T>,
+): Promise<T | null> {
+  if (engine.failure !== null) return null;
+  try {
+    return await step();
+  } catch (error) {
+    engine.failure = reasonOf(engine.kind, error as Error, context);
+    await engine.process.end();
+    return null;
+  }
+}
+
+/** Why there are no figures of an engine. Of a peer any failure is a finding; our own ends the run. */
+function reasonOf(kind: EngineKind, error: Error, { signal, progress }: BenchContext): string {
+  if (signal.aborted || (ownEngines.includes(kind) && !(error instanceof PeerMissing))) throw error;
+  const [reason = ''] = error.message.split('\n');
+  progress.note(`${kind.name}: not measured. ${reason}`);
+  return reason;
+}
+
+/** The engine, built and tuned, or why there is none. */
 async function startOrExplain(
   kind: EngineKind,
   set: VectorSet,
@@ -138,10 +176,7 @@ async function startOrExplain(
     return engine;
   } catch (error) {
     await engine?.process.end();
-    if (kind === ownEngine || context.signal.aborted) throw error;
-    const [reason = ''] = (error as Error).message.split('\n');
-    context.progress.note(`${kind.name}: not measured. ${reason}`);
-    return reason;
+    return reasonOf(kind, error as Error, context);
   }
 }
 
@@ -158,7 +193,7 @@ async function start(
     const opened = await process.call('open', { ...task, load: false });
     progress.note(`${kind.name}: building over ${set.rows} vectors (${opened.version})`);
     const built = await process.call('build');
-    return { kind, process, directory, opened, built, curve: [], modes: [] };
+    return { kind, process, directory, opened, built, curve: [], modes: [], failure: null };
   } catch (error) {
     await process.end();
     throw error;
@@ -198,8 +233,7 @@ async function tune(engine: Running, { options, progress, signal }: BenchContext
   for (const [filter, { name }] of kind.filters ? filters.entries() : []) {
     const filtered = await recallCurve(kind.efforts, recallOf(filter), filteredRecall);
     const tuned =
-      (await effortFor(filteredRecall, filtered, kind.efforts, recallOf(filter))) ??
-      present(filtered.toSorted((a, b) => b.recall - a.recall)[0], 'a curve has points');
+      (await effortFor(filteredRecall, filtered, kind.efforts, recallOf(filter))) ?? bestOf(filtered);
     modes.push({ ...tuned, name: `filter ${name}`, filter, inFlight: busy, replacing: false, last: false });
   }
   engine.curve = curve;
@@ -208,8 +242,9 @@ async function tune(engine: Running, { options, progress, signal }: BenchContext
 
 async function measureRounds(
   running: readonly Running[],
-  { options, progress, signal }: BenchContext,
+  context: BenchContext,
 ): Promise<Map<Running, MeasuredMode[]>> {
+  const { options, progress, signal } = context;
   const configurations = running.flatMap((engine) => engine.modes.map((mode) => ({ engine, mode })));
   const found = new Map(configurations.map((configuration) => [configuration, [] as ModeFigures[]]));
   const turns = [false, true].flatMap((last) =>
@@ -224,12 +259,14 @@ async function measureRounds(
     const { engine, mode } = configuration;
     progress.update('measuring', done, turns.length, `${engine.kind.name}: ${mode.name}`);
     const { effort, filter, inFlight, replacing } = mode;
-    const measured = await engine.process.call('measure', {
-      ...{ effort, filter, inFlight, replacing, searchesLeast },
-      count: options.results,
-      ms: options.seconds * 1_000,
-    });
-    found.get(configuration)?.push(figuresOf(measured));
+    const measured = await unlessFailed(engine, context, () =>
+      engine.process.call('measure', {
+        ...{ effort, filter, inFlight, replacing, searchesLeast },
+        count: options.results,
+        ms: options.seconds * 1_000,
+      }),
+    );
+    if (measured !== null) found.get(configuration)?.push(figuresOf(measured));
   }
   const byEngine = new Map<Running, MeasuredMode[]>(running.map((engine) => [engine, []]));
   for (const [{ engine, mode }, rounds] of found) byEngine.get(engine)?.push({ ...mode, rounds });
@@ -280,21 +317,25 @@ async function finishEngine(
 }
 
 async function churn(
-  { kind, process, modes }: Running,
+  { kind, process, curve, modes }: Running,
   roundsMax: number,
   count: number,
-): Promise<Churned | null> {
-  const mode = modes.find(({ name }) => name === `recall ${recallTargets[0]}`);
-  if (mode === undefined) return null;
-  const asking = { effort: mode.effort, filter: null, count };
-  const recallBefore = await process.call('recall', asking);
+): Promise<Churned> {
+  const reached = modes.find(({ name }) => name === `recall ${recallTargets[0]}`);
+  const { effort, recall } = reached ?? bestOf(curve);
+  const recalls = [recall];
   const spent = { wallMs: 0, cpuMs: 0 };
-  let rounds = 0;
-  for (; rounds < roundsMax && (kind === ownEngine || spent.wallMs < peerChurnMsMax); rounds++) {
-    const { wallMs, cpuMs } = await process.call('churn', { round: rounds, share: churnShare });
+  const isPeer = !ownEngines.includes(kind);
+  for (let round = 0; round < roundsMax && !(isPeer && spent.wallMs >= peerChurnMsMax); round++) {
+    const { wallMs, cpuMs } = await process.call('churn', { round, share: churnShare });
     spent.wallMs += wallMs;
     spent.cpuMs += cpuMs;
+    recalls.push(await process.call('recall', { effort, filter: null, count }));
   }
-  const recallAfter = await process.call('recall', asking);
-  return { ...spent, recallBefore, recallAfter, rounds };
+  return { ...spent, effort, recalls };
+}
+
+/** The point of a curve that finds most, with the least effort of such. */
+export function bestOf(curve: readonly Tuned[]): Tuned {
+  return present(curve.toSorted((a, b) => b.recall - a.recall)[0], 'a curve has points');
 }

@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly documents: readonly number[];
   readonly wordsPerDocument: number;
   readonly vectors: number;
+  /** Somebody typed --vectors: it limits the rows of a file too. */
+  readonly vectorsTyped: boolean;
   readonly dimensions: number;
   readonly difficulty: Difficulty;
   readonly vectorsFile: string | null;
@@ -74,7 +76,7 @@ const flags = {
     100,
     100_000_000,
     20_000,
-    'vectors of the generated set, or the first ones of --vectors-file',
+    'vectors of the generated set, or of --vectors-file its first ones (default: all, up to 1 GiB)',
   ),
   dimensions: whole(4, 8_192, 384, 'dimensions of the generated vectors'),
   difficulty: oneOf(difficulties, 'easy', 'how the generated vectors lie'),
@@ -147,7 +149,10 @@ export function readCommandLine(words: readonly string[]): CommandLine {
     throw new UsageFailure('--smoke and --full exclude each other.');
   const size = values.smoke === true ? 'smoke' : values.full === true ? 'full' : 'usual';
   const optionsFor = (presets: string) =>
-    readOptions(parsed([...presets.split(' ').filter(Boolean), ...words]).values, size);
+    readOptions(parsed([...presets.split(' ').filter(Boolean), ...words]).values, {
+      size,
+      vectorsTyped: values.vectors !== undefined,
+    });
   optionsFor('');
   return { words: positionals, size, help: values.help === true, optionsFor };
 }
@@ -171,7 +176,9 @@ export function publishedWords(words: readonly string[]): string[] {
 /** The same for the options themselves. */
 export function publishedOptions(options: BenchOptions): Record<string, unknown> {
   const hidden = places.filter((name) => options[name] !== null).map((name) => [name, 'given'] as const);
-  return { ...options, ...Object.fromEntries(hidden) };
+  // Which vectors were used, a report says itself.
+  const { vectorsTyped: _, ...shown } = options;
+  return { ...shown, ...Object.fromEntries(hidden) };
 }
 
 const places = [
@@ -188,14 +195,14 @@ const placeholdersOfPlaces: ReadonlySet<string> = new Set(['file', 'folder', 'ur
 
 type Values = ReturnType<typeof parsed>['values'];
 
-function readOptions(values: Values, size: Size): BenchOptions {
+function readOptions(values: Values, given: Pick<BenchOptions, 'size' | 'vectorsTyped'>): BenchOptions {
   const value = <Name extends FlagName>(name: Name) => {
     const given = values[name];
     const text = given === undefined ? flags[name].preset : String(given);
     return flags[name].read(text, `--${name}`) as ReturnType<(typeof flags)[Name]['read']>;
   };
   return {
-    size,
+    ...given,
     documents: value('documents'),
     wordsPerDocument: value('words'),
     vectors: value('vectors'),

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { projectRoot } from '../../src/base/root.ts';
 import { PeerMissing, peerFolder, peersFolder } from './peer-packages.ts';
@@ -57,5 +58,18 @@ export function compileHnswlibNative(): void {
     ],
     { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' },
   );
-  writeFileSync(builtWith, `${compiler} ${flags.slice(0, 2).join(' ')}`);
+  writeFileSync(builtWith, `${compiler} ${flags.slice(0, 2).join(' ')}, ${instructionsOf(compiler)}`);
+}
+
+/** The widest instructions that hnswlib's headers compute with when they are compiled like this. */
+function instructionsOf(compiler: string): string {
+  const macros = execFileSync(compiler, ['-march=native', '-dM', '-E', '-x', 'c++', devNull], {
+    encoding: 'utf8',
+  });
+  const widest = [
+    ['__AVX512F__', 'AVX-512'],
+    ['__AVX__', 'AVX'],
+    ['__SSE__', 'SSE'],
+  ].find(([macro]) => macros.includes(`#define ${macro} `));
+  return widest?.[1] ?? 'no vector instructions';
 }

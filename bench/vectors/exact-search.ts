@@ -2,27 +2,33 @@ import { assert } from '../../src/base/assert.ts';
 import { filters } from './tags.ts';
 import { openVectorFile } from './vector-file.ts';
 
+/** Rows, best first, with their similarities; -1 and -Infinity where fewer match. */
+export interface ExactAnswers {
+  readonly rows: Int32Array;
+  readonly scores: Float64Array;
+}
+
 /** The best rows of one question so far, best first. */
-class BestRows {
-  readonly #scores: Float64Array;
+class BestRows implements ExactAnswers {
+  readonly scores: Float64Array;
   readonly rows: Int32Array;
   #worst = Number.NEGATIVE_INFINITY;
 
   constructor(count: number) {
-    this.#scores = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
+    this.scores = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
     this.rows = new Int32Array(count).fill(-1);
   }
 
   offer(row: number, score: number): void {
     if (score <= this.#worst) return;
     let at = this.rows.length - 1;
-    for (; at > 0 && this.#scores[at - 1]! < score; at--) {
-      this.#scores[at] = this.#scores[at - 1]!;
+    for (; at > 0 && this.scores[at - 1]! < score; at--) {
+      this.scores[at] = this.scores[at - 1]!;
       this.rows[at] = this.rows[at - 1]!;
     }
-    this.#scores[at] = score;
+    this.scores[at] = score;
     this.rows[at] = row;
-    this.#worst = this.#scores[this.rows.length - 1]!;
+    this.#worst = this.scores[this.rows.length - 1]!;
   }
 }
 
@@ -37,13 +43,13 @@ export interface ExactTask {
 
 /**
  * The nearest rows of each question by inner product in double precision, computed without any of the code that is
- * measured: first without a filter, then with each of `filters`. One array per case, `depth` rows per question, -1
- * where fewer match. Of equal rows the first counts as nearer.
+ * measured: first without a filter, then with each of `filters`. One list per case, `depth` rows per question. Of
+ * equally near rows the first stands first; which of them an engine finds makes no difference: see isHit.
  */
 export async function exactSearch(
   { vectorsPath, tags, questions, depth, blockRows }: ExactTask,
   onProgress: (rows: number) => void,
-): Promise<Int32Array[]> {
+): Promise<ExactAnswers[]> {
   const file = await openVectorFile(vectorsPath);
   try {
     const { dimensions } = file;
@@ -64,7 +70,7 @@ export async function exactSearch(
       }
       onProgress(rows);
     }
-    return [-1, ...filters.keys()].map((_, which) => joined(best.map((lists) => lists[which]!.rows)));
+    return [-1, ...filters.keys()].map((_, which) => joined(best.map((lists) => lists[which]!)));
   } finally {
     await file.close();
   }
@@ -81,7 +87,7 @@ interface OneBlock {
 function offerBlock({ block, own, tags, first, rows }: OneBlock, best: readonly BestRows[]): void {
   const all = best[0]!;
   for (let i = 0; i < rows; i++) {
-    const score = product(block, i * own.length, own);
+    const score = similarity(block, i * own.length, own);
     const row = first + i;
     all.offer(row, score);
     const tag = tags[row]!;
@@ -92,7 +98,8 @@ function offerBlock({ block, own, tags, first, rows }: OneBlock, best: readonly 
   }
 }
 
-function product(block: Float32Array, from: number, own: Float32Array): number {
+/** Equal rows have equal similarities to the last bit, wherever they lie. */
+export function similarity(block: Float32Array, from: number, own: Float32Array): number {
   const { length } = own;
   let [a, b, c, d] = [0, 0, 0, 0];
   let i = 0;
@@ -106,12 +113,14 @@ function product(block: Float32Array, from: number, own: Float32Array): number {
   return a + b + (c + d);
 }
 
-function joined(parts: readonly Int32Array[]): Int32Array {
-  const whole = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
+function joined(parts: readonly ExactAnswers[]): ExactAnswers {
+  const length = parts.reduce((sum, { rows }) => sum + rows.length, 0);
+  const whole = { rows: new Int32Array(length), scores: new Float64Array(length) };
   let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+  for (const { rows, scores } of parts) {
+    whole.rows.set(rows, at);
+    whole.scores.set(scores, at);
+    at += rows.length;
   }
   return whole;
 }

@@ -7,10 +7,10 @@ import { assert } from '../../src/base/assert.ts';
 import { projectRoot } from '../../src/base/root.ts';
 import type { BenchContext } from '../harness/bench-case.ts';
 import { ClusteredVectors, type Difficulty } from './clustered-vectors.ts';
-import type { ExactTask } from './exact-search.ts';
+import type { ExactAnswers, ExactTask } from './exact-search.ts';
 import type { ExactReply } from './exact-worker.ts';
 import { type Filter, filters, makeTags } from './tags.ts';
-import { openVectorFile, type VectorFile, withVectorFile, writeVectorFile } from './vector-file.ts';
+import { type VectorFile, withVectorFile, writeVectorFile } from './vector-file.ts';
 
 /** Rows, questions and exact answers, on disk. Kept from run to run: the answers of a million rows take minutes. */
 export interface VectorSet {
@@ -19,24 +19,29 @@ export interface VectorSet {
   readonly rows: number;
   readonly dimensions: number;
   readonly questions: number;
+  /** Rows and questions of one's own files that were left out. */
+  readonly unused: { readonly rows: number; readonly questions: number };
 }
 
 export interface VectorSetOptions {
   readonly seed: number;
-  readonly rows: number;
+  /** Generated rows, or the first ones of `vectorsFile`; null: all of the file, up to `ownBytesMax`. */
+  readonly rows: number | null;
   readonly dimensions: number;
   readonly questions: number;
   readonly difficulty: Difficulty;
-  /** A file of one's own (.npy, .fvecs) instead of generated rows; `rows` of it at most. */
+  /** A file of one's own (.npy, .fvecs) instead of generated rows. */
   readonly vectorsFile: string | null;
   /** Questions of one's own; without, the last rows of `vectorsFile` are held out as questions. */
   readonly questionsFile: string | null;
 }
 
+/** 32-bit floats taken of a file when nobody says how many rows: each engine holds them all at once. */
+export const ownBytesMax = 2 ** 30;
 /** Right answers kept per question; no case asks for more results. */
 export const truthDepth = 100;
 /** Raise it when the generator, the tags or the exact search change, so that no old answer is believed. */
-const formatVersion = 1;
+const formatVersion = 2;
 const blockRows = 1_024;
 export const cacheFolder = join(projectRoot, 'bench', '.cache');
 
@@ -46,44 +51,54 @@ export interface LoadedSet extends VectorSet {
   readonly questionRows: Float32Array;
   readonly tags: Uint8Array;
   /** Exact answers without a filter, then by filter; see exactSearch. */
-  readonly answers: readonly Int32Array[];
+  readonly answers: readonly ExactAnswers[];
 }
 
 export async function loadVectorSet(set: VectorSet): Promise<LoadedSet> {
   const tags = await readFile(join(set.folder, 'tags.u8'));
-  const truth = await readFile(join(set.folder, 'answers.i32'));
-  const all = new Int32Array(truth.buffer, truth.byteOffset, truth.length / 4);
+  const rows = new Int32Array(await bytesOf(join(set.folder, 'answers.i32')));
+  const scores = new Float64Array(await bytesOf(join(set.folder, 'scores.f64')));
   const each = set.questions * truthDepth;
-  assert(all.length === each * (1 + filters.length), 'the answers belong to the questions');
+  assert(rows.length === each * (1 + filters.length), 'the answers belong to the questions');
+  assert(scores.length === rows.length, 'every answer has its similarity');
   const questionsPath = join(set.folder, 'questions.npy');
   return {
     ...set,
     vectorsPath: join(set.folder, 'vectors.npy'),
     questionRows: await withVectorFile(questionsPath, (file) => file.read(0, set.questions)),
     tags,
-    answers: Array.from({ length: 1 + filters.length }, (_, i) => all.subarray(i * each, (i + 1) * each)),
+    answers: Array.from({ length: 1 + filters.length }, (_, i) => part({ rows, scores }, i * each, each)),
   };
 }
 
-/** The exact answers of one question: rows, best first; fewer than `count` when fewer match. */
+async function bytesOf(path: string): Promise<ArrayBuffer> {
+  const bytes = await readFile(path);
+  // A copy of its own: a view of numbers must begin at a multiple of their size.
+  return Uint8Array.from(bytes).buffer;
+}
+
+function part({ rows, scores }: ExactAnswers, from: number, count: number): ExactAnswers {
+  return { rows: rows.subarray(from, from + count), scores: scores.subarray(from, from + count) };
+}
+
+/** The exact answers of one question, as many as are kept. */
 export function exactAnswer(
   set: Pick<LoadedSet, 'answers'>,
   filter: Filter | null,
   question: number,
-  count: number,
-): Int32Array {
+): ExactAnswers {
   const all = set.answers[filter === null ? 0 : 1 + filters.indexOf(filter)]!;
-  const rows = all.subarray(question * truthDepth, question * truthDepth + Math.min(count, truthDepth));
-  const end = rows.indexOf(-1);
-  return end < 0 ? rows : rows.subarray(0, end);
+  return part(all, question * truthDepth, truthDepth);
 }
 
 /** Makes the set, or finds it made. A run that is interrupted leaves no half of one. */
 export async function prepareVectorSet(options: VectorSetOptions, context: BenchContext): Promise<VectorSet> {
-  const name = await nameOf(options);
+  const size = await sizeOf(options);
+  const name = await nameOf(options, size);
   const folder = join(cacheFolder, name);
   const facts = join(folder, 'set.json');
   const known = await readFile(facts, 'utf8').catch(() => null);
+  tellUnused(size, context);
   if (known !== null) return { ...(JSON.parse(known) as VectorSet), folder };
   await mkdir(cacheFolder, { recursive: true });
   const making = await mkdtemp(join(cacheFolder, 'making-'));
@@ -91,7 +106,7 @@ export async function prepareVectorSet(options: VectorSetOptions, context: Bench
     context.progress.note(
       `making the vectors ${name}; they and their exact answers are kept in bench/.cache`,
     );
-    const size = await writeVectors(options, making);
+    await writeVectors(options, size, making);
     const set: VectorSet = { ...size, name, folder };
     await writeAnswers({ ...set, folder: making }, options.seed, context);
     await writeFile(join(making, 'set.json'), JSON.stringify(set));
@@ -103,8 +118,54 @@ export async function prepareVectorSet(options: VectorSetOptions, context: Bench
   }
 }
 
-async function nameOf(options: VectorSetOptions): Promise<string> {
-  const { vectorsFile, questionsFile, rows, dimensions, questions, seed, difficulty } = options;
+type Size = Pick<VectorSet, 'rows' | 'dimensions' | 'questions' | 'unused'>;
+
+/** How much of what there is is used. */
+export async function sizeOf({
+  vectorsFile,
+  questionsFile,
+  rows: rowsMost,
+  dimensions,
+  questions: questionsMost,
+}: Omit<VectorSetOptions, 'seed' | 'difficulty'>): Promise<Size> {
+  if (vectorsFile === null) {
+    assert(rowsMost !== null, 'somebody says how many vectors are generated');
+    return { rows: rowsMost, dimensions, questions: questionsMost, unused: { rows: 0, questions: 0 } };
+  }
+  const vectors = await shapeOf(vectorsFile);
+  const asked = questionsFile === null ? null : await shapeOf(questionsFile);
+  if (asked !== null && asked.dimensions !== vectors.dimensions) {
+    throw new Error(
+      `${questionsFile} has ${asked.dimensions} dimensions, ${vectorsFile} ${vectors.dimensions}.`,
+    );
+  }
+  const questions = Math.min(questionsMost, asked?.rows ?? Math.ceil(vectors.rows / 10));
+  const there = asked === null ? vectors.rows - questions : vectors.rows;
+  const fitting = Math.floor(ownBytesMax / (vectors.dimensions * Float32Array.BYTES_PER_ELEMENT));
+  const rows = Math.min(rowsMost ?? fitting, there);
+  const unused = { rows: there - rows, questions: asked === null ? 0 : asked.rows - questions };
+  return { rows, dimensions: vectors.dimensions, questions, unused };
+}
+
+function shapeOf(path: string): Promise<Pick<VectorFile, 'rows' | 'dimensions'>> {
+  return withVectorFile(path, async ({ rows, dimensions }) => ({ rows, dimensions }));
+}
+
+function tellUnused({ rows, questions, unused }: Size, { progress }: BenchContext): void {
+  if (unused.rows > 0) {
+    progress.note(`only the first ${rows} vectors of the file are used, ${unused.rows} are not (--vectors)`);
+  }
+  if (unused.questions > 0) {
+    progress.note(
+      `only the first ${questions} questions of the file are used, ${unused.questions} are not (--questions)`,
+    );
+  }
+}
+
+async function nameOf(
+  { vectorsFile, questionsFile, seed, difficulty }: VectorSetOptions,
+  { rows, dimensions, questions }: Size,
+): Promise<string> {
   if (vectorsFile === null) {
     return `${difficulty}-${rows}x${dimensions}-questions-${questions}-seed-${seed}-v${formatVersion}`;
   }
@@ -116,43 +177,29 @@ async function nameOf(options: VectorSetOptions): Promise<string> {
   return `own-${hash.digest('hex').slice(0, 16)}-${rows}-questions-${questions}-seed-${seed}-v${formatVersion}`;
 }
 
-type Size = Pick<VectorSet, 'rows' | 'dimensions' | 'questions'>;
-
-async function writeVectors(options: VectorSetOptions, folder: string): Promise<Size> {
+async function writeVectors(options: VectorSetOptions, size: Size, folder: string): Promise<void> {
   const target = { vectors: join(folder, 'vectors.npy'), questions: join(folder, 'questions.npy') };
-  if (options.vectorsFile !== null) return copyVectors(options, options.vectorsFile, target);
-  const { rows, dimensions, questions } = options;
-  const made = new ClusteredVectors(options);
+  const { vectorsFile, questionsFile } = options;
+  if (vectorsFile !== null) return copyVectors({ vectorsFile, questionsFile }, size, target);
+  const { rows, dimensions, questions } = size;
+  const made = new ClusteredVectors({ ...options, rows });
   await writeVectorFile(target.vectors, { rows, dimensions }, made.rows(blockRows));
   await writeVectorFile(target.questions, { rows: questions, dimensions }, [made.questions(questions)]);
-  return { rows, dimensions, questions };
 }
 
 /** Files of one's own: every row is scaled to length 1, because cosine is what is measured. */
 async function copyVectors(
-  options: VectorSetOptions,
-  vectorsPath: string,
+  from: { readonly vectorsFile: string; readonly questionsFile: string | null },
+  { rows, dimensions, questions }: Size,
   target: { readonly vectors: string; readonly questions: string },
-): Promise<Size> {
-  const vectors = await openVectorFile(vectorsPath);
-  const own = options.questionsFile === null ? null : await openVectorFile(options.questionsFile);
-  try {
-    const { dimensions } = vectors;
-    if (own !== null && own.dimensions !== dimensions) {
-      throw new Error(`${own.path} has ${own.dimensions} dimensions, ${vectors.path} ${dimensions}.`);
-    }
-    const questions = Math.min(options.questions, own?.rows ?? Math.ceil(vectors.rows / 10));
-    const rows = Math.min(options.rows, own === null ? vectors.rows - questions : vectors.rows);
-    await writeVectorFile(target.vectors, { rows, dimensions }, unitBlocks(vectors, rows));
-    const asked = await (own === null
-      ? vectors.read(vectors.rows - questions, questions)
-      : own.read(0, questions));
-    await writeVectorFile(target.questions, { rows: questions, dimensions }, [unitRows(asked, dimensions)]);
-    return { rows, dimensions, questions };
-  } finally {
-    await vectors.close();
-    await own?.close();
-  }
+): Promise<void> {
+  await withVectorFile(from.vectorsFile, (file) =>
+    writeVectorFile(target.vectors, { rows, dimensions }, unitBlocks(file, rows)),
+  );
+  const asked = await withVectorFile(from.questionsFile ?? from.vectorsFile, (file) =>
+    file.read(from.questionsFile === null ? file.rows - questions : 0, questions),
+  );
+  await writeVectorFile(target.questions, { rows: questions, dimensions }, [unitRows(asked, dimensions)]);
 }
 
 async function* unitBlocks(vectors: VectorFile, rows: number): AsyncGenerator<Float32Array> {
@@ -195,20 +242,28 @@ async function writeAnswers(set: VectorSet, seed: number, context: BenchContext)
       ),
     ),
   );
-  const bytes = [0, ...filters.map((_, i) => i + 1)].flatMap((which) =>
-    found.map((answers) => new Uint8Array(answers[which]!.slice().buffer)),
-  );
-  await writeFile(join(set.folder, 'answers.i32'), Buffer.concat(bytes));
+  const cases = [0, ...filters.map((_, i) => i + 1)];
+  const joined = (values: 'rows' | 'scores') =>
+    Buffer.concat(
+      cases.flatMap((which) =>
+        found.map((answers) => {
+          const { buffer, byteOffset, byteLength } = answers[which]![values];
+          return new Uint8Array(buffer, byteOffset, byteLength);
+        }),
+      ),
+    );
+  await writeFile(join(set.folder, 'answers.i32'), joined('rows'));
+  await writeFile(join(set.folder, 'scores.f64'), joined('scores'));
 }
 
 async function exactAnswers(
   task: ExactTask,
   onRows: (rows: number) => void,
   signal: AbortSignal,
-): Promise<readonly Int32Array[]> {
+): Promise<readonly ExactAnswers[]> {
   const worker = new Worker(new URL('./exact-worker.js', import.meta.url), { workerData: task });
   try {
-    return await new Promise<readonly Int32Array[]>((resolve, reject) => {
+    return await new Promise<readonly ExactAnswers[]>((resolve, reject) => {
       worker.on('message', (reply: ExactReply) => {
         if ('answers' in reply) resolve(reply.answers);
         else onRows(reply.rows);

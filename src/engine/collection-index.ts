@@ -111,11 +111,16 @@ export class CollectionIndex {
    */
   static useKernels(name: string): void {
     if (addon.useKernels(name)) return;
-    const runnable = addon.runnableKernels().join(', ');
+    const runnable = CollectionIndex.runnableKernels().join(', ');
     throw new AppError(
       'invalid',
       `The setting engineKernels is ${name}, but this processor runs only ${runnable}; auto takes the fastest of them.`,
     );
+  }
+
+  /** What `useKernels` takes on this processor, the fastest last. */
+  static runnableKernels(): readonly string[] {
+    return addon.runnableKernels();
   }
 
   /**

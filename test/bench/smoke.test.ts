@@ -101,6 +101,7 @@ t.test('help lists the cases; an unknown case names the known ones and changes n
   const peers = await run(['peers']);
   t.equal(peers.code, 0);
   t.match(peers.out, /^quarry +\d.*\nhnswlib-node +hnswlib-node 3\.0\.0\n/, 'which engines are there');
+  t.match(peers.out, /\nquarry \(avx2\) +(\d.*kernels avx2|not available: .*avx2)\n/);
   const unknown = await run(['shard']);
   t.equal(unknown.code, 2);
   t.match(unknown.err, /no case "shard"\. Cases: engine, .*shards/);
@@ -136,6 +137,13 @@ t.test('the case "engine" finds what exact search finds, and so do its peers', a
   t.ok(filtered.length >= 12, 'six filters, two engines');
   for (const { engine, filter, recall } of filtered)
     t.ok(Number(recall) > 0.9, `${engine}, ${filter}: ${recall}`);
+  t.match(report.method.join('\n'), /quarry \([\d.]+, kernels \w+\)/, 'which kernels ran');
+  const replaced = report.tables.find(({ title }) => title === 'Recall as the vectors are replaced');
+  for (const { engine, rounds, recall0, recall3 } of replaced?.rows ?? []) {
+    t.equal(rounds, 3, `${engine} did as many rounds as the others`);
+    t.ok(Number(recall3) > Number(recall0) - 0.05, `${engine}: ${recall0}, then ${recall3}`);
+  }
+  t.equal(replaced?.rows.length, 2);
 });
 
 t.test(
@@ -143,14 +151,24 @@ t.test(
   async (t) => {
     const folder = t.testdir();
     const own = join(folder, 'own.npy');
-    const [rows, dimensions] = [300, 12];
+    const [rows, dimensions] = [1_300, 12];
     const values = Float32Array.from({ length: rows * dimensions }, (_, i) => Math.sin(i * i) + 2);
     await writeVectorFile(own, { rows, dimensions }, [values]);
-    const small = '--seconds 0.02 --rounds 1 --questions 20 --engines quarry,pgvector'.split(' ');
-    const ended = await run(['engine', '--vectors-file', own, '--out', folder, ...small]);
-    t.equal(ended.code, 0, ended.err);
-    const report = JSON.parse(await readFile(join(folder, 'engine.json'), 'utf8')) as Report;
-    t.match(report.title, /280 vectors of 12 dimensions/);
+    const measured = async (more: string) => {
+      const words = `engine --smoke --seconds 0.02 --rounds 1 --questions 20 ${more}`.split(' ');
+      const ended = await run([...words, '--vectors-file', own, '--out', folder]);
+      t.equal(ended.code, 0, ended.err);
+      const report = JSON.parse(await readFile(join(folder, 'engine.json'), 'utf8')) as Report;
+      return { report, said: ended.err };
+    };
+    const limited = await measured('--vectors 200 --engines quarry');
+    t.match(limited.report.title, / 200 vectors of 12 dimensions/);
+    t.match(limited.said, /only the first 200 vectors of the file are used, 1080 are not/);
+    t.match(limited.report.method.join('\n'), /NOT USED of the file: its further 1,080 rows/);
+    t.match(limited.report.notes.join('\n'), /NOT ASKED FOR .*hnswlib-node/, 'engines left out are named');
+    const { report, said } = await measured('--engines quarry,pgvector');
+    t.match(report.title, / 1,280 vectors of 12 dimensions/, 'all rows, whatever the size of the run');
+    t.notMatch(said, /are not/);
     t.match(report.notes.join('\n'), /NOT MEASURED: pgvector/);
     const found = report.tables.find(({ title }) => title === 'Searches at recall 0.95')?.rows[0];
     t.ok(Number(found?.recall) >= 0.95, `rows that are not of length 1 are scaled: recall ${found?.recall}`);

@@ -1,10 +1,13 @@
-import { writeFile } from 'node:fs/promises';
+import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { chanceOf } from '../../bench/harness/chance.ts';
 import { ClusteredVectors, difficulties } from '../../bench/vectors/clustered-vectors.ts';
 import { exactSearch } from '../../bench/vectors/exact-search.ts';
+import { hitsOf, type SimilarityOf } from '../../bench/vectors/hits.ts';
 import { filters, makeTags } from '../../bench/vectors/tags.ts';
 import { openVectorFile, writeVectorFile } from '../../bench/vectors/vector-file.ts';
+import { ownBytesMax, sizeOf } from '../../bench/vectors/vector-set.ts';
 
 const size = { rows: 500, dimensions: 24 };
 const made = (seed: number, difficulty: 'easy' | 'hard' = 'easy') =>
@@ -33,6 +36,86 @@ t.test('generated vectors have length 1, lie in clusters and follow from the see
     const known = Array.from({ length: size.rows }, (_, i) => equal(row(i), question.subarray(0, 24)));
     t.notOk(known.includes(true), 'a question is no row');
   }
+});
+
+t.test('no two of very many vectors are the same, however few their dimensions', async (t) => {
+  const [rows, dimensions] = [100_000, 4];
+  for (const difficulty of difficulties) {
+    const vectors = new ClusteredVectors({ seed: 1, rows, dimensions, difficulty });
+    const distinct = new Set<string>();
+    const blocks = [...vectors.rows(1_000), vectors.questions(1_000)];
+    for (const block of blocks)
+      for (let at = 0; at < block.length; at += dimensions)
+        distinct.add(block.subarray(at, at + dimensions).join());
+    t.equal(distinct.size, rows + 1_000, difficulty);
+  }
+});
+
+t.test('streams of chance have nothing in common, whatever their keys', async (t) => {
+  const streams = 100_000;
+  const firsts = new Set<string>();
+  let sum = 0;
+  for (let i = 0; i < streams; i++) {
+    const chance = chanceOf(i % 2, i);
+    const [a, b] = [chance(), chance()];
+    firsts.add(`${a} ${b}`);
+    sum += a;
+  }
+  t.equal(firsts.size, streams);
+  // The mean of so many has a deviation of .0009.
+  t.ok(Math.abs(sum / streams - 0.5) < 0.005, `${sum / streams}`);
+  const [one, again] = [chanceOf(1, 2, 3), chanceOf(1, 2, 3)];
+  for (let i = 0; i < 10; i++) t.equal(one(), again());
+});
+
+t.test('of equally near rows any is right, whichever an engine finds', async (t) => {
+  const list = (rows: number[], scores: number[]) => ({
+    rows: Int32Array.from(rows),
+    scores: Float64Array.from(scores),
+  });
+  const unknown = () => Promise.reject(new Error('the list of right answers is enough'));
+  const hits = (exact: ReturnType<typeof list>, returned: number[], similarityOf: SimilarityOf = unknown) =>
+    hitsOf(exact, returned, { count: 3, similarityOf });
+  const tied = list([7, 8, 1, 2, 5], [0.9, 0.8, 0.7, 0.7, 0.6]);
+  t.same(await hits(tied, [7, 8, 1]), { found: 3, wanted: 3 });
+  t.same(await hits(tied, [2, 8, 7]), { found: 3, wanted: 3 }, 'row 2 is as near as row 1');
+  t.same(await hits(tied, [1, 2, 8]), { found: 3, wanted: 3 }, 'both are, too');
+  t.same(await hits(tied, [7, 7, 5]), { found: 1, wanted: 3 }, 'a row counts once, a farther one not');
+  t.same(await hits(tied, [99, 7, 5, 8, 1]), { found: 1, wanted: 3 }, 'no more count than were asked for');
+  const few = list([7, 8, -1, -1], [0.9, 0.8, ...Array(2).fill(Number.NEGATIVE_INFINITY)]);
+  t.same(await hits(few, [8, 3]), { found: 1, wanted: 2 }, 'fewer match than were asked for');
+  const deep = list([7, 8, 1], [0.9, 0.7, 0.7]);
+  const similarityOf = async (row: number) => (row === 40 ? 0.7 : row === 41 ? 0.69 : null);
+  t.same(
+    await hits(deep, [40, 41, 42], similarityOf),
+    { found: 1, wanted: 3 },
+    'ties that the list does not hold',
+  );
+});
+
+t.test('all rows of a file are used up to a gigabyte, or as many as are asked for', async (t) => {
+  const folder = t.testdir();
+  const small = join(folder, 'small.npy');
+  await writeVectorFile(small, { rows: 300, dimensions: 2 }, [new Float32Array(600)]);
+  const asking = { questionsFile: null, dimensions: 384, questions: 20 };
+  t.same(await sizeOf({ ...asking, vectorsFile: small, rows: null }), {
+    ...{ rows: 280, dimensions: 2, questions: 20 },
+    unused: { rows: 0, questions: 0 },
+  });
+  t.match(await sizeOf({ ...asking, vectorsFile: small, questionsFile: small, rows: 100 }), {
+    ...{ rows: 100, questions: 20 },
+    unused: { rows: 200, questions: 280 },
+  });
+  // A file with a hole: its rows take no room on the disk.
+  const large = join(folder, 'large.fvecs');
+  const [rows, dimensions] = [300_000, 1_023];
+  await writeFile(large, Uint8Array.from([dimensions & 255, dimensions >> 8, 0, 0]));
+  await truncate(large, rows * 4 * (dimensions + 1));
+  const fitting = Math.floor(ownBytesMax / (4 * dimensions));
+  t.match(await sizeOf({ ...asking, vectorsFile: large, rows: null }), {
+    rows: fitting,
+    unused: { rows: rows - 20 - fitting },
+  });
 });
 
 t.test('files of vectors come back as they were written: .npy and .fvecs', async (t) => {
@@ -92,7 +175,7 @@ t.test(
           .filter(({ row }) => filter === null || (tags[row]! & (1 << filter.bit)) !== 0)
           .slice(0, 10)
           .map(({ row }) => row);
-        const found = [...answers[which]!.subarray(question * 10, question * 10 + 10)];
+        const found = [...answers[which]!.rows.subarray(question * 10, question * 10 + 10)];
         t.same(found, [...wanted, ...Array(10 - wanted.length).fill(-1)], filter?.name ?? 'no filter');
       }
     }
