@@ -257,6 +257,7 @@ async function measureRounds(
   for (const [done, { configuration }] of turns.entries()) {
     signal.throwIfAborted();
     const { engine, mode } = configuration;
+    if (engine.failure !== null) continue;
     progress.update('measuring', done, turns.length, `${engine.kind.name}: ${mode.name}`);
     const { effort, filter, inFlight, replacing } = mode;
     const measured = await unlessFailed(engine, context, () =>
