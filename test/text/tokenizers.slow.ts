@@ -13,7 +13,10 @@ import {
   tokenizerJson,
 } from './tokenizer-differences.ts';
 
-/** The promises of wordpiece.test.ts and bert-tokenizer.test.ts, on a million texts: no two of them are the same. */
+/**
+ * The promises of wordpiece.test.ts and bert-tokenizer.test.ts on a million texts, no two of which are the same: less
+ * than three minutes of a processor.
+ */
 const seed = 7;
 const [randomTexts, realTexts] = [600_000, 400_000];
 const textsAtOnce = 10_000;
