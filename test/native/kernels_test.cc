@@ -180,6 +180,9 @@ TEST("kernels are chosen by name, and a name that this processor cannot run choo
   }
   CHECK(&ActiveKernels() == active);
   CHECK(UseKernels("auto"));
+#if defined(__aarch64__)
+  CHECK(UseKernels("neon"));
+#endif
 }
 
 TEST("every checksum kernel gives the CRC32C of its scalar twin, at every length and alignment") {

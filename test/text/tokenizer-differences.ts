@@ -1,7 +1,7 @@
 import { Tokenizer } from '@huggingface/tokenizers';
 import { BertTokenizer, type BertTokenizerJson } from '../../src/text/bert-tokenizer.ts';
 import { WordPiece } from '../../src/text/wordpiece.ts';
-import { ReferenceWordPiece } from './reference-word-piece.ts';
+import { eachWord, ReferenceWordPiece } from './reference-word-piece.ts';
 import { vocabularyPieces } from './vocabulary-pieces.ts';
 
 type Normaliser = NonNullable<BertTokenizerJson['normalizer']>;
@@ -67,21 +67,24 @@ function scriptPieces(): string[] {
 
 const rest = { decoder: null, post_processor: null };
 
-function theirs(json: BertTokenizerJson): (text: string) => readonly number[] {
+function theirs(json: object): (text: string) => readonly number[] {
   const tokenizer = new Tokenizer({ ...json, ...rest }, {});
   return (text) => tokenizer.encode(text, { add_special_tokens: false }).ids;
 }
 
 /** Compares text for text; says the first difference so that it can be reproduced. */
-export function bertDifference(json: BertTokenizerJson, texts: readonly string[]): string | null {
+export function bertDifference(json: BertTokenizerJson): (texts: readonly string[]) => string | null {
   const expected = theirs(json);
-  const { ids, ends } = new BertTokenizer(json).encodeAll(texts);
-  for (const [i, text] of texts.entries()) {
-    const found = [...ids.subarray(ends[i - 1] ?? 0, ends[i])];
-    const wanted = expected(text);
-    if (found.join() !== wanted.join()) return `${JSON.stringify(text)}: ${found} instead of ${wanted}`;
-  }
-  return null;
+  const tokenizer = new BertTokenizer(json);
+  return (texts) => {
+    const { ids, ends } = tokenizer.encodeAll(texts);
+    for (const [i, text] of texts.entries()) {
+      const found = [...ids.subarray(ends[i - 1] ?? 0, ends[i])];
+      const wanted = expected(text);
+      if (found.join() !== wanted.join()) return `${JSON.stringify(text)}: ${found} instead of ${wanted}`;
+    }
+    return null;
+  };
 }
 
 export const flagCases: readonly [string, Partial<Normaliser>][] = [
@@ -104,4 +107,69 @@ export function plainDifference(texts: readonly string[]): string | null {
     if (found !== wanted) return `${JSON.stringify(text)}: ${found} instead of ${wanted}`;
   }
   return null;
+}
+
+/** The library takes the square of a word's length; longer words have runs of the same characters as shorter ones. */
+const theirWordUnitsMax = 40;
+
+/**
+ * The same for the tokenizer of the built-in models against @huggingface/tokenizers, with more pieces than the models
+ * have so that words of many scripts are known. No tokenizer.json says all that it does, in two places:
+ * - It cuts a text into words first and normalises each of them; the library normalises the text as a whole, in which
+ *   other words may arise ("½" becomes "1", a fraction slash and "2"). So the library is given the words one by one.
+ * - A run of characters that no piece covers is one [UNK] beside the known pieces of its word; in the library the whole
+ *   word is [UNK]. So of such a word only that is compared; ReferenceWordPiece says what its pieces are.
+ */
+export function builtInDifference(): (texts: readonly string[]) => string | null {
+  const vocabulary = ['[UNK]', ...new Set([...vocabularyPieces().slice(1), ...scriptPieces()])];
+  const tokenizer = new WordPiece(vocabulary);
+  const expected = theirs(plainTokenizerJson(vocabulary));
+  const wordDifference = (word: string, found: Int32Array): string | null => {
+    if (word.length > theirWordUnitsMax) return null;
+    const wanted = expected(word);
+    const same = wanted.includes(0) ? found.includes(0) : found.join() === wanted.join();
+    return same ? null : `${JSON.stringify(word)}: ${found} instead of ${wanted}`;
+  };
+  return (texts) => {
+    const words: string[] = [];
+    for (const text of texts) eachWord(text, (word) => words.push(word));
+    const { ids, ends } = tokenizer.encodeAll(words);
+    for (const [i, word] of words.entries()) {
+      const difference = wordDifference(word, ids.subarray(ends[i - 1] ?? 0, ends[i]));
+      if (difference !== null) return difference;
+    }
+    // A text has the ids of its words.
+    let at = 0;
+    const whole = tokenizer.encodeAll(texts);
+    for (const [i, text] of texts.entries()) {
+      eachWord(text, () => at++);
+      if (whole.ends[i] !== (ends[at - 1] ?? 0))
+        return `${JSON.stringify(text)} ends elsewhere than its words`;
+    }
+    return whole.ids.join() === ids.join() ? null : 'texts have other ids than their words';
+  };
+}
+
+function plainTokenizerJson(vocabulary: readonly string[]): object {
+  return {
+    normalizer: {
+      type: 'Sequence',
+      normalizers: [
+        { type: 'Lowercase' },
+        { type: 'NFKD' },
+        { type: 'Replace', pattern: { Regex: '[\\u0300-\\u036f]' }, content: '' },
+        { type: 'NFC' },
+      ],
+    },
+    pre_tokenizer: null,
+    model: {
+      type: 'WordPiece',
+      unk_token: '[UNK]',
+      continuing_subword_prefix: '##',
+      // A letter becomes 18 at most.
+      max_input_chars_per_word: 18 * theirWordUnitsMax,
+      vocab: Object.fromEntries(vocabulary.map((piece, id) => [piece, id])),
+    },
+    added_tokens: [],
+  };
 }

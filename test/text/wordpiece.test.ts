@@ -7,7 +7,7 @@ import { eachWord, normaliseWord, WordPiece } from '../../src/text/wordpiece.ts'
 import { OddText } from './odd-text.ts';
 import { passages } from './passages.ts';
 import * as reference from './reference-word-piece.ts';
-import { plainDifference } from './tokenizer-differences.ts';
+import { builtInDifference, plainDifference } from './tokenizer-differences.ts';
 import { vocabularyPieces } from './vocabulary-pieces.ts';
 
 const pieces = new WordPiece([
@@ -120,6 +120,13 @@ t.test(`random texts have the ids that the first implementation gives them (seed
   const odd = new OddText(seed);
   t.equal(plainDifference(Array.from({ length: count }, () => odd.next())), null);
   t.equal(plainDifference(Object.values(passages).map((text) => text.repeat(20))), null);
+});
+
+t.test(`words have the ids that @huggingface/tokenizers gives them (seed ${seed})`, async (t) => {
+  const odd = new OddText(seed);
+  const difference = builtInDifference();
+  t.equal(difference(Array.from({ length: count }, () => odd.next())), null);
+  t.equal(difference(Object.values(passages)), null);
 });
 
 const tableFile = join(projectRoot, 'native', 'text', 'unicode_tables.inc');
