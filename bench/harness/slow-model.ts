@@ -45,7 +45,10 @@ const tokenizer = {
   },
 };
 
-/** Vectors of letters, and `steps` products of matrices that change them by nothing but time. */
+/**
+ * Vectors of letters, and for each text `steps` products of matrices that change them by nothing but time: texts that
+ * share a run take as long as one after the other, as with a transformer on a processor.
+ */
 function graphOf(steps: number): Uint8Array {
   const chance = chanceOf(1);
   const floats = (count: number, most: number) =>
@@ -62,32 +65,35 @@ function graphOf(steps: number): Uint8Array {
       { name: 'matrix', type: 'float', shape: [side, side], data: floats(side * side, Math.sqrt(12 / side)) },
       { name: 'nothing', type: 'float', shape: [], data: bytesOf(Float32Array.of(1e-30)) },
     ],
-    inputs: ['input_ids', 'attention_mask'].map((name) => ({
-      name,
-      type: 'int64',
-      shape: ['texts', 'tokens'],
-    })),
+    inputs: [{ name: 'input_ids', type: 'int64', shape: ['texts', 'tokens'] }],
     outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', width] }],
     nodes: [
       { operator: 'Gather', inputs: ['table', 'input_ids'], outputs: ['rows'] },
-      // What depends on the input cannot be computed when the model is loaded.
-      { operator: 'Cast', inputs: ['attention_mask'], outputs: ['mask'], attributes: { to: 1 } },
-      { operator: 'ReduceMax', inputs: ['mask'], outputs: ['one'], attributes: { keepdims: 0 } },
-      { operator: 'Mul', inputs: ['matrix', 'one'], outputs: ['p0'] },
+      // A matrix of each text's own: what depends on the input cannot be computed when the model is loaded.
+      {
+        operator: 'ReduceMax',
+        inputs: ['rows'],
+        outputs: ['most'],
+        attributes: { axes: [1, 2], keepdims: 1 },
+      },
+      { operator: 'Mul', inputs: ['matrix', 'most'], outputs: ['p0'] },
       ...products,
-      { operator: 'ReduceMean', inputs: [`p${steps}`], outputs: ['mean'], attributes: { keepdims: 0 } },
+      {
+        ...{ operator: 'ReduceMean', inputs: [`p${steps}`], outputs: ['mean'] },
+        attributes: { axes: [1, 2], keepdims: 1 },
+      },
       { operator: 'Mul', inputs: ['mean', 'nothing'], outputs: ['zero'] },
       { operator: 'Add', inputs: ['rows', 'zero'], outputs: ['last_hidden_state'] },
     ],
   });
 }
 
-/** Milliseconds of a processor that a run takes; nothing else runs in this process meanwhile. */
+/** Milliseconds of a processor that a text takes; nothing else runs in this process meanwhile. */
 async function timeOf(path: string): Promise<number> {
   const session = await OnnxSession.open(path);
   try {
     const ids = { data: BigInt64Array.from({ length: 8 }, (_, i) => BigInt(i + 2)), shape: [1, 8] };
-    const run = () => session.run({ input_ids: ids, attention_mask: ids }, 'last_hidden_state');
+    const run = () => session.run({ input_ids: ids }, 'last_hidden_state');
     await run();
     const before = process.cpuUsage();
     for (let i = 0; i < trialRuns; i += 1) await run();
@@ -99,7 +105,7 @@ async function timeOf(path: string): Promise<number> {
 }
 
 /**
- * Folder of a model whose run takes about `ms` milliseconds of one core of this machine, whatever it is given; made
+ * Folder of a model that takes about `ms` milliseconds of one core of this machine for each text, however long; made
  * anew each time, because a machine is not always equally fast. Answers also what it takes.
  */
 export async function makeSlowModel(ms: number): Promise<{ readonly folder: string; readonly ms: number }> {
