@@ -3,10 +3,10 @@ import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import { figure } from '../report/figures.ts';
 import type { Figure } from '../report/findings.ts';
+import { promiseTable } from '../report/promises.ts';
 import type { LexicalInput, LexicalOutput, LexicalRound } from './lexical-task.ts';
 
-const wantedP50Ms = 5;
-const wantedAtChunks = 1_000_000;
+const wanted = { kind: 'five words, two of them common', p50Ms: 5, chunks: 1_000_000, results: 100 } as const;
 
 /** How long does the lexical side take for the best chunks by BM25? */
 export const lexicalCase: BenchCase = {
@@ -25,6 +25,7 @@ export const lexicalCase: BenchCase = {
     const output = await runTask<LexicalOutput>(task, input, signal);
     const median = (of: readonly LexicalRound[], which: (round: LexicalRound) => number | null) =>
       spreadOf(of.map(which))?.median ?? null;
+    const askedFive = output.kinds.find(({ name }) => name === wanted.kind);
     return {
       title: `BM25 over ${figure(chunks, 0)} chunks: the best ${results}`,
       method: [
@@ -32,6 +33,19 @@ export const lexicalCase: BenchCase = {
         'One search at a time, each round in a random order of the kinds. Words are asked without alternatives. CPU is that of the whole process.',
       ],
       tables: [
+        promiseTable(
+          [
+            {
+              what: `p50 of a search for the best ${wanted.results} of ${figure(wanted.chunks, 0)} chunks by five words, two of them common, on one core [ms]`,
+              reached:
+                chunks >= wanted.chunks && results >= wanted.results
+                  ? median(askedFive?.rounds ?? [], ({ p50Ms }) => p50Ms)
+                  : null,
+              most: wanted.p50Ms,
+            },
+          ],
+          3,
+        ),
         {
           title: 'Searches',
           columns: [
@@ -68,7 +82,11 @@ export const lexicalCase: BenchCase = {
         },
       ],
       notes: [
-        `Wanted: p50 of five words, two of them common, at most ${wantedP50Ms} ms over ${figure(wantedAtChunks, 0)} chunks on one core.${chunks === wantedAtChunks ? '' : ` This run had ${figure(chunks, 0)} chunks and does not answer that.`}`,
+        ...(chunks >= wanted.chunks
+          ? []
+          : [
+              `This run had ${figure(chunks, 0)} chunks and does not answer what is wanted of ${figure(wanted.chunks, 0)}; --full does.`,
+            ]),
         'Made-up words follow Zipf over 200,000 words without topics: real texts repeat their own words more, which makes lists shorter and the best chunks stand out more.',
       ],
       figures: output.kinds.flatMap(({ name, rounds: all }): Figure[] => {

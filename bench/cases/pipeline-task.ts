@@ -26,6 +26,8 @@ export interface PipelineOutput {
   readonly steps: readonly {
     readonly name: string;
     readonly threads: number;
+    /** What is promised per second of a processor; null: nothing is. */
+    readonly mbPerCpuSecondLeast: number | null;
     /** Megabytes of text per second, round by round. */
     readonly mbPerSecond: readonly number[];
     /** The same per second of a processor; null where other processes do the work. */
@@ -52,6 +54,7 @@ interface Step {
   readonly name: string;
   readonly pool: PoolName;
   readonly textBytes: number;
+  readonly mbPerCpuSecondLeast?: number;
   readonly run: (pool: Pick<Pool, 'run'>) => Promise<unknown>;
 }
 
@@ -107,7 +110,9 @@ export default async function pipeline(input: PipelineInput): Promise<PipelineOu
       configuration.cpu.push(cpu);
     }
     return {
-      steps: configurations.map(({ step: { name }, pool: _, ...values }) => ({ name, ...values })),
+      steps: configurations.map(({ step: { name, mbPerCpuSecondLeast = null }, pool: _, ...values }) => ({
+        ...{ name, mbPerCpuSecondLeast, ...values },
+      })),
       answers: answers.map(({ answer: { name }, ...values }) => ({ name, ...values })),
     };
   } finally {
@@ -252,6 +257,7 @@ async function stepsOf(
     },
     {
       ...{ name: 'tokenise (calling thread)', pool: null, textBytes: bytesOf(embedded) },
+      mbPerCpuSecondLeast: 40,
       run: async () => tokenizer.encodeAll(embedded),
     },
     {

@@ -3,6 +3,7 @@ import type { BenchOptions } from '../harness/options.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import type { Figure, Findings, Table } from '../report/findings.ts';
+import { promiseTable, type Wanted } from '../report/promises.ts';
 import type { PipelineInput, PipelineOutput } from './pipeline-task.ts';
 
 /** How much text does each pool of the pipeline get through when it has the machine to itself? */
@@ -32,7 +33,7 @@ function findingsOf({ steps, answers }: PipelineOutput, { rounds, seconds, judge
       `Rounds: ${rounds}, each step ${seconds} s per round, in a random order. What is counted is text, whatever it was wrapped in.`,
       'Then what somebody waits for: one answer after the other on one thread, another question each time.',
     ],
-    tables: [throughput(steps), waits(answers)],
+    tables: [promiseTable(promises(steps), 0), throughput(steps), waits(answers)],
     charts: [
       {
         kind: 'bars',
@@ -58,6 +59,20 @@ function findingsOf({ steps, answers }: PipelineOutput, { rounds, seconds, judge
     ],
     measured: { steps, answers },
   };
+}
+
+function promises(steps: PipelineOutput['steps']): Wanted[] {
+  return steps.flatMap(({ name, mbPerCpuSecond, mbPerCpuSecondLeast: least }) =>
+    least === null
+      ? []
+      : [
+          {
+            what: `${name}: MB of text per second of CPU`,
+            reached: spreadOf(mbPerCpuSecond)?.median ?? null,
+            least,
+          },
+        ],
+  );
 }
 
 function throughput(steps: PipelineOutput['steps']): Table {

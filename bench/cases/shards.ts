@@ -18,8 +18,13 @@ import {
   type SearchConfiguration,
   type SearchMeasurement,
 } from '../harness/search-measurement.ts';
-import { spreadOf } from '../harness/statistics.ts';
+import { ratioOf, spreadOf } from '../harness/statistics.ts';
 import type { Chart, Findings, Series, Table } from '../report/findings.ts';
+import { promiseTable, type Wanted } from '../report/promises.ts';
+
+/** How many times the CPU of a query over one shard a query over so many may take. */
+const cpuTimesMost = { 8: 4, 16: 6.5, 32: 10, 64: 20 } as const;
+const serverCpu = ({ serverCpuUs }: LoadFigures) => serverCpuUs;
 
 /** What does it cost, and what does it bring, that a collection is spread over more shards? */
 export const shardsCase: BenchCase = {
@@ -60,11 +65,12 @@ function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Find
     title: 'What shards cost and bring, over HTTP',
     method: [
       ...loadMethod(measurement, options),
-      'Ingest: portions of 256 documents, four requests of 64 at once, each answered when its documents can be found; the collections take turns portion by portion.',
+      'Ingest: portions of 256 documents, four requests of 64 at once, each answered when its documents can be found; the collections take turns, in an order drawn anew for each portion.',
     ],
-    tables: [ingestTable(measurement), ...groups.map(loadTable)],
+    tables: [promiseTable(promises(groups), 2), ingestTable(measurement), ...groups.map(loadTable)],
     charts: [...chartsOf(groups, options), ingestChart(measurement)],
     notes: [
+      'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. Shards of few rows are scanned from end to end, so a small collection says little about a large one.',
       '"x peer" compares with the first shard count of the same size and connections, in the same round, and is the median of those ratios.',
       'Shards of one process share its cores, its pools and its store, so they add no ingest throughput by themselves: parsing, chunking, embedding and writing cost the same whatever shard a row goes to. What more shards bring is smaller graphs, rebuilt in smaller pieces, and a search that can be split when cores are idle; what they cost is one search per shard.',
       ...loadNotes(measurement),
@@ -85,6 +91,8 @@ function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Find
 
 interface Group {
   readonly title: string;
+  /** Its name in a chart, which no other group has. */
+  readonly shortName: string;
   readonly members: readonly MeasuredConfiguration[];
   readonly agreement: readonly number[];
 }
@@ -101,9 +109,34 @@ function groupsOf({ configurations, filled, agreement }: SearchMeasurement): Gro
   }
   return [...groups].map(([title, members]) => ({
     title,
+    shortName: shortNameOf(present(members[0], 'a group has members').configuration),
     members,
     agreement: members.map(({ configuration }) => byName.get(configuration.collection.name) ?? 0),
   }));
+}
+
+function shortNameOf({ collection, connections, ratePerSecond }: SearchConfiguration): string {
+  const rate = ratePerSecond === null ? '' : `, ${ratePerSecond}/s`;
+  return `${collection.documents} d, ${connections} c${rate}`;
+}
+
+/** CPU per query against one shard, where it is most: the worst of all sizes, connections and rates. */
+function promises(groups: readonly Group[]): Wanted[] {
+  return Object.entries(cpuTimesMost).map(([count, most]): Wanted => {
+    const ratios = groups.map(({ members }) => {
+      const [one, many] = [1, Number(count)].map((shards) =>
+        members.find(({ configuration }) => configuration.collection.shards === shards),
+      );
+      return one === undefined || many === undefined
+        ? null
+        : (ratioOf(many.rounds.map(serverCpu), one.rounds.map(serverCpu))?.median ?? null);
+    });
+    return {
+      what: `CPU of the server per query with ${count} shards against one, the most of all tables below`,
+      reached: spreadOf(ratios)?.most ?? null,
+      most,
+    };
+  });
 }
 
 function loadTable({ title, members, agreement }: Group): Table {
@@ -156,9 +189,9 @@ function shardsAxis(options: BenchOptions) {
   return { label: 'shards of the collection (logarithmic)', scale: 'logarithmic', ticks } as const;
 }
 
-function seriesOf({ title, members }: Group, of: (figures: LoadFigures) => number | null): Series {
+function seriesOf({ shortName, members }: Group, of: (figures: LoadFigures) => number | null): Series {
   return {
-    name: title.replace(/ documents, (\d+) connections.*/, ' d, $1 c'),
+    name: shortName,
     points: members.map(({ configuration, rounds }) => {
       const spread = spreadOf(rounds.map(of));
       return { x: configuration.collection.shards, y: spread?.median ?? null, spread };

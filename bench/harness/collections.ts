@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../src/base/assert.ts';
 import type { Api } from './api.ts';
 import type { BenchContext } from './bench-case.ts';
+import { chanceOf, shuffled } from './chance.ts';
 import type { Corpus } from './corpus.ts';
 import { cpuMsOf } from './cpu-time.ts';
 
@@ -31,6 +32,7 @@ interface Server {
   readonly pid: number;
 }
 
+const fillStream = 5;
 const batchDocuments = 64;
 /** Batches of a portion that are under way at once, so that no pool waits for the client. */
 const batchesAtOnce = 4;
@@ -38,14 +40,15 @@ const settledShare = 0.1;
 const settleMsMax = 60_000;
 
 /**
- * Adds the documents over HTTP, portion by portion, the collections taking turns, so that whatever disturbs the machine
- * disturbs all. Rejects when a document is refused or fails.
+ * Adds the documents over HTTP, portion by portion, the collections taking turns in an order that is drawn anew for each
+ * portion, so that whatever disturbs the machine, and a server that is not warm yet, hits all alike. Rejects when a
+ * document is refused or fails.
  */
 export async function fillCollections(
   server: Server,
   plans: readonly CollectionPlan[],
   corpus: Corpus,
-  { progress, signal }: BenchContext,
+  { options, progress, signal }: BenchContext,
 ): Promise<FilledCollection[]> {
   const portions = new Map(plans.map((plan) => [plan, [] as IngestFigures[]]));
   for (const { name, shards } of plans) {
@@ -61,7 +64,8 @@ export async function fillCollections(
   let done = 0;
   const portionDocuments = batchDocuments * batchesAtOnce;
   for (let first = 0; first < corpus.documents; first += portionDocuments) {
-    for (const plan of plans.filter(({ documents }) => documents > first)) {
+    const taking = plans.filter(({ documents }) => documents > first);
+    for (const plan of shuffled(taking, chanceOf(options.seed, fillStream, first))) {
       signal.throwIfAborted();
       progress.update('adding documents', done, total, `of ${total}: ${plan.name}`);
       const count = Math.min(portionDocuments, plan.documents - first);
