@@ -98,6 +98,7 @@ async function runCase(chosen: BenchCase, { line, words, signal }: Run): Promise
   const startedAt = new Date().toISOString();
   const progress = new Progress();
   const findings = await chosen.run({ options, progress, signal });
+  progress.note(`${chosen.name}: done`);
   const report: Report = {
     format: 2,
     case: chosen.name,
@@ -111,7 +112,6 @@ async function runCase(chosen: BenchCase, { line, words, signal }: Run): Promise
   const section = { report, comparison };
   tell(await writeReport(section, resultsFolder(options, chosen.name, report)));
   if (comparison !== null) say([...comparison.warnings, ...table(comparisonTable(comparison))].join('\n'));
-  progress.note(`${chosen.name}: done`);
   return section;
 }
 

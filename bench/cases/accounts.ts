@@ -36,7 +36,8 @@ export const accountsCase: BenchCase = {
   },
 };
 
-async function measure(root: string, { options, progress, signal }: BenchContext): Promise<Measured> {
+async function measure(root: string, context: BenchContext): Promise<Measured> {
+  const { options, progress } = context;
   const keys = Math.max(...options.documents);
   const run = (step: AccountsInput['step'], folder: string, secrets: readonly string[] = []) => {
     const { seconds } = options;
@@ -44,7 +45,7 @@ async function measure(root: string, { options, progress, signal }: BenchContext
       ...{ step, keys, keysPerOrganisation, seconds, secrets },
       folder: join(root, folder),
     };
-    return runTask<AccountsOutput>(new URL('./accounts-task.js', import.meta.url), input, signal);
+    return runTask<AccountsOutput>(new URL('./accounts-task.js', import.meta.url), input, context);
   };
   progress.note(`accounts: issuing ${figure(keys, 0)} keys`);
   const { secrets } = await run('fill', 'full');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CollectionIndex } from '../../src/engine/collection-index.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
 import { interleaved } from '../harness/rounds.ts';
+import type { TaskProgress } from '../harness/task-process.ts';
 
 /** Asks an index of one row, so that nearly all CPU goes into getting there and back; in a process of its own. */
 
@@ -57,14 +58,18 @@ const ways: readonly Way[] = [
   {
     name: 'search by a word and a vector, answered on the calling thread',
     inFlight: 1,
-    most: 1,
+    // It does a little more than getting there and back.
+    most: null,
     call: search(vector),
   },
   { name: 'listing, answered by an engine thread, 1 in flight', inFlight: 1, most: null, call: list },
   { name: 'listing, answered by an engine thread, 32 in flight', inFlight: 32, most: 5, call: list },
 ];
 
-export default async function boundary({ seed, seconds, rounds }: BoundaryInput): Promise<BoundaryOutput> {
+export default async function boundary(
+  { seed, seconds, rounds }: BoundaryInput,
+  progress: TaskProgress,
+): Promise<BoundaryOutput> {
   const directory = await mkdtemp(join(tmpdir(), 'quarry-bench-boundary-'));
   CollectionIndex.useSearchThreads(1);
   const index = await CollectionIndex.open({ collectionId: 'boundary', dimensions, shards: 1, directory });
@@ -72,8 +77,13 @@ export default async function boundary({ seed, seconds, rounds }: BoundaryInput)
     await index.stage({ shard: 0, version: 1, vectors: vector, terms, attributes: {} });
     index.commit({ sequence: 1, shard: 0, add: 1 });
     const found = new Map(ways.map((way) => [way, [] as number[]]));
-    for (const way of ways) await cpuUsOf(way, index, seconds / 2);
-    for (const { configuration: way } of interleaved(ways, rounds, seed)) {
+    for (const [done, way] of ways.entries()) {
+      progress.update('warming up', done, ways.length, way.name);
+      await cpuUsOf(way, index, seconds / 2);
+    }
+    const turns = interleaved(ways, rounds, seed);
+    for (const [done, { round, configuration: way }] of turns.entries()) {
+      progress.update('measuring', done, turns.length, `round ${round + 1} of ${rounds}: ${way.name}`);
       found.get(way)?.push(await cpuUsOf(way, index, seconds));
     }
     return { ways: [...found].map(([{ name, most }, cpuUs]) => ({ name, most, cpuUs })) };

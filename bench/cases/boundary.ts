@@ -14,12 +14,11 @@ export const boundaryCase: BenchCase = {
     usual: '--seconds 1 --rounds 5',
     full: '--seconds 5 --rounds 9',
   },
-  async run({ options, progress, signal }) {
+  async run({ options, ...context }) {
     const { seed, seconds, rounds } = options;
-    progress.note('boundary: calling the engine');
     const input: BoundaryInput = { seed, seconds, rounds };
     const task = new URL('./boundary-task.js', import.meta.url);
-    const { ways } = await runTask<BoundaryOutput>(task, input, signal);
+    const { ways } = await runTask<BoundaryOutput>(task, input, context);
     return {
       title: 'A call into the engine and back',
       method: [

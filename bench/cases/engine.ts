@@ -1,3 +1,4 @@
+import { engineKinds } from '../engines/catalogue.ts';
 import type { BenchCase } from '../harness/bench-case.ts';
 import { engineFindings } from '../harness/engine-findings.ts';
 import { measureEngines } from '../harness/engine-measurement.ts';
@@ -13,5 +14,10 @@ export const engineCase: BenchCase = {
     usual: '--vectors 20000 --questions 300 --seconds 0.3 --rounds 3',
     full: '--vectors 100000 --questions 1000 --seconds 0.6 --rounds 5',
   },
-  run: async (context) => engineFindings(await measureEngines(context), context.options),
+  async run(context) {
+    const measurement = await measureEngines(context);
+    const measured = new Set(measurement.engines.map(({ name }) => name));
+    const notMeasured = engineKinds.map(({ name }) => name).filter((name) => !measured.has(name));
+    return { ...engineFindings(measurement, context.options), notMeasured };
+  },
 };

@@ -6,6 +6,7 @@ import { below, type Chance, chanceOf } from '../harness/chance.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
 import { LatencyHistogram } from '../harness/histogram.ts';
 import { interleaved } from '../harness/rounds.ts';
+import type { TaskProgress } from '../harness/task-process.ts';
 
 /** Fills one shard with chunks of made-up words and asks it for the best by BM25; runs in a process of its own. */
 
@@ -69,17 +70,23 @@ function drawRank(chance: Chance): number {
   return Math.min(vocabulary - 1, Math.floor((vocabulary + 1) ** chance()) - 1);
 }
 
-export default async function lexical(input: LexicalInput): Promise<LexicalOutput> {
+export default async function lexical(input: LexicalInput, progress: TaskProgress): Promise<LexicalOutput> {
   const directory = await mkdtemp(join(tmpdir(), 'quarry-bench-lexical-'));
   // One searching thread: what is measured is one core.
   CollectionIndex.useSearchThreads(1);
   const index = await CollectionIndex.open({ collectionId: 'lexical', dimensions, shards: 1, directory });
   try {
-    const filled = await fill(index, input);
+    const filled = await fill(index, input, progress);
     const turns = interleaved(kinds, input.rounds, input.seed);
     const rounds = new Map(kinds.map((kind) => [kind, [] as LexicalRound[]]));
-    for (const kind of kinds) await ask(index, kind.draw, { ...input, seconds: input.seconds / 5 });
-    for (const { configuration: kind } of turns) rounds.get(kind)?.push(await ask(index, kind.draw, input));
+    for (const [done, kind] of kinds.entries()) {
+      progress.update('warming up', done, kinds.length, kind.name);
+      await ask(index, kind.draw, { ...input, seconds: input.seconds / 5 });
+    }
+    for (const [done, { round, configuration: kind }] of turns.entries()) {
+      progress.update('measuring', done, turns.length, `round ${round + 1} of ${input.rounds}: ${kind.name}`);
+      rounds.get(kind)?.push(await ask(index, kind.draw, input));
+    }
     return {
       ...filled,
       kinds: kinds.map((kind) => ({ name: kind.name, rounds: rounds.get(kind) ?? [] })),
@@ -94,6 +101,7 @@ export default async function lexical(input: LexicalInput): Promise<LexicalOutpu
 async function fill(
   index: CollectionIndex,
   { chunks, seed }: LexicalInput,
+  progress: TaskProgress,
 ): Promise<Pick<LexicalOutput, 'chunksPerSecond' | 'entriesPerChunk'>> {
   const documents = Math.ceil(chunks / chunksPerDocument);
   let next = 0;
@@ -103,6 +111,7 @@ async function fill(
       const rows = Math.min(chunksPerDocument, chunks - number * chunksPerDocument);
       const made = documentOf(chanceOf(seed, streams.chunk, number), rows);
       entries += made.entries;
+      progress.update('filling a shard', number, documents, `with ${chunks} chunks`);
       const start = performance.now();
       await index.stage({ shard: 0, version: number + 1, ...made.content, attributes: {} });
       index.commit({ sequence: ++sequence, shard: 0, add: number + 1 });

@@ -17,12 +17,11 @@ export const lexicalCase: BenchCase = {
     usual: '--vectors 50000 --seconds 1 --rounds 3 --results 100',
     full: '--vectors 1000000 --seconds 5 --rounds 5 --results 100',
   },
-  async run({ options, progress, signal }) {
+  async run({ options, ...context }) {
     const { vectors: chunks, seed, seconds, rounds, results } = options;
-    progress.note(`lexical: filling a shard with ${chunks} chunks`);
     const input: LexicalInput = { chunks, seed, seconds, rounds, results };
     const task = new URL('./lexical-task.js', import.meta.url);
-    const output = await runTask<LexicalOutput>(task, input, signal);
+    const output = await runTask<LexicalOutput>(task, input, context);
     const median = (of: readonly LexicalRound[], which: (round: LexicalRound) => number | null) =>
       spreadOf(of.map(which))?.median ?? null;
     const askedFive = output.kinds.find(({ name }) => name === wanted.kind);

@@ -11,6 +11,7 @@ import { WordPiece } from '../../src/text/wordpiece.ts';
 import { Corpus } from '../harness/corpus.ts';
 import { ownCpuMs } from '../harness/cpu-time.ts';
 import { interleaved } from '../harness/rounds.ts';
+import type { TaskProgress } from '../harness/task-process.ts';
 
 /** Runs each worker pool of the pipeline alone; in a process of its own. */
 
@@ -76,7 +77,10 @@ const passageUnits = 2_000;
 const documentUnits = 48_000;
 const questionsMax = 1_000;
 
-export default async function pipeline(input: PipelineInput): Promise<PipelineOutput> {
+export default async function pipeline(
+  input: PipelineInput,
+  progress: TaskProgress,
+): Promise<PipelineOutput> {
   const { seed, seconds, rounds } = input;
   const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-pipeline-'));
   const cores = availableParallelism();
@@ -93,8 +97,14 @@ export default async function pipeline(input: PipelineInput): Promise<PipelineOu
         pool: poolOf(step.pool, threads),
       })),
     );
-    for (const { step, pool } of configurations) await rateOf(step, pool, seconds / 4);
-    for (const { configuration } of interleaved(configurations, rounds, seed)) {
+    for (const [done, { step, pool }] of configurations.entries()) {
+      progress.update('warming up', done, configurations.length, step.name);
+      await rateOf(step, pool, seconds / 4);
+    }
+    const turns = interleaved(configurations, rounds, seed);
+    for (const [done, { configuration }] of turns.entries()) {
+      const { step, threads } = configuration;
+      progress.update('throughput', done, turns.length, `${step.name}, threads: ${threads}`);
       const { wall, cpu } = await rateOf(configuration.step, configuration.pool, seconds);
       configuration.mbPerSecond.push(wall);
       configuration.mbPerCpuSecond.push(cpu);
@@ -103,7 +113,9 @@ export default async function pipeline(input: PipelineInput): Promise<PipelineOu
       ...{ answer, p50: [] as number[], p95: [] as number[], cpu: [] as number[] },
     }));
     for (const { answer } of answers) await waitsOf(answer, seconds / 4);
-    for (const { configuration } of interleaved(answers, rounds, seed)) {
+    const waits = interleaved(answers, rounds, seed);
+    for (const [done, { configuration }] of waits.entries()) {
+      progress.update('one answer at a time', done, waits.length, configuration.answer.name);
       const { p50, p95, cpu } = await waitsOf(configuration.answer, seconds);
       configuration.p50.push(p50);
       configuration.p95.push(p95);

@@ -16,12 +16,11 @@ export const pipelineCase: BenchCase = {
     usual: '--seconds 1 --rounds 3',
     full: '--seconds 5 --rounds 5',
   },
-  async run({ options, progress, signal }) {
+  async run({ options, ...context }) {
     const { seed, seconds, rounds, judged } = options;
-    progress.note('pipeline: each pool alone');
     const input: PipelineInput = { seed, seconds, rounds, judged };
     const task = new URL('./pipeline-task.js', import.meta.url);
-    return findingsOf(await runTask<PipelineOutput>(task, input, signal), options);
+    return findingsOf(await runTask<PipelineOutput>(task, input, context), options);
   },
 };
 

@@ -135,7 +135,7 @@ function findingsOf(rows: readonly Measured[], { options }: BenchContext): Findi
       Object.entries(ndcg).map(
         ([mode, value]): Figure => ({
           name: `${name}: nDCG@10, ${mode}`,
-          unit: '',
+          unit: 'nDCG',
           better: 'more',
           values: [value],
         }),

@@ -32,11 +32,9 @@ export const serverCase: BenchCase = {
     full: '--documents 10000 --seconds 6 --warm-up 2 --rounds 5 --connections 32 --rate 250,500,1000,2000,4000',
   },
   async run(context) {
-    const closed = await closedLoopClient();
-    // wrk counts whole seconds; a smoke run has none to spare.
-    const client = context.options.size === 'smoke' ? 'own' : closed.client;
+    const { client, words } = await closedLoopClient(context.options.seconds);
     const measurement = await measureSearches(configurationsOf(context, client), context);
-    return findingsOf(measurement, context, closed.words);
+    return findingsOf(measurement, context, words);
   },
 };
 
@@ -80,6 +78,7 @@ function findingsOf(measurement: SearchMeasurement, { options }: BenchContext, c
       ...loadNotes(measurement),
     ],
     figures: configurations.flatMap(loadFigures),
+    conditions: { 'client of the closed loop': client },
     measured: measurement,
   };
 }

@@ -85,6 +85,7 @@ function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Find
         values: ingestRates(portions),
       })),
     ],
+    conditions: { 'HTTP server': [...new Set(Object.values(measurement.answeredBy))].join(', ') },
     measured: measurement,
   };
 }

@@ -1,12 +1,29 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { present } from '../../src/base/assert.ts';
 import { projectRoot } from '../../src/base/root.ts';
+import { CollectionIndex } from '../../src/engine/collection-index.ts';
+
+const cachesMost = 8;
+/** Of x86, then of ARM, where `asimd` is NEON. */
+const instructionsThatMatter = [
+  ...['avx2', 'fma', 'f16c', 'avx_vnni', 'avx512f', 'avx512bw', 'avx512_vnni', 'avx512_bf16', 'avx512_fp16'],
+  ...['amx_int8', 'asimd', 'asimdhp', 'asimddp', 'i8mm', 'bf16', 'sve', 'sve2'],
+];
 
 /** Where a measurement was taken and of what. */
 export interface MachineFacts {
   readonly processor: string;
+  /** What tells processors of one name apart; null where the system does not say. Not in reports before 22 November. */
+  readonly processorModel?: string | null;
+  /** Sets of instructions that engines and models make use of, as the system calls them. */
+  readonly instructions?: readonly string[];
+  /** Of one core, smallest first. */
+  readonly caches?: readonly string[];
+  /** What our engine computes with. */
+  readonly kernels?: string;
   /** Threads this process may run on at once. */
   readonly cores: number;
   readonly memoryBytes: number;
@@ -26,6 +43,10 @@ export function machineFacts(): MachineFacts {
   };
   return {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
+    ...processorFacts(readOrNull('/proc/cpuinfo')),
+    caches: caches(),
+    // No case chooses others.
+    kernels: present(CollectionIndex.runnableKernels().at(-1), 'every processor runs the scalar ones'),
     cores: availableParallelism(),
     memoryBytes: totalmem(),
     system: `${platform()} ${release()} ${process.arch}`,
@@ -34,6 +55,39 @@ export function machineFacts(): MachineFacts {
     commit: commit(),
     loadBefore: oneMinuteLoad(),
   };
+}
+
+/** What Linux says of the first core, in the words of x86 or of ARM. */
+export function processorFacts(
+  cpuinfo: string | null,
+): Pick<MachineFacts, 'processorModel' | 'instructions'> {
+  const line = (name: string) => new RegExp(`^${name}\\s*:\\s*(.+)$`, 'm').exec(cpuinfo ?? '')?.[1] ?? null;
+  const parts = ['vendor_id', 'cpu family', 'model', 'stepping', 'CPU implementer', 'CPU part'].flatMap(
+    (name) => {
+      const value = line(name);
+      return value === null ? [] : [name === 'vendor_id' ? value : `${name} ${value}`];
+    },
+  );
+  const flags = new Set((line('flags') ?? line('Features') ?? '').split(' '));
+  return {
+    processorModel: parts.length === 0 ? null : parts.join(', '),
+    instructions: instructionsThatMatter.filter((name) => flags.has(name)),
+  };
+}
+
+function caches(): string[] {
+  const folder = '/sys/devices/system/cpu/cpu0/cache';
+  return Array.from({ length: cachesMost }, (_, i) => i).flatMap((i) => {
+    const [level, type, size] = ['level', 'type', 'size'].map((fact) =>
+      readOrNull(join(folder, `index${i}`, fact))?.trim(),
+    );
+    return size === undefined || type === 'Instruction' ? [] : [`L${level} ${size}`];
+  });
+}
+
+/** Null where there is no such file: on other systems than Linux, or in a container that hides it. */
+function readOrNull(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
 
 export function oneMinuteLoad(): number {

@@ -286,8 +286,10 @@ class Runner {
   }
 }
 
-/** Which client the closed loop gets. */
-export async function closedLoopClient(): Promise<{ client: 'own' | 'wrk'; words: string }> {
+/** Which client the closed loop gets; wrk counts whole seconds, and shorter windows have none to spare. */
+export async function closedLoopClient(seconds: number): Promise<{ client: 'own' | 'wrk'; words: string }> {
+  if (seconds < 1)
+    return { client: 'own', words: 'a worker thread of the bench (wrk measures no part of a second)' };
   const version = await wrkVersion();
   if (version === null)
     return { client: 'own', words: 'a worker thread of the bench (wrk is not on the path)' };

@@ -1,4 +1,4 @@
-import type { Task, TaskCall, TaskReply } from './task-process.ts';
+import type { Task, TaskCall, TaskProgress, TaskReply } from './task-process.ts';
 
 /** The process of one task. It ends when it is done, or when the bench is. */
 process.once('message', ({ file, input }: TaskCall) => {
@@ -9,7 +9,21 @@ process.once('message', ({ file, input }: TaskCall) => {
 });
 process.once('disconnect', () => process.exit(0));
 
+/** So often is enough for a bar, and takes nothing of what is measured. */
+const tellEveryMs = 100;
+let toldMs = Number.NEGATIVE_INFINITY;
+let toldPhase = '';
+
+const progress: TaskProgress = {
+  update(...step) {
+    const now = performance.now();
+    if (step[0] === toldPhase && now - toldMs < tellEveryMs) return;
+    [toldPhase, toldMs] = [step[0], now];
+    process.send?.({ progress: step } satisfies TaskReply);
+  },
+};
+
 async function run(file: string, input: unknown): Promise<unknown> {
   const { default: task } = (await import(file)) as { default: Task<unknown, unknown> };
-  return task(input);
+  return task(input, progress);
 }

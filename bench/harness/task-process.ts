@@ -1,20 +1,31 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { BenchContext } from './bench-case.ts';
+import type { Progress } from './progress.ts';
+
+export type TaskProgress = Pick<Progress, 'update'>;
 
 /** What a task file exports as its default: one piece of work on plain data. */
-export type Task<Input, Output> = (input: Input) => Promise<Output>;
+export type Task<Input, Output> = (input: Input, progress: TaskProgress) => Promise<Output>;
 
 export interface TaskCall {
   readonly file: string;
   readonly input: unknown;
 }
-export type TaskReply = { readonly output: unknown } | { readonly failure: string };
+export type TaskReply =
+  | { readonly progress: Parameters<Progress['update']> }
+  | { readonly output: unknown }
+  | { readonly failure: string };
 
 /**
- * Runs a task file in a process of its own, so that its memory, its CPU time and its threads are its own. Rejects with
- * what went wrong in it.
+ * Runs a task file in a process of its own, so that its memory, its CPU time and its threads are its own. Shows
+ * how far it is, and rejects with what went wrong in it.
  */
-export async function runTask<Output>(file: URL, input: unknown, signal: AbortSignal): Promise<Output> {
+export async function runTask<Output>(
+  file: URL,
+  input: unknown,
+  { progress, signal }: Pick<BenchContext, 'progress' | 'signal'>,
+): Promise<Output> {
   const child = fork(fileURLToPath(new URL('./task-child.js', import.meta.url)), {
     serialization: 'advanced',
     execArgv: ['--expose-gc'],
@@ -27,8 +38,9 @@ export async function runTask<Output>(file: URL, input: unknown, signal: AbortSi
       child.once('exit', (code, by) =>
         reject(new Error(`The process of ${file.href} ended (${by ?? code}).`)),
       );
-      child.once('message', (reply: TaskReply) => {
-        if ('failure' in reply) reject(new Error(reply.failure));
+      child.on('message', (reply: TaskReply) => {
+        if ('progress' in reply) progress.update(...reply.progress);
+        else if ('failure' in reply) reject(new Error(reply.failure));
         else resolve(reply.output as Output);
       });
       child.send({ file: file.href, input } satisfies TaskCall);

@@ -22,8 +22,16 @@ export function isWords({ columns, rows }: Table, column: number): boolean {
 }
 
 export function whereOf({ machine, startedAt, command }: Report): string[] {
+  const { processorModel: model = null, instructions = [], caches = [], kernels } = machine;
+  const named = model === null ? machine.processor : `${machine.processor} (${model})`;
+  const processor = [
+    ...(instructions.length === 0 ? [] : [`instructions: ${instructions.join(' ')}`]),
+    ...(kernels === undefined ? [] : [`our engine computes with its ${kernels} kernels`]),
+    ...(caches.length === 0 ? [] : [`caches: ${caches.join(', ')}`]),
+  ];
   return [
-    `${machine.processor}, ${machine.cores} cores, ${figure(machine.memoryBytes / 1e9, 1)} GB, ${machine.system}`,
+    `${named}, ${machine.cores} cores, ${figure(machine.memoryBytes / 1e9, 1)} GB, ${machine.system}`,
+    ...(processor.length === 0 ? [] : [processor.join('; ')]),
     `Node.js ${machine.node}, Quarry ${machine.quarry}${machine.commit === null ? '' : `, commit ${machine.commit}`}`,
     `load of the machine: ${figure(machine.loadBefore, 1)} before, ${figure(machine.loadAfter, 1)} after (the bench included)`,
     `${startedAt}: \`${command}\``,
@@ -32,12 +40,13 @@ export function whereOf({ machine, startedAt, command }: Report): string[] {
 
 const verdictWords = {
   worse: 'REGRESSION',
+  lost: 'REGRESSION: lost',
   better: 'better',
   same: 'within noise',
   new: 'new',
-  gone: 'gone',
+  'not measured': 'not measured',
 } as const;
-const verdictOrder = ['worse', 'gone', 'better', 'new', 'same'] as const;
+const verdictOrder = ['worse', 'lost', 'not measured', 'better', 'new', 'same'] as const;
 
 /** The comparison as a table, what got worse first. */
 export function comparisonTable(comparison: Comparison): Table {

@@ -9,7 +9,8 @@ export interface Change {
   readonly after: Spread | null;
   /** Median after / median before. */
   readonly factor: number | null;
-  readonly verdict: 'worse' | 'better' | 'same' | 'new' | 'gone';
+  /** Lost: it was measured before, and now it could not be, though what it is of was measured. */
+  readonly verdict: 'worse' | 'lost' | 'not measured' | 'better' | 'same' | 'new';
 }
 
 export interface Comparison {
@@ -23,35 +24,49 @@ export interface Comparison {
 const leastDifference = 0.05;
 /** A figure that was measured once says nothing about its noise, so more of it is assumed. */
 const leastDifferenceOnce = 0.15;
+/** How right answers are hardly depends on the machine: by unit, the difference that is none. */
+const leastDifferenceOfQuality: Readonly<Record<string, number>> = { share: 0.01, nDCG: 0.01, '%': 1 };
 
 /** Options that say where to write or how much to repeat, not what is measured. */
 const harmlessOptions = new Set(['out', 'keep', 'rounds', 'compare', 'seconds', 'warmUpSeconds']);
 
 /**
  * A figure is worse (or better) when the medians differ by more than the least difference and no round of one run
- * reaches into the rounds of the other: then noise as large as the rounds show does not explain it.
+ * reaches into the rounds of the other: then noise as large as the rounds show does not explain it. One that the new run
+ * lacks is lost, unless the run says that it did not measure what it is of.
  */
 export function compareReports(before: Report, after: Report): Comparison {
   const old = new Map(before.figures.map((figure) => [figure.name, figure]));
   const names = new Set([...old.keys(), ...after.figures.map(({ name }) => name)]);
   const now = new Map(after.figures.map((figure) => [figure.name, figure]));
   return {
-    changes: [...names].map((name) => changeOf(name, old.get(name), now.get(name))),
+    changes: [...names].map((name) =>
+      changeOf(name, old.get(name), now.get(name), isMeasured(name, after) ? 'lost' : 'not measured'),
+    ),
     warnings: warningsOf(before, after),
     before: { startedAt: before.startedAt, commit: before.machine.commit },
   };
 }
 
 export function regressions({ changes }: Comparison): readonly Change[] {
-  return changes.filter(({ verdict }) => verdict === 'worse');
+  return changes.filter(({ verdict }) => verdict === 'worse' || verdict === 'lost');
 }
 
-function changeOf(name: string, old: Figure | undefined, now: Figure | undefined): Change {
+function isMeasured(figure: string, { notMeasured = [] }: Report): boolean {
+  return !notMeasured.some((name) => figure.startsWith(`${name}:`));
+}
+
+function changeOf(
+  name: string,
+  old: Figure | undefined,
+  now: Figure | undefined,
+  ifMissing: 'lost' | 'not measured',
+): Change {
   const before = old === undefined ? null : spreadOf(old.values);
   const after = now === undefined ? null : spreadOf(now.values);
   const unit = (now ?? old)?.unit ?? '';
   if (old === undefined || now === undefined || before === null || after === null) {
-    return { name, unit, before, after, factor: null, verdict: before === null ? 'new' : 'gone' };
+    return { name, unit, before, after, factor: null, verdict: before === null ? 'new' : ifMissing };
   }
   const factor = after.median / before.median;
   return { name, unit, before, after, factor, verdict: verdictOf(old, now, { before, after }) };
@@ -62,28 +77,52 @@ function verdictOf(
   now: Figure,
   { before, after }: { readonly before: Spread; readonly after: Spread },
 ): Change['verdict'] {
-  const once = old.values.length < 2 || now.values.length < 2;
-  const needed = once ? leastDifferenceOnce : leastDifference;
   const [low, high] = before.median < after.median ? [before, after] : [after, before];
-  const apart = high.least > low.most && high.median > low.median * (1 + needed);
+  const once = old.values.length < 2 || now.values.length < 2;
+  const needed =
+    leastDifferenceOfQuality[now.unit] ?? low.median * (once ? leastDifferenceOnce : leastDifference);
+  const apart = high.least > low.most && high.median - low.median > needed;
   if (!apart) return 'same';
   const more = after === high;
   return more === (now.better === 'more') ? 'better' : 'worse';
 }
 
 function warningsOf(before: Report, after: Report): string[] {
-  const facts = ['processor', 'cores', 'memoryBytes', 'node'] as const;
-  const machine = facts
-    .filter((fact) => before.machine[fact] !== after.machine[fact])
-    .map((fact) => `another machine: ${fact} was ${before.machine[fact]} and is ${after.machine[fact]}`);
-  const names = new Set([...Object.keys(before.options), ...Object.keys(after.options)]);
-  const options = [...names]
-    .filter((name) => !harmlessOptions.has(name))
-    .filter((name) => JSON.stringify(before.options[name]) !== JSON.stringify(after.options[name]))
-    .map(
-      (name) =>
-        `another setting: ${name} was ${JSON.stringify(before.options[name])} and is ${JSON.stringify(after.options[name])}`,
-    );
   const kind = before.case === after.case ? [] : [`another case: ${before.case} and ${after.case}`];
-  return [...kind, ...machine, ...options];
+  const facts = [
+    'processor',
+    'processorModel',
+    'cores',
+    'memoryBytes',
+    'instructions',
+    'kernels',
+    'node',
+  ] as const;
+  const machine = facts
+    // What an older report does not name cannot be said to differ.
+    .filter((fact) => before.machine[fact] !== undefined && after.machine[fact] !== undefined)
+    .flatMap((fact) => differenceOf(`machine: ${fact}`, before.machine[fact], after.machine[fact]));
+  const options = namesOf(before.options, after.options)
+    .filter((name) => !harmlessOptions.has(name))
+    .flatMap((name) => differenceOf(`setting: ${name}`, before.options[name], after.options[name]));
+  const [then, now] = [before.conditions ?? {}, after.conditions ?? {}];
+  const conditions = namesOf(then, now).flatMap((name) =>
+    differenceOf(name, then[name] ?? 'not told', now[name] ?? 'not told'),
+  );
+  const old = before.figures.map(({ name }) => name);
+  const missing = (after.notMeasured ?? [])
+    .filter((name) => old.some((figure) => figure.startsWith(`${name}:`)))
+    .map((name) => `not measured this time: ${name}`);
+  return [...kind, ...machine, ...options, ...conditions, ...missing];
+}
+
+function namesOf(...parts: readonly object[]): string[] {
+  return [...new Set(parts.flatMap((part) => Object.keys(part)))];
+}
+
+function differenceOf(what: string, before: unknown, after: unknown): string[] {
+  const [then, now] = [before, after].map((value) =>
+    typeof value === 'string' ? value : JSON.stringify(value),
+  );
+  return then === now ? [] : [`another ${what} was ${then} and is ${now}`];
 }

@@ -77,6 +77,10 @@ export interface Findings {
   /** What a reader has to know to read the figures rightly. */
   readonly notes: readonly string[];
   readonly figures: readonly Figure[];
+  /** What the case found in place and measured with: runs that differ in it cannot be compared. */
+  readonly conditions?: Readonly<Record<string, string>>;
+  /** Things that this run did not measure; names of their figures begin with theirs and a colon. */
+  readonly notMeasured?: readonly string[];
   /** Everything that was measured, round by round; only the JSON holds it. */
   readonly measured: unknown;
 }

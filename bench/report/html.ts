@@ -83,7 +83,7 @@ function table(content: Table): string {
 
 /** The verdicts of a comparison stand out. */
 function marked(cell: string): string {
-  if (cell === 'REGRESSION') return `<span class="bad">${cell}</span>`;
+  if (cell.startsWith('REGRESSION')) return `<span class="bad">${cell}</span>`;
   if (cell === 'better') return `<span class="good">${cell}</span>`;
   return escaped(cell);
 }

@@ -34,6 +34,10 @@ function report(figures: readonly Figure[], parts: Partial<Report> = {}): Report
 const speed = (values: readonly number[]): Figure => ({ name: 'speed', unit: 'q/s', better: 'more', values });
 const latency = (values: readonly number[]): Figure => ({ name: 'p99', unit: 'ms', better: 'less', values });
 
+const recall = (value: number): Figure => ({
+  ...{ name: 'quarry: recall', unit: 'share', better: 'more', values: [value] },
+});
+
 const verdicts: readonly (readonly [what: string, before: Figure, after: Figure, verdict: string])[] = [
   ['half the speed', speed([100, 104, 98]), speed([50, 52, 49]), 'worse'],
   ['twice the speed', speed([50, 52, 49]), speed([100, 104, 98]), 'better'],
@@ -43,6 +47,9 @@ const verdicts: readonly (readonly [what: string, before: Figure, after: Figure,
   ['a difference of 3 %', speed([100, 100.1, 99.9]), speed([97, 97.1, 96.9]), 'same'],
   ['one value each, 10 % apart', speed([100]), speed([90]), 'same'],
   ['one value each, 20 % apart', speed([100]), speed([80]), 'worse'],
+  ['a recall that fell by .13', recall(0.99), recall(0.86), 'worse'],
+  ['a recall that rose by .02', recall(0.97), recall(0.99), 'better'],
+  ['a recall that fell by .005', recall(0.99), recall(0.985), 'same'],
 ];
 
 t.test('a figure is worse or better only beyond what its rounds show as noise', async (t) => {
@@ -51,27 +58,53 @@ t.test('a figure is worse or better only beyond what its rounds show as noise', 
   }
 });
 
-t.test('figures that came or went are named and are no regressions', async (t) => {
-  const comparison = compareReports(report([speed([1, 1])]), report([latency([1, 1])]));
+const verdictsOf = (before: Report, after: Report) =>
+  compareReports(before, after).changes.map(({ name, verdict }) => [name, verdict]);
+
+t.test('a figure that is lost is a regression, one that is new is none', async (t) => {
+  const [before, after] = [report([speed([1, 1])]), report([latency([1, 1])])];
+  t.same(verdictsOf(before, after), [
+    ['speed', 'lost'],
+    ['p99', 'new'],
+  ]);
   t.same(
-    comparison.changes.map(({ name, verdict }) => [name, verdict]),
-    [
-      ['speed', 'gone'],
-      ['p99', 'new'],
-    ],
+    regressions(compareReports(before, after)).map(({ name }) => name),
+    ['speed'],
   );
-  t.same(regressions(comparison), []);
 });
 
-t.test('another machine or other settings are said; where the report was written is not', async (t) => {
-  const before = report([]);
-  const after = report([], {
-    options: { vectors: 200, out: 'b' },
-    machine: { ...before.machine, cores: 8 },
-  });
-  t.same(compareReports(before, after).warnings, [
-    'another machine: cores was 2 and is 8',
-    'another setting: vectors was 100 and is 200',
+t.test('figures of an engine that was not measured this time are a warning', async (t) => {
+  const before = report([recall(0.99), { ...recall(0.99), name: 'quarry f32: recall' }]);
+  const after = report([], { notMeasured: ['quarry', 'usearch'] });
+  t.same(verdictsOf(before, after), [
+    ['quarry: recall', 'not measured'],
+    ['quarry f32: recall', 'lost'],
   ]);
-  t.same(compareReports(before, before).warnings, []);
+  t.same(compareReports(before, after).warnings, ['not measured this time: quarry']);
 });
+
+t.test(
+  'another machine, other settings or another client are said; where the report was written is not',
+  async (t) => {
+    const before = report([]);
+    const after = report([], {
+      options: { vectors: 200, out: 'b' },
+      machine: { ...before.machine, cores: 8 },
+    });
+    t.same(compareReports(before, after).warnings, [
+      'another machine: cores was 2 and is 8',
+      'another setting: vectors was 100 and is 200',
+    ]);
+    const kernels = (name: string) => report([], { machine: { ...before.machine, kernels: name } });
+    t.same(compareReports(kernels('avx512'), kernels('avx2')).warnings, [
+      'another machine: kernels was avx512 and is avx2',
+    ]);
+    t.same(compareReports(before, kernels('avx2')).warnings, [], 'an older report does not say');
+    const client = (name: string) => report([], { conditions: { client: name } });
+    t.same(compareReports(client('wrk 4.1.0'), client('own')).warnings, [
+      'another client was wrk 4.1.0 and is own',
+    ]);
+    t.same(compareReports(before, client('own')).warnings, ['another client was not told and is own']);
+    t.same(compareReports(before, before).warnings, []);
+  },
+);

@@ -1,9 +1,11 @@
 import { Parser } from 'htmlparser2';
 import t from 'tap';
+import { processorFacts } from '../../bench/harness/machine.ts';
 import { compareReports } from '../../bench/report/compare.ts';
 import type { Chart, Report } from '../../bench/report/findings.ts';
 import { htmlReport } from '../../bench/report/html.ts';
 import { markdownReport } from '../../bench/report/markdown.ts';
+import { promiseTable } from '../../bench/report/promises.ts';
 import { linearTicks, scaleOf } from '../../bench/report/scales.ts';
 import { svgCharts } from '../../bench/report/svg.ts';
 
@@ -197,6 +199,45 @@ t.test(
     }
   },
 );
+
+t.test('a report says which processor it was, what it can and which kernels ran', async (t) => {
+  const x86 =
+    'vendor_id\t: GenuineIntel\nmodel\t\t: 167\nmodel name\t: A processor\nflags\t\t: fpu avx2 f16c avx512f avx512_vnni\n';
+  t.same(processorFacts(x86), {
+    processorModel: 'GenuineIntel, model 167',
+    instructions: ['avx2', 'f16c', 'avx512f', 'avx512_vnni'],
+  });
+  const arm = 'Features\t: fp asimd asimddp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n';
+  t.match(processorFacts(arm), {
+    processorModel: 'CPU implementer 0x41, CPU part 0xd0c',
+    instructions: ['asimd', 'asimddp'],
+  });
+  t.same(processorFacts(null), { processorModel: null, instructions: [] }, 'a system that does not tell');
+  const machine = { ...report.machine, ...processorFacts(x86), kernels: 'avx512', caches: ['L1 48K'] };
+  const page = markdownReport({ ...report, machine }, 'shards.svg', null);
+  t.match(page, /- A processor \(GenuineIntel, model 167\), 2 cores/);
+  t.match(
+    page,
+    /instructions: avx2 f16c avx512f avx512_vnni; our engine computes with its avx512 kernels; caches: L1 48K/,
+  );
+});
+
+t.test('a promise is kept, missed or not measured, as the figure beside it says', async (t) => {
+  const { rows } = promiseTable(
+    [
+      { what: 'fast', reached: 5, least: 5 },
+      { what: 'slow', reached: 4.9, least: 5 },
+      { what: 'small', reached: 1, most: 1 },
+      { what: 'large', reached: 1.1, most: 1 },
+      { what: 'unknown', reached: null, most: 1 },
+    ],
+    2,
+  );
+  t.same(
+    rows.map(({ wanted, verdict }) => `${wanted} ${verdict}`),
+    ['>= 5 reached', '>= 5 MISSED', '<= 1 reached', '<= 1 MISSED', '<= 1 not measured'],
+  );
+});
 
 t.test(
   'the page holds everything itself: tables, charts and the comparison, and loads nothing',
