@@ -1,7 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { present } from '../../src/base/assert.ts';
+import { EngineProcess } from '../engines/engine-process.ts';
+import { quarry as ownEngine } from '../engines/quarry.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addPortion, type CollectionPlan, fillCollections } from '../harness/collections.ts';
 import { Corpus } from '../harness/corpus.ts';
@@ -10,6 +13,8 @@ import { searchBody, searchOperation } from '../harness/questions.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { figure } from '../report/figures.ts';
 import type { Figure, Findings } from '../report/findings.ts';
+import { promiseTable, type Wanted } from '../report/promises.ts';
+import { prepareVectorSet } from '../vectors/vector-set.ts';
 
 const kinds = ['snapshot', 'replay', 'rebuild'] as const;
 type Kind = (typeof kinds)[number];
@@ -21,6 +26,7 @@ interface Started {
   readonly answeredMs: number;
 }
 
+const wanted = { vectors: 1_000_000, dimensions: 384, seconds: 3 };
 const answerMsMax = 300_000;
 const pollMs = 10;
 
@@ -28,21 +34,61 @@ const pollMs = 10;
 export const startupCase: BenchCase = {
   name: 'startup',
   summary:
-    'from the start of the process to the first answer: from snapshots, with replay, rebuilding the index',
+    'until the first answer: of a server from snapshots, with replay, rebuilding; of an index of --vectors alone',
   presets: {
-    smoke: '--documents 40 --words 60 --rounds 1',
-    usual: '--documents 5000 --rounds 3',
-    full: '--documents 50000 --words 600 --rounds 5',
+    smoke: '--documents 40 --words 60 --rounds 1 --vectors 1000 --dimensions 32 --questions 30',
+    usual: '--documents 5000 --rounds 3 --questions 300',
+    full: '--documents 50000 --words 600 --rounds 5 --vectors 1000000 --questions 100',
   },
   async run(context) {
     const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-startup-'));
     try {
-      return findingsOf(await measure(folder, context), context);
+      const index = await measureIndex(join(folder, 'index'), context);
+      return findingsOf(await measure(join(folder, 'server'), context), index, context);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   },
 };
+
+interface IndexStarts {
+  readonly vectors: number;
+  readonly dimensions: number;
+  /** Milliseconds from opening its folder until it has answered a search, round by round. */
+  readonly readyMs: readonly number[];
+}
+
+/** An index that was built and saved once, opened again and again, each time in a process of its own. */
+async function measureIndex(directory: string, context: BenchContext): Promise<IndexStarts> {
+  const { options, progress, signal } = context;
+  const set = await prepareVectorSet({ ...options, rows: options.vectors }, context);
+  await mkdir(directory);
+  const task = { engine: ownEngine.name, set, directory, url: null, seed: options.seed };
+  const inProcess = async <T>(work: (process: EngineProcess) => Promise<T>): Promise<T> => {
+    const process = new EngineProcess();
+    try {
+      const value = await work(process);
+      await process.call('close');
+      return value;
+    } finally {
+      await process.end();
+    }
+  };
+  progress.update('building an index', 0, 1, `of ${set.rows} vectors`);
+  await inProcess(async (process) => {
+    await process.call('open', { ...task, load: false });
+    await process.call('build');
+    await process.call('save');
+  });
+  const readyMs: number[] = [];
+  for (let round = 0; round < options.rounds; round++) {
+    signal.throwIfAborted();
+    progress.update('opening the index', round, options.rounds, `round ${round + 1}`);
+    const { wallMs } = await inProcess((process) => process.call('open', { ...task, load: true }));
+    readyMs.push(wallMs);
+  }
+  return { vectors: set.rows, dimensions: set.dimensions, readyMs };
+}
 
 async function measure(folder: string, context: BenchContext): Promise<Map<Kind, Started[]>> {
   const { options, progress, signal } = context;
@@ -116,7 +162,11 @@ async function firstAnswer(server: QuarryServer, collection: string, corpus: Cor
   }
 }
 
-function findingsOf(found: ReadonlyMap<Kind, readonly Started[]>, { options }: BenchContext): Findings {
+function findingsOf(
+  found: ReadonlyMap<Kind, readonly Started[]>,
+  index: IndexStarts,
+  { options }: BenchContext,
+): Findings {
   const documents = Math.max(...options.documents);
   const median = (kind: Kind, which: (started: Started) => number) =>
     spreadOf((found.get(kind) ?? []).map(which))?.median ?? null;
@@ -129,8 +179,10 @@ function findingsOf(found: ReadonlyMap<Kind, readonly Started[]>, { options }: B
     title: `Starting a server that holds ${figure(documents, 0)} documents`,
     method: [
       `${figure(documents, 0)} generated documents of about ${options.wordsPerDocument} words in one collection. The time counts from the start of the process; the files are in the disk cache of the system. ${options.rounds} rounds of each kind in turn.`,
+      `The index alone: ${figure(index.vectors, 0)} vectors of ${index.dimensions} dimensions in one shard, saved once and opened ${options.rounds} times, each time in a process of its own.`,
     ],
     tables: [
+      promiseTable([promise(index)], 2),
       {
         title: 'Time to start',
         columns: [
@@ -146,6 +198,17 @@ function findingsOf(found: ReadonlyMap<Kind, readonly Started[]>, { options }: B
           answered: median(kind, ({ answeredMs }) => answeredMs),
         })),
       },
+      {
+        title: 'The index alone',
+        columns: [
+          { key: 'vectors', heading: 'vectors', unit: null, digits: 0 },
+          { key: 'dimensions', heading: 'dimensions', unit: null, digits: 0 },
+          ...(['median', 'least', 'most'] as const).map((key) => ({
+            ...{ key, heading: `first answer, ${key}`, unit: 'ms', digits: 0 },
+          })),
+        ],
+        rows: [{ vectors: index.vectors, dimensions: index.dimensions, ...spreadOf(index.readyMs) }],
+      },
     ],
     charts: [
       {
@@ -157,16 +220,28 @@ function findingsOf(found: ReadonlyMap<Kind, readonly Started[]>, { options }: B
     ],
     notes: [
       'Starting Node.js and loading its modules is part of every figure; it is what remains with an empty server.',
-      'How long an index alone takes to load is a column of the case "engine".',
+      'The index alone: from opening its folder, in a process that runs already, until a search is answered.',
     ],
-    figures: kinds.map(
-      (kind): Figure => ({
-        name: `${kind}: first answer`,
-        unit: 'ms',
-        better: 'less',
-        values: (found.get(kind) ?? []).map(({ answeredMs }) => answeredMs),
-      }),
-    ),
-    measured: Object.fromEntries(found),
+    figures: [
+      ...kinds.map(
+        (kind): Figure => ({
+          name: `${kind}: first answer`,
+          unit: 'ms',
+          better: 'less',
+          values: (found.get(kind) ?? []).map(({ answeredMs }) => answeredMs),
+        }),
+      ),
+      { name: 'index alone: first answer', unit: 'ms', better: 'less', values: index.readyMs },
+    ],
+    measured: { ...Object.fromEntries(found), index },
+  };
+}
+
+function promise({ vectors, dimensions, readyMs }: IndexStarts): Wanted {
+  const isLarge = vectors >= wanted.vectors && dimensions >= wanted.dimensions;
+  return {
+    what: `an index of ${figure(wanted.vectors, 0)} x ${wanted.dimensions} ready to search, from a warm disk cache [s]`,
+    reached: isLarge ? present(spreadOf(readyMs), 'every round ended').median / 1_000 : null,
+    most: wanted.seconds,
   };
 }
