@@ -65,7 +65,9 @@ async function measureIndex(directory: string, context: BenchContext): Promise<I
   await mkdir(directory);
   const task = { engine: ownEngine.name, set, directory, url: null, seed: options.seed };
   const inProcess = async <T>(work: (process: EngineProcess) => Promise<T>): Promise<T> => {
-    const process = new EngineProcess();
+    const process = new EngineProcess(({ done, total }) =>
+      progress.update('building an index', done, total, `of ${total} vectors`),
+    );
     try {
       const value = await work(process);
       await process.call('close');
@@ -74,7 +76,6 @@ async function measureIndex(directory: string, context: BenchContext): Promise<I
       await process.end();
     }
   };
-  progress.update('building an index', 0, 1, `of ${set.rows} vectors`);
   await inProcess(async (process) => {
     await process.call('open', { ...task, load: false });
     await process.call('build');

@@ -30,6 +30,13 @@ async function answer({ what, task }: EngineCall): Promise<unknown> {
 }
 
 process.on('message', (call: EngineCall) => {
+  if (work !== null) {
+    work.onProgress = (done, total) =>
+      process.send?.({
+        number: call.number,
+        progress: { what: call.what, done, total },
+      } satisfies EngineReply);
+  }
   answer(call).then(
     (value) => process.send?.({ number: call.number, value } satisfies EngineReply),
     (error: Error) =>

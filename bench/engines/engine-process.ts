@@ -25,7 +25,14 @@ export interface EngineCall {
   readonly what: keyof Calls;
   readonly task: unknown;
 }
+export interface EngineProgress {
+  readonly what: keyof Calls;
+  /** Rows. */
+  readonly done: number;
+  readonly total: number;
+}
 export type EngineReply =
+  | { readonly number: number; readonly progress: EngineProgress }
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly failure: string };
 
@@ -36,10 +43,13 @@ const closeMsMax = 20_000;
 export class EngineProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<never>;
+  readonly #onProgress: (progress: EngineProgress) => void;
   #number = 0;
   #stderr = '';
 
-  constructor() {
+  /** `onProgress` is told how far the engine is with what takes long. */
+  constructor(onProgress: (progress: EngineProgress) => void = () => {}) {
+    this.#onProgress = onProgress;
     const child = fileURLToPath(new URL('./engine-child.js', import.meta.url));
     this.#child = fork(child, {
       serialization: 'advanced',
@@ -66,6 +76,10 @@ export class EngineProcess {
     const answered = new Promise<Calls[What]['value']>((resolve, reject) => {
       const listener = (reply: EngineReply) => {
         if (reply.number !== number) return;
+        if ('progress' in reply) {
+          this.#onProgress(reply.progress);
+          return;
+        }
         this.#child.off('message', listener);
         if ('failure' in reply) reject(new Error(reply.failure));
         else resolve(reply.value as Calls[What]['value']);

@@ -64,6 +64,8 @@ const recallQuestionsLeast = 50;
 const streams = { churn: 31, mixed: 32 } as const;
 
 export class EngineWork {
+  /** Told now and then how far building or replacing is, in rows. */
+  onProgress: (done: number, total: number) => void = () => {};
   readonly #engine: VectorEngine;
   readonly #set: LoadedSet;
   readonly #questions: readonly Question[];
@@ -109,6 +111,7 @@ export class EngineWork {
       for (let first = 0; first < this.#set.rows; first += blockRows) {
         const count = Math.min(blockRows, this.#set.rows - first);
         const block = await file.read(first, count);
+        this.onProgress(first, this.#set.rows);
         const clock = startClock(this.#engine.serverPid);
         await this.#engine.add(first, block, this.#set.tags.slice(first, first + count));
         const spent = clock();
@@ -183,6 +186,7 @@ export class EngineWork {
     const rows = shuffled(all, chanceOf(this.#seed, streams.churn, round)).slice(0, all.length * share);
     const clock = startClock(this.#engine.serverPid);
     for (let first = 0; first < rows.length; first += blockRows) {
+      this.onProgress(first, rows.length);
       await this.#replace(rows.slice(first, first + blockRows));
     }
     await this.#engine.finish();

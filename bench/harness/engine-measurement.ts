@@ -187,7 +187,9 @@ async function start(
   { options, progress }: BenchContext,
 ): Promise<Running> {
   await mkdir(directory);
-  const process = new EngineProcess();
+  const process = new EngineProcess(({ what, done, total }) =>
+    progress.update(what === 'build' ? 'building' : 'replacing', done, total, `vectors of ${kind.name}`),
+  );
   const task = { engine: kind.name, set, directory, url: options.pgvectorUrl, seed: options.seed };
   try {
     const opened = await process.call('open', { ...task, load: false });
@@ -207,7 +209,11 @@ async function tune(engine: Running, { options, progress, signal }: BenchContext
     signal.throwIfAborted();
     return process.call('recall', { effort, filter, count: options.results });
   };
-  progress.note(`${kind.name}: finding the efforts that reach each recall`);
+  const steps = 1 + recallTargets.length + (kind.filters ? filters.length : 0);
+  let step = 0;
+  const next = (words: string) =>
+    progress.update('finding efforts', step++, steps, `of ${kind.name}: ${words}`);
+  next('its curve');
   const busy = kind.synchronous ? 1 : busySearches;
   const curve = await recallCurve(kind.efforts, recallOf(null));
   const modes: Mode[] = curve.map((tuned) => ({
@@ -219,6 +225,7 @@ async function tune(engine: Running, { options, progress, signal }: BenchContext
     last: false,
   }));
   for (const target of recallTargets) {
+    next(`recall ${target}`);
     const tuned = await effortFor(target, curve, kind.efforts, recallOf(null));
     if (tuned === null) continue;
     const mode = { ...tuned, name: `recall ${target}`, filter: null, replacing: false, last: false };
@@ -231,6 +238,7 @@ async function tune(engine: Running, { options, progress, signal }: BenchContext
     modes.push({ ...last, name: `${mode.name}, while inserting`, replacing: true });
   }
   for (const [filter, { name }] of kind.filters ? filters.entries() : []) {
+    next(`filter ${name}`);
     const filtered = await recallCurve(kind.efforts, recallOf(filter), filteredRecall);
     const tuned =
       (await effortFor(filteredRecall, filtered, kind.efforts, recallOf(filter))) ?? bestOf(filtered);

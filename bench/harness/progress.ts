@@ -1,4 +1,6 @@
-const columns = 24;
+const barColumns = 24;
+/** Of a terminal that does not say how wide it is. */
+const narrowColumns = 80;
 const plainLineEveryMs = 5_000;
 const drawEveryMs = 100;
 
@@ -17,7 +19,9 @@ export class Progress {
     this.#shownMs = now;
     const share = total === 0 ? 1 : done / total;
     const line = `${phase} ${Math.floor(share * 100)} % ${words}`;
-    process.stderr.write(this.#drawsOver ? `\r\x1b[K${bar(share)} ${line}` : `${line}\n`);
+    // A line that does not fit would leave parts of itself behind.
+    const drawn = `${bar(share)} ${line}`.slice(0, (process.stderr.columns || narrowColumns) - 1);
+    process.stderr.write(this.#drawsOver ? `\r\x1b[K${drawn}` : `${line}\n`);
   }
 
   /** A line that stays. */
@@ -27,6 +31,6 @@ export class Progress {
 }
 
 function bar(share: number): string {
-  const filled = Math.floor(share * columns);
-  return `[${'#'.repeat(filled)}${'.'.repeat(columns - filled)}]`;
+  const filled = Math.floor(share * barColumns);
+  return `[${'#'.repeat(filled)}${'.'.repeat(barColumns - filled)}]`;
 }
