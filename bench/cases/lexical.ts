@@ -1,9 +1,10 @@
+import { present } from '../../src/base/assert.ts';
 import type { BenchCase } from '../harness/bench-case.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import { figure } from '../report/figures.ts';
-import type { Figure } from '../report/findings.ts';
-import { promiseTable } from '../report/promises.ts';
+import type { Figure, Table } from '../report/findings.ts';
+import { promiseTable, type Wanted } from '../report/promises.ts';
 import type { LexicalInput, LexicalOutput, LexicalRound } from './lexical-task.ts';
 
 const wanted = { kind: 'five words, two of them common', p50Ms: 5, chunks: 1_000_000, results: 100 } as const;
@@ -22,53 +23,13 @@ export const lexicalCase: BenchCase = {
     const input: LexicalInput = { chunks, seed, seconds, rounds, results };
     const task = new URL('./lexical-task.js', import.meta.url);
     const output = await runTask<LexicalOutput>(task, input, context);
-    const median = (of: readonly LexicalRound[], which: (round: LexicalRound) => number | null) =>
-      spreadOf(of.map(which))?.median ?? null;
-    const askedFive = output.kinds.find(({ name }) => name === wanted.kind);
     return {
       title: `BM25 over ${figure(chunks, 0)} chunks: the best ${results}`,
       method: [
         `One shard on one searching thread, filled through the engine's door with ${figure(chunks, 0)} chunks of 320 words under Zipf's law (${figure(output.entriesPerChunk, 0)} different words each), 20 to a document.`,
         'One search at a time, each round in a random order of the kinds. Words are asked without alternatives. CPU is that of the whole process.',
       ],
-      tables: [
-        promiseTable(
-          [
-            {
-              what: `p50 of a search for the best ${wanted.results} of ${figure(wanted.chunks, 0)} chunks by five words, two of them common, on one core [ms]`,
-              reached:
-                chunks >= wanted.chunks && results >= wanted.results
-                  ? median(askedFive?.rounds ?? [], ({ p50Ms }) => p50Ms)
-                  : null,
-              most: wanted.p50Ms,
-            },
-          ],
-          3,
-        ),
-        {
-          title: 'Searches',
-          columns: [
-            { key: 'name', heading: 'asked', unit: null, digits: 0 },
-            { key: 'p50', heading: 'p50', unit: 'ms', digits: 3 },
-            { key: 'p99', heading: 'p99', unit: 'ms', digits: 3 },
-            { key: 'cpu', heading: 'CPU', unit: 'us/search', digits: 0 },
-          ],
-          rows: output.kinds.map(({ name, rounds: all }) => ({
-            name,
-            p50: median(all, ({ p50Ms }) => p50Ms),
-            p99: median(all, ({ p99Ms }) => p99Ms),
-            cpu: median(all, ({ cpuUs }) => cpuUs),
-          })),
-        },
-        {
-          title: 'Memory of the shard by part',
-          columns: [
-            { key: 'part', heading: 'part', unit: null, digits: 0 },
-            { key: 'bytes', heading: 'bytes per chunk', unit: null, digits: 1 },
-          ],
-          rows: Object.entries(output.bytesByPart).map(([part, bytes]) => ({ part, bytes: bytes / chunks })),
-        },
-      ],
+      tables: [promiseTable([promise(output, input)], 3), searches(output), memory(output, chunks)],
       charts: [
         {
           kind: 'bars',
@@ -101,3 +62,52 @@ export const lexicalCase: BenchCase = {
     };
   },
 };
+
+function median(
+  rounds: readonly LexicalRound[],
+  which: (round: LexicalRound) => number | null,
+): number | null {
+  return spreadOf(rounds.map(which))?.median ?? null;
+}
+
+function promise({ kinds }: LexicalOutput, { chunks, results }: LexicalInput): Wanted {
+  const asked = present(
+    kinds.find(({ name }) => name === wanted.kind),
+    'the wanted kind is asked',
+  );
+  const isLarge = chunks >= wanted.chunks && results >= wanted.results;
+  return {
+    what: `p50 of a search for the best ${wanted.results} of ${figure(wanted.chunks, 0)} chunks, ${wanted.kind}, on one core [ms]`,
+    reached: isLarge ? median(asked.rounds, ({ p50Ms }) => p50Ms) : null,
+    most: wanted.p50Ms,
+  };
+}
+
+function searches({ kinds }: LexicalOutput): Table {
+  return {
+    title: 'Searches',
+    columns: [
+      { key: 'name', heading: 'asked', unit: null, digits: 0 },
+      { key: 'p50', heading: 'p50', unit: 'ms', digits: 3 },
+      { key: 'p99', heading: 'p99', unit: 'ms', digits: 3 },
+      { key: 'cpu', heading: 'CPU', unit: 'us/search', digits: 0 },
+    ],
+    rows: kinds.map(({ name, rounds }) => ({
+      name,
+      p50: median(rounds, ({ p50Ms }) => p50Ms),
+      p99: median(rounds, ({ p99Ms }) => p99Ms),
+      cpu: median(rounds, ({ cpuUs }) => cpuUs),
+    })),
+  };
+}
+
+function memory({ bytesByPart }: LexicalOutput, chunks: number): Table {
+  return {
+    title: 'Memory of the shard by part',
+    columns: [
+      { key: 'part', heading: 'part', unit: null, digits: 0 },
+      { key: 'bytes', heading: 'bytes per chunk', unit: null, digits: 1 },
+    ],
+    rows: Object.entries(bytesByPart).map(([part, bytes]) => ({ part, bytes: bytes / chunks })),
+  };
+}

@@ -12,7 +12,7 @@ import { type QuarryServer, randomKey, startQuarry } from '../harness/quarry-ser
 import { searchBody, searchOperation } from '../harness/questions.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { figure } from '../report/figures.ts';
-import type { Figure, Findings } from '../report/findings.ts';
+import type { Figure, Findings, Table } from '../report/findings.ts';
 import { promiseTable, type Wanted } from '../report/promises.ts';
 import { prepareVectorSet } from '../vectors/vector-set.ts';
 
@@ -199,17 +199,7 @@ function findingsOf(
           answered: median(kind, ({ answeredMs }) => answeredMs),
         })),
       },
-      {
-        title: 'The index alone',
-        columns: [
-          { key: 'vectors', heading: 'vectors', unit: null, digits: 0 },
-          { key: 'dimensions', heading: 'dimensions', unit: null, digits: 0 },
-          ...(['median', 'least', 'most'] as const).map((key) => ({
-            ...{ key, heading: `first answer, ${key}`, unit: 'ms', digits: 0 },
-          })),
-        ],
-        rows: [{ vectors: index.vectors, dimensions: index.dimensions, ...spreadOf(index.readyMs) }],
-      },
+      indexTable(index),
     ],
     charts: [
       {
@@ -235,6 +225,20 @@ function findingsOf(
       { name: 'index alone: first answer', unit: 'ms', better: 'less', values: index.readyMs },
     ],
     measured: { ...Object.fromEntries(found), index },
+  };
+}
+
+function indexTable({ vectors, dimensions, readyMs }: IndexStarts): Table {
+  return {
+    title: 'The index alone',
+    columns: [
+      { key: 'vectors', heading: 'vectors', unit: null, digits: 0 },
+      { key: 'dimensions', heading: 'dimensions', unit: null, digits: 0 },
+      ...(['median', 'least', 'most'] as const).map((key) => ({
+        ...{ key, heading: `first answer, ${key}`, unit: 'ms', digits: 0 },
+      })),
+    ],
+    rows: [{ vectors, dimensions, ...spreadOf(readyMs) }],
   };
 }
 
