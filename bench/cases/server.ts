@@ -132,7 +132,7 @@ function slowPromises(
   const ms = modelMs.toFixed(2);
   return [
     {
-      what: `${http}: queries per second with a model of ${ms} ms, as a share of what ${cores} cores can do at ${(modelMs + besideModelMs).toFixed(2)} ms each (${figure(most, 0)}/s) [%]`,
+      what: `${http}: queries per second with a model of ${ms} ms, as a share of what ${cores} ${cores === 1 ? 'core' : 'cores'} can do at ${(modelMs + besideModelMs).toFixed(2)} ms each (${figure(most, 0)}/s) [%]`,
       reached: rate === null ? null : (100 * rate) / most,
       least: 95,
     },

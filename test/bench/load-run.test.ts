@@ -1,8 +1,14 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
+import { Api } from '../../bench/harness/api.ts';
+import { fillCollections } from '../../bench/harness/collections.ts';
+import { Corpus } from '../../bench/harness/corpus.ts';
 import { LatencyHistogram } from '../../bench/harness/histogram.ts';
 import { type LoadJob, type LoadOutcome, runLoad } from '../../bench/harness/load-run.ts';
+import { readCommandLine } from '../../bench/harness/options.ts';
+import { Progress } from '../../bench/harness/progress.ts';
 
 /** A server of this process; its port. */
 async function serving(t: Test, listener: RequestListener): Promise<number> {
@@ -113,4 +119,38 @@ t.test('a server that goes away ends the run with a sentence', async (t) => {
   });
   await t.rejects(runLoad({ port, requests: requests(1) }, job), /ended a connection|ECONNRESET/);
   await t.rejects(runLoad({ port: 1, requests: requests(1) }, job), /ECONNREFUSED/);
+});
+
+t.test('collections take documents in turns of a seeded order: none always goes first', async (t) => {
+  const plans = [1, 8, 16].map((shards) => ({ name: `of ${shards}`, shards, documents: 4 * 256 }));
+  const orderOf = async (seed: number) => {
+    const asked: string[] = [];
+    const port = await serving(t, async (request, response) => {
+      const { collection_name: name, documents } = (await json(request)) as {
+        collection_name: string;
+        documents?: object[];
+      };
+      if (documents !== undefined) asked.push(name);
+      const results = documents?.map(() => ({ status: 201 }));
+      response.end(JSON.stringify({ results, num_indexed_documents: 1_024, num_failed_documents: 0 }));
+    });
+    const api = new Api({ url: `http://127.0.0.1:${port}`, key: 'key' });
+    const corpus = new Corpus({ seed, documents: 1_024, wordsPerDocument: 5 });
+    const options = { ...readCommandLine([]).optionsFor(''), seed };
+    const context = { options, progress: new Progress(), signal: new AbortController().signal };
+    const filled = await fillCollections({ api, pid: process.pid }, plans, corpus, context);
+    t.same(
+      filled.map(({ plan, portions }) => [plan.name, portions.length]),
+      plans.map(({ name }) => [name, 4]),
+    );
+    // A portion is four requests.
+    t.equal(asked.shift(), 'warm-up');
+    return asked.filter((_, i) => i % 4 === 0);
+  };
+  const order = await orderOf(1);
+  const firsts = order.filter((_, i) => i % plans.length === 0);
+  t.equal(firsts.length, 4);
+  t.ok(new Set(firsts).size > 1, `first in each turn: ${firsts.join(', ')}`);
+  t.same(await orderOf(1), order, 'the same seed, the same order');
+  t.notSame(await orderOf(2), order);
 });

@@ -148,6 +148,21 @@ t.test(
   },
 );
 
+t.test('with a slow model the report says what it took of the cores, and what is wanted of it', async (t) => {
+  const folder = t.testdir();
+  const small = '--smoke --http uws --model-ms 1 --rounds 1 --rate 20 --seconds 0.1'.split(' ');
+  const ended = await run(['server', ...small, '--out', folder]);
+  t.equal(ended.code, 0, ended.err);
+  const { tables } = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8')) as Report;
+  t.match(tables[0]?.rows[0], {
+    ...{ what: /with a model of [\d.]+ ms, as a share of what \d+ cores? can do/ },
+    ...{ wanted: '>= 95', verdict: /^(reached|MISSED)$/ },
+  });
+  const [closed] = tables[1]?.rows ?? [];
+  const busy = (Number(closed?.runs) * Number(closed?.ms)) / 1_000;
+  t.ok(busy > 0 && Math.abs(Number(closed?.busy) - busy) < 1e-9, 'runs per second times their time');
+});
+
 t.test('the case "engine" finds what exact search finds, and so do its peers', async (t) => {
   const report = JSON.parse(await readFile(join(smokeFolder, 'engine.json'), 'utf8')) as Report;
   const filtered = report.tables.find(({ title }) => title.startsWith('Searches with a filter'))?.rows ?? [];
