@@ -52,7 +52,8 @@ export const ingestCase: BenchCase = {
     progress.note(`starting a server (${options.http}) with an empty data directory`);
     const server = await startQuarry({ http: options.http });
     try {
-      return findingsOf(await measure(server, context), context);
+      const rounds = await measure(server, context);
+      return { ...findingsOf(rounds, context), conditions: { 'HTTP server': server.http } };
     } finally {
       await server.stop();
     }
