@@ -36,6 +36,16 @@ export type EngineReply =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly failure: string };
 
+/** What it was doing, for the sentence that says why an engine failed. */
+const stepWords = {
+  open: 'opening',
+  build: 'building',
+  recall: 'finding its recall',
+  measure: 'measuring',
+  churn: 'replacing',
+  save: 'saving',
+  close: 'closing',
+} as const satisfies Record<keyof Calls, string>;
 const heldCharactersMax = 16 * 1_024;
 const closeMsMax = 20_000;
 
@@ -87,7 +97,11 @@ export class EngineProcess {
       this.#child.on('message', listener);
     });
     if (this.#child.connected) this.#child.send({ number, what, task } satisfies EngineCall);
-    return Promise.race([answered, this.#ended]);
+    try {
+      return await Promise.race([answered, this.#ended]);
+    } catch (error) {
+      throw new Error(`While ${stepWords[what]}: ${(error as Error).message}`, { cause: error });
+    }
   }
 
   /** Ends the process; harmless twice. */
