@@ -121,18 +121,22 @@ t.test('a server that goes away ends the run with a sentence', async (t) => {
   await t.rejects(runLoad({ port: 1, requests: requests(1) }, job), /ECONNREFUSED/);
 });
 
+interface Asked {
+  readonly collection_name: string;
+  readonly documents?: readonly object[];
+}
+
 t.test('collections take documents in turns of a seeded order: none always goes first', async (t) => {
   const plans = [1, 8, 16].map((shards) => ({ name: `of ${shards}`, shards, documents: 4 * 256 }));
   const orderOf = async (seed: number) => {
     const asked: string[] = [];
-    const port = await serving(t, async (request, response) => {
-      const { collection_name: name, documents } = (await json(request)) as {
-        collection_name: string;
-        documents?: object[];
-      };
-      if (documents !== undefined) asked.push(name);
-      const results = documents?.map(() => ({ status: 201 }));
-      response.end(JSON.stringify({ results, num_indexed_documents: 1_024, num_failed_documents: 0 }));
+    const port = await serving(t, (request, response) => {
+      void json(request).then((body) => {
+        const { collection_name: name, documents } = body as Asked;
+        if (documents !== undefined) asked.push(name);
+        const results = documents?.map(() => ({ status: 201 }));
+        response.end(JSON.stringify({ results, num_indexed_documents: 1_024, num_failed_documents: 0 }));
+      });
     });
     const api = new Api({ url: `http://127.0.0.1:${port}`, key: 'key' });
     const corpus = new Corpus({ seed, documents: 1_024, wordsPerDocument: 5 });
