@@ -127,6 +127,17 @@ TEST("a search that fails in one thread ends for all of them with its reason, an
   }
 }
 
+TEST("searches that were used again and again end like the first") {
+  Fixture fixture(kShardsMax);
+  const SearchRequest request = fixture.Ask(0, 10);
+  // Of each of them the tickets, which count the shards of each turn, would have come around several times.
+  for (int round = 0; round < 3000; round++) {
+    SearchHits hits;
+    REQUIRE(Search(fixture.collection->Now(), request, &hits).ok());
+    CHECK(hits.shards.size() == kShardsMax);
+  }
+}
+
 TEST("a shard that holds more of the nearest rows than its share is searched wider, and none of them is lost") {
   Fixture fixture(8);
   fixture.Fill(240, 30);
