@@ -160,13 +160,14 @@ Napi::Value List(const Napi::CallbackInfo& info) {
   const auto collection = CollectionOf(info);
   const auto filter = std::make_shared<std::optional<FilterProgram>>(ToFilter(info[1]));
   const uint64_t limit = ToCount(info[2], "limit");
+  const Patience patience = PatienceOf(ToUint32(info[3], "deadlineMs"));
   const auto versions = std::make_shared<std::vector<double>>();
   return Promised<Versions>(
       info.Env(),
       [&](const Finish<Versions>& finish) {
         return Registry::Instance().Query(
-            [collection, filter, limit, versions, moment = collection->Now()] {
-              return ListVersions(moment, filter->has_value() ? &**filter : nullptr, limit, versions.get());
+            [collection, filter, patience, limit, versions, moment = collection->Now()] {
+              return ListVersions(moment, filter->has_value() ? &**filter : nullptr, patience, limit, versions.get());
             },
             [finish, versions](Status status) { finish(std::move(status), versions); });
       },

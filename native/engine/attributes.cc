@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kBitsPerListEntry = 32;
 // What a node of the ordered map takes beside the text, near enough for statistics.
 constexpr size_t kNodeBytes = 96;
+// What it takes to come from one value of a column to another, in the units of a pace.
+constexpr size_t kValueWork = 64;
 }  // namespace
 
 Status ParseAttributes(const uint8_t* bytes, size_t length, Attributes* attributes) {
@@ -82,12 +84,17 @@ SlotSet& AttributeIndex::SetOf(std::string_view name, std::string_view value) {
   return entry->second;
 }
 
-void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matches) const {
+void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matches, Pace* pace) const {
   const auto found = columns_.find(step.attribute);
   if (found == columns_.end()) return;
   const Column& column = found->second;
   auto first = column.begin();
   auto last = column.end();
+  const auto add = [&](const SlotSet& set) {
+    if (!pace->Go(kValueWork + set.Size())) return false;
+    set.AddTo(from, matches);
+    return true;
+  };
   switch (step.op) {
     case FilterOperator::kAnd:
     case FilterOperator::kOr: return;
@@ -96,7 +103,8 @@ void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matc
     case FilterOperator::kIn:
     case FilterOperator::kNotIn:
       for (const auto& value : step.values) {
-        if (const auto entry = column.find(value); entry != column.end()) entry->second.AddTo(from, matches);
+        const auto entry = column.find(value);
+        if (!(entry == column.end() ? pace->Go(kValueWork) : add(entry->second))) return;
       }
       return;
     case FilterOperator::kGreater: first = column.upper_bound(step.values.front()); break;
@@ -104,32 +112,35 @@ void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matc
     case FilterOperator::kLess: last = column.lower_bound(step.values.front()); break;
     case FilterOperator::kLessOrEqual: last = column.upper_bound(step.values.front()); break;
   }
-  for (; first != last; ++first) first->second.AddTo(from, matches);
+  for (; first != last && add(first->second); ++first) {
+  }
 }
 
-Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots) const {
+Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const {
   Bitset matches(slots - from);
-  Collect(step, from, &matches);
+  Collect(step, from, &matches, pace);
   if (step.op == FilterOperator::kNotEqual || step.op == FilterOperator::kNotIn) matches.Invert();
   return matches;
 }
 
-Bitset AttributeIndex::Compare(const FilterStep& step, uint32_t from, uint32_t slots) const {
+Bitset AttributeIndex::Compare(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const {
   const std::shared_lock lock(mutex_);
-  return CompareLocked(step, from, slots);
+  return CompareLocked(step, from, slots, pace);
 }
 
-Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots) const {
+Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots, Pace* pace) const {
   const std::shared_lock lock(mutex_);
   std::vector<Bitset> stack;
   for (const FilterStep& step : filter.steps()) {
     if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
-      stack.push_back(CompareLocked(step, 0, slots));
+      if (!pace->Go(slots / 64)) return {};
+      stack.push_back(CompareLocked(step, 0, slots, pace));
       continue;
     }
     Bitset result(slots);
     if (step.op == FilterOperator::kAnd) result.Invert();
     for (uint32_t i = 0; i < step.arity; i++) {
+      if (!pace->Go(slots / 64)) return {};
       if (step.op == FilterOperator::kAnd) {
         result.And(stack.back());
       } else {

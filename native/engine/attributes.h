@@ -11,6 +11,7 @@
 
 #include "engine/bitset.h"
 #include "engine/filter.h"
+#include "engine/patience.h"
 #include "engine/status.h"
 
 namespace quarry {
@@ -42,6 +43,8 @@ class SlotSet {
       }
     }
   }
+  // What AddTo has to go through, at most.
+  size_t Size() const { return list_.size() + bits_.size(); }
   size_t Bytes() const { return list_.capacity() * sizeof(uint32_t) + bits_.capacity() * sizeof(uint64_t); }
 
  private:
@@ -56,10 +59,11 @@ class AttributeIndex {
   void AddValue(uint32_t slot, std::string_view name, std::string_view value);
   void AddValue(const std::vector<uint32_t>& slots, std::string_view name, std::string_view value);
 
-  // The slots in [from, slots) that match the comparison or membership, less `from`, which is a multiple of 64.
-  Bitset Compare(const FilterStep& step, uint32_t from, uint32_t slots) const;
-  // The slots in [0, slots) that match.
-  Bitset Evaluate(const FilterProgram& filter, uint32_t slots) const;
+  // The slots in [from, slots) that match the comparison or membership, less `from`, which is a multiple of 64. When
+  // the pace says stop, some of them.
+  Bitset Compare(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const;
+  // The slots in [0, slots) that match. When the pace says stop, some of them.
+  Bitset Evaluate(const FilterProgram& filter, uint32_t slots, Pace* pace) const;
 
   // Calls visit(name, value, set) for every pair, in byte order of name, then value; holds the lock for reading.
   template <class Visit>
@@ -79,9 +83,9 @@ class AttributeIndex {
   // The set of the pair, which is made when there is none. Holds mutex_ for writing.
   SlotSet& SetOf(std::string_view name, std::string_view value);
   // Compare, holding mutex_ for reading.
-  Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots) const;
+  Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, Pace* pace) const;
   // Adds the slots of `step`, taken without its negation, to `matches`. Holds mutex_ for reading.
-  void Collect(const FilterStep& step, uint32_t from, Bitset* matches) const;
+  void Collect(const FilterStep& step, uint32_t from, Bitset* matches, Pace* pace) const;
 
   mutable std::shared_mutex mutex_;
   std::map<std::string, Column, std::less<>> columns_;  // guarded by mutex_

@@ -2,35 +2,46 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <new>
 
 namespace quarry {
 namespace {
 
-constexpr uint32_t kSamples = 100;
+// So many questions are asked at most. Where efforts are told apart sooner, fewer: a hundred or three.
+constexpr uint32_t kQuestionsMax = 2000;
 constexpr uint32_t kDrawsMax = 64;  // rows looked at for one that is visible
 constexpr double kGrowth = 1.25;    // from one effort to the next
-constexpr uint32_t kGuessesMax = 4;
-// How far beside a row it is asked, in distances to a neighbour. Rows themselves are found too easily and places far
-// from all rows too hardly. Chosen on one generated set of 100,000 rows: the effort found for a recall of .99 gave .985
-// to its questions, which were no rows.
-constexpr float kAway = 0.5F;
+constexpr uint32_t kGuessesMax = 16;
+// How many standard errors the share that was found has to lie above the wanted one.
+constexpr double kErrors = 2;
+// Where none finds that share, what an effort may find less than the best of them, in parts of what need not be found.
+constexpr double kNearly = 0.1;
+// A vector of about this length is what is left of three that cancel each other, and no direction.
+constexpr double kLengthMin = 0.1;
 
 }  // namespace
 
 Calibration::Calibration(std::shared_ptr<Collection> collection, double recall)
-    : collection_(std::move(collection)),
-      recall_(recall),
-      few_(LadderFor(kFewRows, DefaultEfforts(collection_->options().shards).few)),
-      many_(LadderFor(kManyRows, DefaultEfforts(collection_->options().shards).many)) {}
+    : collection_(std::move(collection)), recall_(recall) {
+  Begin(collection_->Now());
+}
+
+void Calibration::Begin(const Moment& moment) {
+  const Efforts guess = DefaultEfforts(collection_->options().shards);
+  begun_ = moment.changes;
+  asked_ = 0;
+  few_ = LadderFor(kFewRows, guess.few);
+  many_ = LadderFor(kManyRows, guess.many);
+}
 
 Calibration::Ladder Calibration::LadderFor(uint32_t wanted, uint32_t guess) const {
-  Ladder ladder{wanted, {}, {}};
+  Ladder ladder{wanted, {}};
   uint32_t effort = std::max(kEffortMin, ShareOf(wanted, collection_->options().shards));
   for (; effort < kGuessesMax * guess; effort = static_cast<uint32_t>(std::ceil(effort * kGrowth))) {
-    ladder.efforts.push_back(effort);
+    ladder.rungs.push_back({effort});
   }
-  ladder.found.resize(ladder.efforts.size());
+  ladder.enough = ladder.rungs.size();
   return ladder;
 }
 
@@ -43,14 +54,26 @@ bool Calibration::Step() {
 }
 
 bool Calibration::TryNext() {
-  // Taken anew for each row, so that nothing outlives a compaction for the sake of it.
+  // Taken anew for each question, so that nothing outlives a compaction for the sake of it.
   const Moment moment = collection_->Now();
+  // What was found out so far may not be true of what is there now.
+  if (OutOfDate(moment.changes - begun_, moment.rows)) Begin(moment);
   SearchRequest request;
   if (!Draw(moment, &request)) return true;
-  // Where a search fails, for want of memory, the same.
-  if (!Try(moment, request, &few_) || !Try(moment, request, &many_)) return true;
-  if (++tried_ < kSamples) return false;
-  collection_->UseEfforts({Least(few_), Least(many_), true}, moment.rows);
+  request.vectorCandidates = kManyRows;
+  request.scanning = Scanning::kAlways;
+  std::vector<float> truth;
+  // Where a search fails, for want of memory, the efforts stay as well.
+  if (!Find(moment, request, &truth) || truth.empty()) return true;
+  request.scanning = Scanning::kNever;
+  asked_++;
+  for (Ladder* ladder : {&few_, &many_}) {
+    if (Decided(*ladder)) continue;
+    if (!Try(moment, request, truth, ladder)) return true;
+    Judge(ladder);
+  }
+  if (asked_ < kQuestionsMax && !(Decided(few_) && Decided(many_))) return false;
+  collection_->UseEfforts({Chosen(few_), Chosen(many_), true}, begun_);
   return true;
 }
 
@@ -61,57 +84,97 @@ bool Calibration::Draw(const Moment& moment, SearchRequest* request) {
     if (shard.Rows() == 0) continue;
     const auto row = static_cast<uint32_t>(chance_() % shard.Rows());
     if (!shard.RowVisible(row, moment.epoch)) continue;
-    request->vector = Beyond(shard, row);
+    request->vector = Beside(shard, row);
     return true;
   }
   return false;
 }
 
-std::vector<float> Calibration::Beyond(const Shard& shard, uint32_t row) {
-  std::vector<float> vector(shard.Vector(row), shard.Vector(row) + shard.dimensions());
+std::vector<float> Calibration::Beside(const Shard& shard, uint32_t row) {
+  const float* const own = shard.Vector(row);
+  std::vector<float> vector(own, own + shard.dimensions());
   uint32_t links[Graph::kLinksGround];
   const uint32_t count = shard.graph().CopyLinks(row, 0, shard.Rows(), links);
-  if (count == 0) return vector;
-  const float* const near = shard.Vector(links[chance_() % count]);
+  if (count < 2) return vector;
+  std::swap(links[0], links[chance_() % count]);
+  std::swap(links[1], links[1 + chance_() % (count - 1)]);
+  const float* const to = shard.Vector(links[0]);
+  const float* const from = shard.Vector(links[1]);
   double length = 0;
   for (size_t i = 0; i < vector.size(); i++) {
-    vector[i] += kAway * (vector[i] - near[i]);
+    vector[i] += to[i] - from[i];
     length += static_cast<double>(vector[i]) * vector[i];
   }
-  for (float& value : vector) value /= static_cast<float>(std::sqrt(length));
+  length = std::sqrt(length);
+  if (length < kLengthMin) return {own, own + shard.dimensions()};
+  for (float& value : vector) value /= static_cast<float>(length);
   return vector;
 }
 
-bool Calibration::Find(const Moment& moment, const SearchRequest& request, std::vector<Key>* found) {
+bool Calibration::Find(const Moment& moment, const SearchRequest& request, std::vector<float>* cosines) {
   SearchHits hits;
   if (!Search(moment, request, &hits).ok()) return false;
-  found->clear();
-  for (size_t i = 0; i < hits.version.size(); i++) found->emplace_back(hits.version[i], hits.chunk[i]);
-  std::sort(found->begin(), found->end());
+  *cosines = std::move(hits.similarity);
+  std::sort(cosines->begin(), cosines->end(), std::greater<>());
   return true;
 }
 
-bool Calibration::Try(Moment moment, SearchRequest request, Ladder* ladder) {
-  std::vector<Key> truth;
-  std::vector<Key> found;
+bool Calibration::Try(const Moment& moment, SearchRequest request, const std::vector<float>& truth, Ladder* ladder) {
   request.vectorCandidates = ladder->wanted;
-  request.scanning = Scanning::kAlways;
-  if (!Find(moment, request, &truth)) return false;
-  ladder->all += truth.size();
-  request.scanning = Scanning::kByCost;
-  for (size_t i = 0; i < ladder->efforts.size(); i++) {
-    moment.efforts = {ladder->efforts[i], ladder->efforts[i], false};
-    if (!Find(moment, request, &found)) return false;
-    for (const Key& key : truth) ladder->found[i] += std::binary_search(found.begin(), found.end(), key) ? 1 : 0;
+  const size_t wanted = std::min<size_t>(ladder->wanted, truth.size());
+  Moment asked = moment;
+  std::vector<float> cosines;
+  bool all = false;  // found by a lesser effort, and so by the greater ones
+  for (size_t i = ladder->open; i < ladder->enough; i++) {
+    Rung& rung = ladder->rungs[i];
+    double share = 1;
+    if (!all) {
+      asked.efforts = {rung.effort, rung.effort, false};
+      if (!Find(asked, request, &cosines)) return false;
+      // Of rows that are equally near any may be found.
+      const auto near = [&](float cosine) { return cosine >= truth[wanted - 1]; };
+      const auto found = static_cast<size_t>(std::count_if(cosines.begin(), cosines.end(), near));
+      share = static_cast<double>(std::min(found, wanted)) / static_cast<double>(wanted);
+      all = found >= wanted;
+    }
+    rung.asked++;
+    rung.shares += share;
+    rung.squares += share * share;
   }
   return true;
 }
 
-uint32_t Calibration::Least(const Ladder& ladder) const {
-  for (size_t i = 0; i < ladder.efforts.size(); i++) {
-    if (static_cast<double>(ladder.found[i]) >= recall_ * static_cast<double>(ladder.all)) return ladder.efforts[i];
+void Calibration::Judge(Ladder* ladder) const {
+  // The ends of what the share of all questions may be. To those that were asked comes one that found nothing, or all:
+  // a hundred questions without a miss do not say that there is none.
+  const auto bound = [&](const Rung& rung, double other, double errors) {
+    const double count = rung.asked + 1;
+    const double mean = (rung.shares + other) / count;
+    const double variance = std::max(0.0, (rung.squares + other) / count - mean * mean);
+    return mean + errors * std::sqrt(variance / count);
+  };
+  auto& [wanted, rungs, open, enough] = *ladder;
+  while (open < enough && bound(rungs[open], 1, kErrors) < recall_) open++;
+  for (size_t i = open; i < enough; i++) {
+    if (bound(rungs[i], 0, -kErrors) >= recall_) enough = i;
   }
-  return ladder.efforts.back();
+}
+
+bool Calibration::Decided(const Ladder& ladder) {
+  if (ladder.open == ladder.enough) return true;
+  // To know whether the next lower effort would do as well is not worth the search.
+  return ladder.enough < ladder.rungs.size() && ladder.enough - ladder.open == 1;
+}
+
+uint32_t Calibration::Chosen(const Ladder& ladder) const {
+  if (ladder.enough < ladder.rungs.size()) return ladder.rungs[ladder.enough].effort;
+  // None is known to find the wanted share, which codes may hide however far a graph is walked: then the least that
+  // finds nearly as much as any.
+  double best = 0;
+  for (const Rung& rung : ladder.rungs) best = std::max(best, rung.Mean());
+  const double nearly = best - (1 - recall_) * kNearly;
+  return std::find_if(ladder.rungs.begin(), ladder.rungs.end(), [&](const Rung& rung) { return rung.Mean() >= nearly; })
+      ->effort;
 }
 
 }  // namespace quarry

@@ -21,9 +21,8 @@ constexpr uint64_t kDeadMin = 256;
 // Where half of it is dead nevertheless, and that is much, whoever stages waits for the compaction.
 constexpr uint64_t kOvergrownShare = 2;
 constexpr uint64_t kOvergrownMin = 4096;
-// Of fewer rows any search is cheap. Beyond, efforts are measured again when the collection has grown by a factor.
+// Of fewer rows any search is cheap.
 constexpr uint64_t kCalibratedMin = 4096;
-constexpr uint64_t kCalibratedGrowth = 2;
 // What may arrive at a shard while it is being copied; beyond it, whoever stages must come again.
 constexpr size_t kArrivalBytesMax = size_t{256} << 20;
 
@@ -226,6 +225,7 @@ Status Collection::Commit(const CollectionChange& change) {
     const Shard::Change totals = shard.Commit(epoch_, change.add.has_value() ? &*change.add : nullptr,
                                               change.remove.has_value() ? &*change.remove : nullptr);
     rows_ += static_cast<uint64_t>(totals.rows);
+    changes_ += totals.moved;
     bodyLength_ += static_cast<uint64_t>(totals.bodyLength);
     documents_ += static_cast<uint64_t>(totals.documents);
     writer.sequence = sequence;
@@ -238,21 +238,22 @@ Status Collection::Commit(const CollectionChange& change) {
 
 Moment Collection::Now() const {
   const std::lock_guard lock(mutex_);
-  return {shards_, epoch_, rows_, bodyLength_, efforts_};
+  const Efforts efforts = Calibrated() ? efforts_ : MoreCareful(efforts_, DefaultEfforts(options_.shards));
+  return {shards_, epoch_, rows_, bodyLength_, efforts, changes_};
 }
 
 bool Collection::BeginCalibration() {
   {
     const std::lock_guard lock(mutex_);
-    if (rows_ < std::max(kCalibratedMin, kCalibratedGrowth * calibratedRows_)) return false;
+    if (rows_ < kCalibratedMin || Calibrated()) return false;
   }
   return !closed() && !calibrating_.exchange(true);
 }
 
-void Collection::UseEfforts(const Efforts& efforts, uint64_t rows) {
+void Collection::UseEfforts(const Efforts& efforts, uint64_t changes) {
   const std::lock_guard lock(mutex_);
   efforts_ = efforts;
-  calibratedRows_ = rows;
+  calibratedChanges_ = changes;
 }
 
 void Collection::CompactIfWorthwhile(uint32_t shard) {
@@ -346,6 +347,7 @@ bool Collection::ReplaceBySuccessor(uint32_t shard, const Shard& old) {
   writer.successor->AdoptStates(old, writer.origins);
   auto shards = std::make_shared<std::vector<std::shared_ptr<Shard>>>(*shards_);
   (*shards)[shard] = writer.successor;
+  changes_ += writer.successor->Rows();
   shards_ = std::move(shards);
   return true;
 }

@@ -115,7 +115,8 @@ class Collection : public std::enable_shared_from_this<Collection> {
   // True when the efforts of searches should be measured (anew) and nobody does that: then it is the caller's task,
   // until EndCalibration.
   bool BeginCalibration();
-  void UseEfforts(const Efforts& efforts, uint64_t rows);  // measured on so many rows
+  // Measured since the moment that had so many changes. Once too much has changed, searches are careful again.
+  void UseEfforts(const Efforts& efforts, uint64_t changes);
   void EndCalibration() { calibrating_ = false; }
 
   CollectionStatistics Statistics() const;
@@ -167,6 +168,8 @@ class Collection : public std::enable_shared_from_this<Collection> {
   bool CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots);
   bool AddArrivals(Writer* writer, const Shard& old);
   bool ReplaceBySuccessor(uint32_t shard, const Shard& old);
+  // Whether the efforts are measured on what is there now. Holds mutex_.
+  bool Calibrated() const { return efforts_.calibrated && !OutOfDate(changes_ - calibratedChanges_, rows_); }
   Status WriteShard(uint32_t shard, const SnapshotMoment& moment, uint64_t* bytes);  // holds snapshotMutex_
 
   const CollectionOptions options_;
@@ -186,8 +189,9 @@ class Collection : public std::enable_shared_from_this<Collection> {
   uint64_t rows_ = 0;                                                  // guarded by mutex_; visible at epoch_
   uint64_t bodyLength_ = 0;                                            // guarded by mutex_
   uint64_t documents_ = 0;                                             // guarded by mutex_
-  Efforts efforts_;                                                    // guarded by mutex_
-  uint64_t calibratedRows_ = 0;                                        // guarded by mutex_; 0: never
+  uint64_t changes_ = 0;            // guarded by mutex_; rows that came or went, or lie in a new graph
+  Efforts efforts_;                 // guarded by mutex_; as they were measured
+  uint64_t calibratedChanges_ = 0;  // guarded by mutex_; changes_ when that began
 };
 
 }  // namespace quarry

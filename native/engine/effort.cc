@@ -18,6 +18,15 @@ Efforts DefaultEfforts(size_t shards) {
   return {guess(kFewRows), guess(kManyRows), false};
 }
 
+Efforts MoreCareful(const Efforts& efforts, const Efforts& careful) {
+  return {std::max(efforts.few, careful.few), std::max(efforts.many, careful.many), false};
+}
+
+bool OutOfDate(uint64_t changes, uint64_t rows) {
+  constexpr uint64_t kChangedShare = 4;
+  return changes * kChangedShare >= rows && changes > 0;
+}
+
 uint32_t EffortFor(const Efforts& efforts, uint32_t wanted, size_t shards) {
   if (wanted >= kManyRows) {
     const double growth = static_cast<double>(ShareOf(wanted, shards)) / ShareOf(kManyRows, shards);

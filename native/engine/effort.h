@@ -27,6 +27,13 @@ uint32_t ShareOf(uint32_t wanted, size_t shards);
 // The guess for a collection that was not calibrated.
 Efforts DefaultEfforts(size_t shards);
 
+// Efforts that may be too small by now, so that those of `careful` hold where they are greater.
+Efforts MoreCareful(const Efforts& efforts, const Efforts& careful);
+
+// Whether what was measured on a collection says nothing of it any more, that has so many rows now and of which so many
+// came or went since.
+bool OutOfDate(uint64_t changes, uint64_t rows);
+
 // The effort of each shard in a search for `wanted` rows.
 uint32_t EffortFor(const Efforts& efforts, uint32_t wanted, size_t shards);
 

@@ -10,6 +10,10 @@
 namespace quarry {
 namespace {
 
+// Of the steps of filters, in the units of a pace: a comparison before it begins, and a document that matches.
+constexpr size_t kComparisonWork = 256;
+constexpr size_t kDocumentWork = 4;
+
 uint64_t CountOf(const Bitset& rows) {
   const std::vector<uint64_t>& words = rows.words();
   return ActiveKernels().countCommon(words.data(), words.data(), words.size());
@@ -59,37 +63,46 @@ void FilterRows::Remember(const std::string& key, const Rows& rows, uint32_t slo
   }));
 }
 
-FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step, uint32_t slots) {
+FilterRows::Rows FilterRows::Compare(const Shard& shard, const FilterStep& step, uint32_t slots, Pace* pace) {
   const bool kept = step.key.size() <= kKeyBytesMax;
   const Remembered known = kept ? Recall(step.key) : Remembered();
   if (known.rows != nullptr && known.slots >= slots) return known.rows;
+  // The slots and the rows in whole words, of which each takes about as long as a value in a list.
+  if (!pace->Go(kComparisonWork + (size_t{slots} + RowsOf(shard, slots)) / 64)) return nullptr;
   auto all = std::make_shared<MatchingRows>();
   if (known.rows != nullptr) all->rows = known.rows->rows;
   all->rows.Grow(RowsOf(shard, slots));
   // In whole words, so that some slots are looked at again.
   const uint32_t from = known.slots / 64 * 64;
-  shard.attributes().Compare(step, from, slots).ForEach([&](size_t slot) {
+  shard.attributes().Compare(step, from, slots, pace).ForEach([&](size_t slot) {
     const DocumentSlot& document = shard.Document(from + static_cast<uint32_t>(slot));
     all->rows.AddRange(document.firstRow, document.rowCount);
-    return true;
+    return pace->Go(kDocumentWork);
   });
+  if (!pace->status().ok()) return nullptr;
   all->count = CountOf(all->rows);
   if (kept) Remember(step.key, all, slots);
   return all;
 }
 
-std::shared_ptr<const MatchingRows> FilterRows::Find(const Shard& shard, const FilterProgram& filter) {
+Status FilterRows::Find(const Shard& shard, const FilterProgram& filter, const Patience& patience,
+                        std::shared_ptr<const MatchingRows>* matching) {
   const uint32_t slots = shard.FilledSlots();
+  const uint32_t rows = RowsOf(shard, slots);
+  Pace pace(patience);
   std::vector<Rows> stack;
   for (const FilterStep& step : filter.steps()) {
     if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
-      stack.push_back(Compare(shard, step, slots));
+      Rows compared = Compare(shard, step, slots, &pace);
+      if (compared == nullptr) return pace.status();
+      stack.push_back(std::move(compared));
       continue;
     }
     auto result = std::make_shared<MatchingRows>();
-    result->rows.Reset(RowsOf(shard, slots));
+    result->rows.Reset(rows);
     if (step.op == FilterOperator::kAnd) result->rows.Invert();
     for (uint32_t i = 0; i < step.arity; i++) {
+      if (!pace.Go(rows / 64)) return pace.status();
       if (step.op == FilterOperator::kAnd) {
         result->rows.And(stack.back()->rows);
       } else {
@@ -100,11 +113,14 @@ std::shared_ptr<const MatchingRows> FilterRows::Find(const Shard& shard, const F
     if (&step == &filter.steps().back()) result->count = CountOf(result->rows);
     stack.push_back(std::move(result));
   }
-  return std::move(stack.back());
+  *matching = std::move(stack.back());
+  return {};
 }
 
 FilterRows::Expected FilterRows::Expect(const Shard& shard, const FilterProgram& filter) const {
   const uint64_t rows = RowsOf(shard, shard.FilledSlots());
+  // Looking all of them up would take the caller longer than it is worth.
+  if (filter.steps().size() > kComparisonsMax) return {rows, rows * filter.steps().size()};
   Expected expected{rows, 0};
   std::vector<uint64_t> stack;
   const std::lock_guard lock(mutex_);

@@ -11,6 +11,8 @@
 
 #include "engine/bitset.h"
 #include "engine/filter.h"
+#include "engine/patience.h"
+#include "engine/status.h"
 
 namespace quarry {
 
@@ -40,11 +42,13 @@ class FilterRows {
   // Longer comparisons, such as lists of a thousand values, are evaluated each time.
   static constexpr size_t kKeyBytesMax = 1024;
 
-  // Covers at least the documents whose filling was finished before the call.
-  std::shared_ptr<const MatchingRows> Find(const Shard& shard, const FilterProgram& filter);
+  // Covers at least the documents whose filling was finished before the call. Comparisons that were finished before
+  // the patience ended are remembered.
+  Status Find(const Shard& shard, const FilterProgram& filter, const Patience& patience,
+              std::shared_ptr<const MatchingRows>* matching);
 
   // What Find will have to do: rows that match, at most, and rows that have to be looked at because what they match is
-  // not remembered, those of each comparison.
+  // not remembered, those of each comparison. Of filters with more comparisons than are remembered, the most.
   struct Expected {
     uint64_t matching;
     uint64_t unseen;
@@ -61,7 +65,8 @@ class FilterRows {
     uint64_t lastUse = 0;  // larger is later
   };
 
-  Rows Compare(const Shard& shard, const FilterStep& step, uint32_t slots);
+  // Null when the pace says stop.
+  Rows Compare(const Shard& shard, const FilterStep& step, uint32_t slots, Pace* pace);
   Remembered Recall(const std::string& key);
   void Remember(const std::string& key, const Rows& rows, uint32_t slots);
 

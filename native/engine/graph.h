@@ -67,7 +67,7 @@ class Graph {
   // So many rows may be passed through at most, of those that one search keeps in view: they are kept sorted.
   static constexpr size_t PassedMax(uint32_t effort) { return std::min(64 * size_t{effort}, size_t{16384}); }
   // Leaves up to `effort` accepted rows, nearest first, in scratch->results. `accept(row)` decides what may be a
-  // result; rows that may not are still passed through. `stop()` is asked every few hundred distances.
+  // result; rows that may not are still passed through. `stop()` is asked every hundred distances or two.
   template <class Accept, class Stop>
   Outcome Search(const Query& query, GraphScratch* scratch, const Accept& accept, const Stop& stop) const;
   // A filter, as a search of the graph sees it.

@@ -23,6 +23,8 @@ class Graph::Counter {
   }
 
  private:
+  // Some microseconds of work. A look at the clock takes as long as two distances: more often, it would be felt by every
+  // search, and no deadline is as exact as that.
   static constexpr uint64_t kStopEvery = 128;
 
   const uint64_t max_;

@@ -210,7 +210,8 @@ void Registry::CalibrateIfWorthwhile(const std::shared_ptr<Collection>& collecti
     // Refused, it ends here, and a later change begins another.
     (void)calibrating_.Submit(ThreadPool::Priority::kSteady, [this, calibration] {
       if (calibration->Over()) return true;
-      if (searching_.Quiet() && staging_.Quiet()) return calibration->Step();
+      // What is being compacted will be another graph.
+      if (searching_.Quiet() && staging_.Quiet() && compacting_.Quiet()) return calibration->Step();
       std::this_thread::sleep_for(kQuietPause);
       return false;
     });

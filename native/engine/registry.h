@@ -53,8 +53,8 @@ class Registry {
 
   using Done = std::function<void(Status)>;
   Status Stage(std::shared_ptr<Collection> collection, uint32_t shard, std::shared_ptr<DocumentInput> input, Done done);
-  // Commits, and has the efforts of searches measured when the collection has grown enough, as soon as nobody searches
-  // or stages for a while.
+  // Commits, and has the efforts of searches measured when enough of the collection has changed, as soon as nobody
+  // searches or stages for a while and nothing is compacted.
   Status Commit(const std::shared_ptr<Collection>& collection, const CollectionChange& change);
 
   // Runs a search that has begun on the calling thread and answers true, when that costs less than handing it over: it

@@ -94,6 +94,8 @@ bool CollectionSearch::Clear() {
   nearest_.clear();
   status_ = {};
   hits_.Clear();
+  nextTicket_.store(0, std::memory_order_relaxed);
+  endTicket_.store(0, std::memory_order_relaxed);
   failed_.store(false, std::memory_order_relaxed);
   return true;
 }
@@ -141,7 +143,7 @@ CollectionSearch::Progress CollectionSearch::Start() {
 
 CollectionSearch::Progress CollectionSearch::Help() {
   auto start = Clock::now();
-  for (uint32_t ticket = 0; Take(&ticket);) {
+  for (Ticket ticket = 0; Take(&ticket);) {
     const uint32_t shard = shards_[ticket - firstTicket_];
     if (!failed_.load(std::memory_order_relaxed)) {
       if (Status status = Work(shard, start); !status.ok()) Fail(std::move(status));
@@ -159,10 +161,10 @@ void CollectionSearch::Run() {
   }
 }
 
-bool CollectionSearch::Take(uint32_t* ticket) {
-  uint32_t next = nextTicket_.load(std::memory_order_relaxed);
+bool CollectionSearch::Take(Ticket* ticket) {
+  Ticket next = nextTicket_.load(std::memory_order_relaxed);
   while (next < endTicket_.load(std::memory_order_acquire)) {
-    if (nextTicket_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) {
+    if (nextTicket_.compare_exchange_weak(next, static_cast<Ticket>(next + 1), std::memory_order_relaxed)) {
       *ticket = next;
       return true;
     }
@@ -187,7 +189,8 @@ Status CollectionSearch::Work(uint32_t shard, Patience::Clock::time_point now) {
 
 Status CollectionSearch::Find(uint32_t shard) {
   Part& part = parts_[shard];
-  part.view.emplace(shard, moment_, request_);
+  part.view.emplace(shard, moment_);
+  if (Status status = part.view->Match(request_); !status.ok()) return status;
   part.proposed.Clear();
   if (HasVector()) {
     if (Status status = FindNear(*part.view, request_, query_, part.breadth, &part.proposed); !status.ok()) {
@@ -235,9 +238,9 @@ bool CollectionSearch::NextTurn() {
 CollectionSearch::Progress CollectionSearch::StartTurn(Turn turn) {
   turn_ = turn;
   firstTicket_ = nextTicket_.load(std::memory_order_relaxed);
-  const auto count = static_cast<uint32_t>(shards_.size());
+  const auto count = static_cast<Ticket>(shards_.size());
   unfinished_.store(count, std::memory_order_relaxed);
-  endTicket_.store(firstTicket_ + count, std::memory_order_release);
+  endTicket_.store(static_cast<Ticket>(firstTicket_ + count), std::memory_order_release);
   return Progress::kTurn;
 }
 

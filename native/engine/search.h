@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -77,6 +78,9 @@ class CollectionSearch {
 
  private:
   enum class Turn { kFind, kWiden, kScore };
+  static constexpr uint32_t kTurns = 3;
+  using Ticket = uint16_t;
+  static_assert(kTurns * kShardsMax <= std::numeric_limits<Ticket>::max(), "the tickets of a search never wrap");
 
   // One shard's part.
   struct Part {
@@ -90,10 +94,10 @@ class CollectionSearch {
   };
 
   CollectionSearch() = default;
-  // Ready to be used again; answers whether that is wise.
+  // Ready to be used again; answers whether that is wise. Nobody holds the search any more.
   bool Clear();
 
-  bool Take(uint32_t* ticket);
+  bool Take(Ticket* ticket);
   Status Work(uint32_t shard, Patience::Clock::time_point now);
   Status Find(uint32_t shard);
   void Fail(Status status);
@@ -123,11 +127,12 @@ class CollectionSearch {
   Turn turn_ = Turn::kFind;
   float cost_ = 0;
   std::vector<uint32_t> shards_;  // of the turn
-  uint32_t firstTicket_ = 0;      // of the turn
-  // Tickets count through all turns, so that who comes late takes none of another turn by mistake. What a turn works
-  // with is written before `endTicket_` is raised, and read by those who took one of its tickets.
-  std::atomic<uint32_t> nextTicket_{0};
-  std::atomic<uint32_t> endTicket_{0};
+  Ticket firstTicket_ = 0;        // of the turn
+  // Tickets count through all turns, so that who comes late takes none of another turn by mistake; Clear, when nobody
+  // is left who could, lets them begin anew. What a turn works with is written before `endTicket_` is raised, and read
+  // by those who took one of its tickets.
+  std::atomic<Ticket> nextTicket_{0};
+  std::atomic<Ticket> endTicket_{0};
   std::atomic<uint32_t> unfinished_{0};  // shards of the turn
   std::atomic<bool> failed_{false};
 

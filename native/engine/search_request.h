@@ -1,8 +1,6 @@
 // What is asked of a collection, and at which moment of it.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,8 +8,8 @@
 
 #include "engine/effort.h"
 #include "engine/filter.h"
+#include "engine/patience.h"
 #include "engine/shard.h"
-#include "engine/status.h"
 
 namespace quarry {
 
@@ -32,16 +30,7 @@ struct Moment {
   uint64_t rows = 0;        // visible rows of the whole collection
   uint64_t bodyLength = 0;  // their terms
   Efforts efforts;          // of its shards, unless a search brings its own
-};
-
-// When to stop a search that nobody waits for any more.
-struct Patience {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point deadline = Clock::time_point::max();
-  std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
-
-  // Asking for the time takes longer than the rest: whoever has just done so says what it is.
-  Status Check(Clock::time_point now = Clock::now()) const;
+  uint64_t changes = 0;     // rows that came or went by then since the collection was opened
 };
 
 // Whether shards are scanned or their graphs walked. Besides the choice by cost, both can be asked for: a scan is

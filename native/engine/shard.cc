@@ -210,6 +210,7 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
     SetLive(document, false);
     rowCounts_.Note({epoch, document.firstRow, document.rowCount, false});
     change.rows -= document.rowCount;
+    change.moved += document.rowCount;
     change.bodyLength -= BodyLength(document);
     change.documents--;
     liveVersions_.Erase(version);
@@ -224,6 +225,7 @@ Shard::Change Shard::Commit(uint64_t epoch, const uint64_t* add, const uint64_t*
   SetLive(document, true);
   rowCounts_.Note({epoch, document.firstRow, document.rowCount, true});
   change.rows += document.rowCount;
+  change.moved += document.rowCount;
   change.bodyLength += BodyLength(document);
   change.documents++;
   liveVersions_.Set(staged->second.slot);

@@ -117,6 +117,7 @@ class Shard {
     int64_t rows = 0;
     int64_t bodyLength = 0;
     int64_t documents = 0;
+    uint64_t moved = 0;  // rows that came and rows that went
   };
   // The slot of a staged document whose rows are all linked.
   bool FindReady(uint64_t version, uint32_t* slot) const;

@@ -2,9 +2,9 @@
 
 namespace quarry {
 
-ShardView::ShardView(uint32_t number, const Moment& moment, const SearchRequest& request)
-    : number_(number), shard_(*(*moment.shards)[number]), epoch_(moment.epoch) {
-  if (request.filter.has_value()) matching_ = shard_.filterRows().Find(shard_, *request.filter);
+Status ShardView::Match(const SearchRequest& request) {
+  if (!request.filter.has_value()) return {};
+  return shard_.filterRows().Find(shard_, *request.filter, request.patience, &matching_);
 }
 
 Scored Identify(const Shard& shard, uint32_t number, uint32_t row, float score) {

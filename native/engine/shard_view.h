@@ -9,17 +9,21 @@
 #include "engine/ranking.h"
 #include "engine/search_request.h"
 #include "engine/shard.h"
+#include "engine/status.h"
 
 namespace quarry {
 
 // The row of shard `number` with its document's names for it.
 Scored Identify(const Shard& shard, uint32_t number, uint32_t row, float score);
 
-// The filter is evaluated once, when the view is made; both sides of the search ask the view.
+// The filter is evaluated once, before all else; both sides of the search ask the view.
 class ShardView {
  public:
-  // `moment` and `request` must outlive the view.
-  ShardView(uint32_t number, const Moment& moment, const SearchRequest& request);
+  // `moment` must outlive the view.
+  ShardView(uint32_t number, const Moment& moment)
+      : number_(number), shard_(*(*moment.shards)[number]), epoch_(moment.epoch) {}
+  // Evaluates the filter of the request, where it has one. When that fails the view is of no use.
+  Status Match(const SearchRequest& request);
 
   uint32_t number() const { return number_; }
   const Shard& shard() const { return shard_; }

@@ -11,7 +11,8 @@
 namespace quarry {
 
 // Versions that match the filter (null: all), at most `limit`, in no promised order.
-Status ListVersions(const Moment& moment, const FilterProgram* filter, uint64_t limit, std::vector<double>* versions);
+Status ListVersions(const Moment& moment, const FilterProgram* filter, const Patience& patience, uint64_t limit,
+                    std::vector<double>* versions);
 // How many versions match.
 uint64_t CountVersions(const Moment& moment, const FilterProgram* filter);
 

@@ -133,7 +133,12 @@ export interface Addon {
   searchCancel(ticket: number): void;
   /** Names of the ways to search a shard, by their numbers in the answer. */
   readonly strategies: readonly string[];
-  collectionList(handle: CollectionHandle, filter: Uint8Array | null, limit: number): Promise<Float64Array>;
+  collectionList(
+    handle: CollectionHandle,
+    filter: Uint8Array | null,
+    limit: number,
+    deadlineMs: number,
+  ): Promise<Float64Array>;
   collectionCount(handle: CollectionHandle, filter: Uint8Array | null): number;
   /** Whether some row has each word, or one of its alternatives; `request` as for a search. */
   collectionHasWords(handle: CollectionHandle, request: Uint8Array): boolean;

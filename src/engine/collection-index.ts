@@ -183,9 +183,10 @@ export class CollectionIndex {
   }
 
   /** Versions that match, at most `limit`, in any order. */
-  async list(filter: FilterNode | null, limit: number): Promise<Float64Array> {
+  async list(filter: FilterNode | null, limit: number, deadlineMs = 0xffffffff): Promise<Float64Array> {
+    const bytes = filter === null ? null : encodeFilter(filter);
     return this.#operation(() =>
-      addon.collectionList(this.#handle, filter === null ? null : encodeFilter(filter), limit),
+      addon.collectionList(this.#handle, bytes, limit, Math.max(0, Math.ceil(deadlineMs))),
     );
   }
 

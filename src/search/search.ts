@@ -376,7 +376,9 @@ export class Search {
     const { collectionId } = request.collection;
     const started = clock.monotonic();
     const index = indexOf(collectionId, generationOf(request.collection));
-    const numbers = await askIndex(request.caller, () => index.list(request.filter, request.k));
+    const numbers = await askIndex(request.caller, () =>
+      index.list(request.filter, request.k, request.deadlineMs),
+    );
     times.search = clock.monotonic() - started;
     const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, look: null, words: [] };
     const hits = reader

@@ -250,6 +250,7 @@ t.test('a search ends early when its time is over or its signal is aborted', asy
     index.commit({ sequence: version, shard: 0, add: version });
   }
   await t.rejects(index.search(query({ ...anything, deadlineMs: 0 })), hasCode('deadline'));
+  await t.rejects(index.list(null, 10, 0), hasCode('deadline'));
   const before = new AbortController();
   before.abort();
   await t.rejects(

@@ -1,6 +1,7 @@
 #include "engine/attributes.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,13 @@ Filter RandomFilter(Random* random, int depth) {
   return {test::StepBytes(op, name, values), matches};
 }
 
+// Where there is time enough.
+std::shared_ptr<const MatchingRows> FindRows(const Shard& shard, const FilterProgram& program) {
+  std::shared_ptr<const MatchingRows> found;
+  REQUIRE(shard.filterRows().Find(shard, program, Patience(), &found).ok());
+  return found;
+}
+
 TEST("a filter means what a naive evaluation of each document says") {
   Random random(3);
   AttributeIndex index;
@@ -109,7 +117,10 @@ TEST("a filter means what a naive evaluation of each document says") {
     REQUIRE(FilterProgram::Parse(filter.bytes.data(), filter.bytes.size(), &program).ok());
     // Fewer slots than there are: what was staged meanwhile stays out.
     const uint32_t slots = 650 + Below(&random, 51);
-    const Bitset found = index.Evaluate(program, slots);
+    const Patience patience;
+    Pace pace(patience);
+    const Bitset found = index.Evaluate(program, slots, &pace);
+    CHECK(pace.status().ok());
     CHECK(found.size() == slots);
     for (uint32_t slot = 0; slot < slots; slot++) CHECK(found.Has(slot) == filter.matches(documents[slot]));
   }
@@ -133,7 +144,7 @@ TEST("a shard remembers filters rightly while documents come, and a bounded numb
     FilterProgram program;
     REQUIRE(FilterProgram::Parse(filter.bytes.data(), filter.bytes.size(), &program).ok());
     const auto before = shard.filterRows().Expect(shard, program);
-    const auto found = shard.filterRows().Find(shard, program);
+    const auto found = FindRows(shard, program);
     uint64_t count = 0;
     for (uint32_t row = 0; row < shard.Rows(); row++) {
       const bool matches = filter.matches(documents[shard.Facts(row).slot]);
@@ -151,8 +162,56 @@ TEST("a shard remembers filters rightly while documents come, and a bounded numb
     const auto bytes = test::StepBytes(FilterOperator::kNotEqual, "color", {value});
     FilterProgram program;
     REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
-    CHECK(shard.filterRows().Find(shard, program)->count == shard.Rows());
+    CHECK(FindRows(shard, program)->count == shard.Rows());
     CHECK(shard.filterRows().Bytes() <= most);
+  }
+}
+
+TEST("a filter that takes long stops at its deadline or when it is cancelled, and nothing half done is remembered") {
+  Shard shard(4);
+  for (uint64_t version = 1; version <= 2000; version++) {
+    const auto input = test::MakeDocument(version, {{1, 0, 0, 0}}, {{}}, {{"number", {std::to_string(version)}}});
+    REQUIRE(input->Check(4).ok());
+    uint32_t slot = 0;
+    REQUIRE(shard.Append(*input, Shard::Arrival::kNewest, &slot).ok());
+  }
+  const auto parse = [](const std::vector<uint8_t>& bytes) {
+    FilterProgram program;
+    REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
+    return program;
+  };
+  // One comparison that goes through many values, one that goes through many which nothing has, one of which many
+  // documents match, and many comparisons.
+  std::vector<std::string> unknown;
+  for (int i = 0; i < 2000; i++) unknown.push_back("x" + std::to_string(i));
+  std::vector<uint8_t> many;
+  for (uint32_t i = 0; i < 2000; i++) {
+    const auto step = test::StepBytes(FilterOperator::kEqual, "number", {std::to_string(i)});
+    many.insert(many.end(), step.begin(), step.end());
+  }
+  const auto junction = test::JunctionBytes(FilterOperator::kOr, 2000);
+  many.insert(many.end(), junction.begin(), junction.end());
+  const std::pair<FilterProgram, uint64_t> filters[] = {
+      {parse(test::StepBytes(FilterOperator::kGreater, "number", {"0"})), 2000},
+      {parse(test::StepBytes(FilterOperator::kIn, "number", unknown)), 0},
+      {parse(test::StepBytes(FilterOperator::kNotIn, "number", unknown)), 2000},
+      {parse(many), 1999},
+  };
+  Patience late;
+  late.deadline = Patience::Clock::now() - std::chrono::seconds(1);
+  Patience cancelled;
+  cancelled.cancelled = std::make_shared<std::atomic<bool>>(true);
+  for (const auto& [filter, count] : filters) {
+    std::shared_ptr<const MatchingRows> found;
+    CHECK(shard.filterRows().Find(shard, filter, late, &found).code() == Code::kDeadline);
+    CHECK(shard.filterRows().Find(shard, filter, cancelled, &found).code() == Code::kCancelled);
+    CHECK(found == nullptr);
+    const uint64_t unseen = shard.filterRows().Expect(shard, filter).unseen;
+    CHECK(filter.steps().size() > 1 ? unseen > 0 : unseen == shard.Rows());
+    CHECK(FindRows(shard, filter)->count == count);
+    Pace pace(late);
+    (void)shard.attributes().Evaluate(filter, shard.FilledSlots(), &pace);
+    CHECK(pace.status().code() == Code::kDeadline);
   }
 }
 
@@ -172,7 +231,7 @@ TEST("a shard remembers where the rows of a filter lie, but not before its rows 
     const auto bytes = test::StepBytes(FilterOperator::kEqual, attribute, {value});
     FilterProgram program;
     REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
-    return shard.filterRows().Find(shard, program);
+    return FindRows(shard, program);
   };
   const auto red = find("color", "red");
   const auto here = find("place", "here");

@@ -120,7 +120,7 @@ class Load {
         CHECK(fresh || known->second == version);  // no answer mixes two versions of a path
       }
       std::vector<double> listed;
-      CHECK(ListVersions(moment, nullptr, 1000, &listed).ok());
+      CHECK(ListVersions(moment, nullptr, Patience(), 1000, &listed).ok());
       CHECK(listed.size() <= kPaths);
       searches_++;
     }

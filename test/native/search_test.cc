@@ -127,6 +127,17 @@ TEST("a search that fails in one thread ends for all of them with its reason, an
   }
 }
 
+TEST("searches that were used again and again end like the first") {
+  Fixture fixture(kShardsMax);
+  const SearchRequest request = fixture.Ask(0, 10);
+  // Of each of them the tickets, which count the shards of each turn, would have come around several times.
+  for (int round = 0; round < 3000; round++) {
+    SearchHits hits;
+    REQUIRE(Search(fixture.collection->Now(), request, &hits).ok());
+    CHECK(hits.shards.size() == kShardsMax);
+  }
+}
+
 TEST("a shard that holds more of the nearest rows than its share is searched wider, and none of them is lost") {
   Fixture fixture(8);
   fixture.Fill(240, 30);
@@ -153,11 +164,12 @@ TEST("a shard that holds more of the nearest rows than its share is searched wid
   CHECK(hits.shards[2].strategy == Strategy::kGraph && hits.shards[3].strategy == Strategy::kScan);
 }
 
-double RecallOf(Fixture* fixture, const Moment& moment, uint32_t wanted) {
+double RecallOf(Fixture* fixture, const Moment& moment, uint32_t wanted, Scanning scanning = Scanning::kByCost) {
   size_t found = 0;
   constexpr int kRounds = 60;
   for (int round = 0; round < kRounds; round++) {
     SearchRequest request = fixture->Ask(wanted, 0);
+    request.scanning = scanning;
     SearchHits hits;
     SearchHits truth;
     REQUIRE(Search(moment, request, &hits).ok());
@@ -169,6 +181,13 @@ double RecallOf(Fixture* fixture, const Moment& moment, uint32_t wanted) {
   return static_cast<double>(found) / (kRounds * wanted);
 }
 
+void Calibrate(const Fixture& fixture, double recall) {
+  REQUIRE(fixture.collection->BeginCalibration());
+  Calibration calibration(fixture.collection, recall);
+  while (!calibration.Step()) {
+  }
+}
+
 TEST("a calibrated collection is searched with less effort and still finds the share it is asked for") {
   for (const uint32_t shards : {1U, 4U}) {
     Fixture fixture(shards);
@@ -178,22 +197,72 @@ TEST("a calibrated collection is searched with less effort and still finds the s
     REQUIRE(fixture.collection->BeginCalibration());
     CHECK(!fixture.collection->BeginCalibration());  // one at a time
     const Efforts before = fixture.collection->Now().efforts;
-    {
-      Calibration calibration(fixture.collection, 0.97);
-      while (!calibration.Step()) {
-      }
-    }
+    fixture.collection->EndCalibration();
+    Calibrate(fixture, 0.97);
     const Moment moment = fixture.collection->Now();
     CHECK(moment.efforts.calibrated && !before.calibrated);
     CHECK(moment.efforts.few < before.few && moment.efforts.few >= kEffortMin);
     CHECK(RecallOf(&fixture, moment, kFewRows) >= 0.95);
     CHECK(RecallOf(&fixture, moment, 40) >= 0.95);
     CHECK(RecallOf(&fixture, moment, kManyRows) >= 0.95);
-    CHECK(!fixture.collection->BeginCalibration());  // it has not grown
+    CHECK(!fixture.collection->BeginCalibration());  // nothing has changed
     fixture.Fill(70, 100);
     CHECK(fixture.collection->BeginCalibration());
     fixture.collection->EndCalibration();
   }
+}
+
+TEST("efforts are measured on graphs, also where shards are so small that searches scan them") {
+  Fixture fixture(16);
+  fixture.Fill(96, 50);
+  SearchHits hits;
+  REQUIRE(Search(fixture.collection->Now(), fixture.Ask(10, 0), &hits).ok());
+  CHECK(hits.shards[0].strategy == Strategy::kScan);
+  Calibrate(fixture, 0.97);
+  const Moment moment = fixture.collection->Now();
+  CHECK(moment.efforts.calibrated);
+  CHECK(RecallOf(&fixture, moment, kFewRows, Scanning::kNever) >= 0.95);
+  CHECK(RecallOf(&fixture, moment, kManyRows, Scanning::kNever) >= 0.95);
+}
+
+TEST("efforts that were measured hold until much has come, gone or been compacted; then searches are careful again") {
+  Fixture fixture(1);
+  fixture.Fill(100, 50);
+  const Efforts careful = fixture.collection->Now().efforts;
+  Calibrate(fixture, 0.97);
+  const Efforts measured = fixture.collection->Now().efforts;
+  CHECK(measured.calibrated && measured.few < careful.few);
+  const auto replace = [&](uint64_t documents) {
+    for (uint64_t i = 0; i < documents; i++) {
+      const uint64_t removed = fixture.version;
+      fixture.Fill(1, 50);
+      REQUIRE(fixture.collection->Commit({fixture.version, 0, {}, removed}).ok());
+    }
+  };
+  // Every document that is replaced is one that came and one that went: twelve are less than a quarter of all.
+  replace(12);
+  CHECK(fixture.collection->Now().efforts == measured);
+  CHECK(!fixture.collection->BeginCalibration());
+  replace(1);
+  CHECK(fixture.collection->Now().efforts == careful);
+  REQUIRE(fixture.collection->BeginCalibration());
+  {
+    // What changes meanwhile lets it begin anew.
+    Calibration calibration(fixture.collection, 0.97);
+    for (int i = 0; i < 20; i++) CHECK(!calibration.Step());
+    replace(13);
+    while (!calibration.Step()) {
+    }
+  }
+  CHECK(fixture.collection->Now().efforts.calibrated);
+  CHECK(!fixture.collection->BeginCalibration());
+  // Of 126 documents 26 are dead: a few more, and there is another graph.
+  replace(12);
+  CHECK(fixture.collection->Now().efforts.calibrated);
+  CHECK(fixture.background.RunAll() == 1);
+  CHECK(fixture.collection->Now().efforts == careful);
+  CHECK(fixture.collection->BeginCalibration());
+  fixture.collection->EndCalibration();
 }
 
 TEST("what lies behind a region of removed rows is found, at whatever effort, and by a scan where that is better") {
@@ -249,7 +318,8 @@ TEST("a shard tells of many rows at once what it tells of each, at every epoch")
       Bitset among(shard.Rows());
       std::vector<uint32_t> expected;
       for (uint32_t row = 0; row < shard.Rows(); row++) {
-        if (share == 0 || (share == 1 && test::Below(&random, 40) == 0) || (share == 2 && test::Below(&random, 2) == 0)) {
+        if (share == 0 || (share == 1 && test::Below(&random, 40) == 0) ||
+            (share == 2 && test::Below(&random, 2) == 0)) {
           among.Add(row);
         }
         if (among.Has(row) && shard.RowVisible(row, at)) expected.push_back(row);

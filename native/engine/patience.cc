@@ -1,4 +1,4 @@
-#include "engine/search_request.h"
+#include "engine/patience.h"
 
 namespace quarry {
 
