@@ -21,7 +21,8 @@ t.test(
     };
     mock.timers.enable({ apis: ['setTimeout'] });
     t.teardown(() => mock.timers.reset());
-    const options = { ...first, images, clock, logger: silentLogger, snapshotMs: 3_600_000 };
+    const memory = { isReached: false };
+    const options = { ...first, images, memory, clock, logger: silentLogger, snapshotMs: 3_600_000 };
     const housekeeping = new Housekeeping(options);
     t.teardown(() => housekeeping.close());
     housekeeping.start([]);
