@@ -254,6 +254,19 @@ Napi::Value CompactionsPutOff(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().PutOff()));
 }
 
+Napi::Value ReleaseMemory(const Napi::CallbackInfo& info) {
+  const auto release = [] {
+    ReleaseFreeMemory();
+    return Status();
+  };
+  return Promised<Nothing>(
+      info.Env(),
+      [&](const Finish<Nothing>& finish) {
+        return Registry::Instance().Files(release, [finish](Status status) { finish(std::move(status), {}); });
+      },
+      Undefined);
+}
+
 Napi::Value UseMemoryBytesMax(const Napi::CallbackInfo& info) {
   UseMemoryLimit(ToCount(info[0], "bytes"));
   return info.Env().Undefined();
@@ -323,6 +336,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("runnableKernels", Napi::Function::New<Guarded<ListKernels>>(env, "runnableKernels"));
   add("useSearchThreads", Napi::Function::New<Guarded<UseSearchThreads>>(env, "useSearchThreads"));
   add("useMemoryBytesMax", Napi::Function::New<Guarded<UseMemoryBytesMax>>(env, "useMemoryBytesMax"));
+  add("releaseFreeMemory", Napi::Function::New<Guarded<ReleaseMemory>>(env, "releaseFreeMemory"));
   add("compactionsPutOff", Napi::Function::New<Guarded<CompactionsPutOff>>(env, "compactionsPutOff"));
   add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
   add("useSearchRecall", Napi::Function::New<Guarded<UseSearchRecall>>(env, "useSearchRecall"));

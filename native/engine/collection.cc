@@ -57,8 +57,7 @@ uint64_t CopyBytes(const Shard& shard) {
   const auto living = [](uint64_t dead, uint64_t of) {
     return of == 0 ? 0 : 1 - static_cast<double>(std::min(dead, of)) / static_cast<double>(of);
   };
-  const double share =
-      std::max(living(shard.DeadRows(), shard.Rows()), living(shard.DeadDocuments(), shard.Slots()));
+  const double share = std::max(living(shard.DeadRows(), shard.Rows()), living(shard.DeadDocuments(), shard.Slots()));
   return static_cast<uint64_t>(static_cast<double>(all) * share);
 }
 

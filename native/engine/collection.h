@@ -147,8 +147,8 @@ class Collection : public std::enable_shared_from_this<Collection> {
     std::atomic<bool> compacting{false};
     std::atomic<bool> putOff{false};  // the compaction waits for memory
     std::weak_ptr<Shard> made;        // guarded by Collection::mutex_; by the latest compaction, perhaps not whole yet
-    int64_t sequence = -1;  // guarded by Collection::mutex_
-    uint64_t epoch = 0;     // of the last change; guarded by Collection::mutex_
+    int64_t sequence = -1;            // guarded by Collection::mutex_
+    uint64_t epoch = 0;               // of the last change; guarded by Collection::mutex_
     // What the file of the shard holds, and as of which change; null: there is no good one.
     std::weak_ptr<Shard> written;  // guarded by snapshotMutex_
     uint64_t writtenEpoch = 0;     // guarded by snapshotMutex_

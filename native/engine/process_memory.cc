@@ -5,6 +5,11 @@
 #include <optional>
 #include <string>
 
+// Known once a header of the library was read.
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 namespace quarry {
 namespace {
 
@@ -38,6 +43,12 @@ bool MayHold(uint64_t bytes) {
   if (most == 0 || bytes <= most / kBeyondShare) return true;
   const std::optional<uint64_t> held = HeldBytes();
   return !held.has_value() || *held + bytes <= most;
+}
+
+void ReleaseFreeMemory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace quarry

@@ -13,4 +13,8 @@ void UseMemoryLimit(uint64_t bytes);
 // the system does not tell what the process holds (it does on Linux).
 bool MayHold(uint64_t bytes);
 
+// Gives memory back to the system that was freed and that the allocator keeps, where it can be told to (in glibc): a
+// good part of what a process holds that has been busy. May take some milliseconds.
+void ReleaseFreeMemory();
+
 }  // namespace quarry

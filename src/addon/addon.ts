@@ -163,6 +163,8 @@ export interface Addon {
   useSearchRecall(share: number): void;
   /** What the process should hold at most; a compaction that needs much more than is left is put off. */
   useMemoryBytesMax(bytes: number): void;
+  /** Gives memory back to the system that the allocator keeps although it is free. */
+  releaseFreeMemory(): Promise<void>;
   /** Compactions of all collections that are put off until there is memory for them. */
   compactionsPutOff(): number;
   /** Searches, listings and stagings of all collections that wait for a thread of the engine. */

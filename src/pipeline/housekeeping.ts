@@ -23,8 +23,8 @@ export interface HousekeepingOptions {
 
 /** Milliseconds between looks for what can be deleted. */
 const sweepMs = 15_000;
-/** Milliseconds between looks whether a compaction is put off. */
-const lookMs = 1_000;
+/** Milliseconds between looks at the memory. */
+const memoryMs = 1_000;
 /** Changes of a collection that are worth a snapshot before its time: they would have to be replayed after a crash. */
 const snapshotChangesMin = 20_000;
 
@@ -60,7 +60,7 @@ export class Housekeeping {
       // Vectors that are in a file take no memory: what waits for some goes on.
       work: () => indexes.snapshot(memory.isReached ? 1 : snapshotChangesMin),
     });
-    this.#repeat({ name: 'compactions', everyMs: lookMs, work: async () => this.#tellPutOff() });
+    this.#repeat({ name: 'memory', everyMs: memoryMs, work: () => this.#lookAtMemory() });
     for (const chore of others) this.#repeat(chore);
     if (this.#stop.signal.aborted) return;
     void this.#run({
@@ -109,13 +109,19 @@ export class Housekeeping {
     for (const collectionId of swept) logger.info({ collectionId }, 'deleted collection is cleared away');
   }
 
+  async #lookAtMemory(): Promise<void> {
+    this.#tellPutOff();
+    // What has been busy holds much that is free: while it does, documents would wait for nothing.
+    if (this.#options.memory.isReached) await CollectionIndex.releaseFreeMemory();
+  }
+
   /** Once for all that wait at the same time. */
   #tellPutOff(): void {
     const compactions = CollectionIndex.compactionsPutOff();
     if (compactions > 0 && this.#putOff === 0)
       this.#options.logger.warn(
         { compactions },
-        'what was removed stays in memory: compacting it needs more than the memory limit (QUARRY_MEMORY_BYTES_MAX) leaves',
+        'what was removed stays: compacting it needs more memory than the limit (QUARRY_MEMORY_BYTES_MAX) leaves',
       );
     this.#putOff = compactions;
   }
