@@ -71,6 +71,7 @@
         'native/engine/posting_block.cc',
         'native/engine/posting_cursor.cc',
         'native/engine/postings.cc',
+        'native/engine/process_memory.cc',
         'native/engine/registry.cc',
         'native/engine/row_counts.cc',
         'native/engine/search.cc',

@@ -15,6 +15,7 @@
 #include "bridge/text.h"
 #include "bridge/values.h"
 #include "engine/kernels.h"
+#include "engine/process_memory.h"
 #include "engine/registry.h"
 #include "engine/spelling.h"
 #include "engine/version_list.h"
@@ -250,6 +251,28 @@ Napi::Value Waiting(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().Waiting()));
 }
 
+Napi::Value CompactionsPutOff(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(Registry::Instance().PutOff()));
+}
+
+Napi::Value ReleaseMemory(const Napi::CallbackInfo& info) {
+  const auto release = [] {
+    ReleaseFreeMemory();
+    return Status();
+  };
+  return Promised<Nothing>(
+      info.Env(),
+      [&](const Finish<Nothing>& finish) {
+        return Registry::Instance().Files(release, [finish](Status status) { finish(std::move(status), {}); });
+      },
+      Undefined);
+}
+
+Napi::Value UseMemoryBytesMax(const Napi::CallbackInfo& info) {
+  UseMemoryLimit(ToCount(info[0], "bytes"));
+  return info.Env().Undefined();
+}
+
 Napi::Value UseSearchThreads(const Napi::CallbackInfo& info) {
   Registry::UseSearchThreads(info[0].As<Napi::Number>().Uint32Value());
   return info.Env().Undefined();
@@ -313,6 +336,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("useKernels", Napi::Function::New<Guarded<ChooseKernels>>(env, "useKernels"));
   add("runnableKernels", Napi::Function::New<Guarded<ListKernels>>(env, "runnableKernels"));
   add("useSearchThreads", Napi::Function::New<Guarded<UseSearchThreads>>(env, "useSearchThreads"));
+  add("useMemoryBytesMax", Napi::Function::New<Guarded<UseMemoryBytesMax>>(env, "useMemoryBytesMax"));
+  add("releaseFreeMemory", Napi::Function::New<Guarded<ReleaseMemory>>(env, "releaseFreeMemory"));
+  add("compactionsPutOff", Napi::Function::New<Guarded<CompactionsPutOff>>(env, "compactionsPutOff"));
   add("waiting", Napi::Function::New<Guarded<Waiting>>(env, "waiting"));
   add("useSearchRecall", Napi::Function::New<Guarded<UseSearchRecall>>(env, "useSearchRecall"));
   add("onSearchEnd", Napi::Function::New<Guarded<OnSearchEnd>>(env, "onSearchEnd"));

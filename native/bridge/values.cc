@@ -308,6 +308,7 @@ Napi::Value FromStatistics(Napi::Env env, const CollectionStatistics& statistics
   result.Set("rows", static_cast<double>(statistics.rows));
   result.Set("deadRows", static_cast<double>(statistics.deadRows));
   result.Set("documents", static_cast<double>(statistics.documents));
+  result.Set("compactions", static_cast<double>(statistics.compactions));
   result.Set("bytes", bytes);
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/file.h"
 #include "engine/parallel.h"
+#include "engine/process_memory.h"
 #include "engine/snapshot.h"
 
 namespace quarry {
@@ -35,6 +36,28 @@ GraphScratch& ThreadGraphScratch() {
 bool HasDead(const Shard& shard, uint64_t least, uint64_t share) {
   const auto enough = [=](uint64_t dead, uint64_t all) { return dead >= least && dead * share >= all; };
   return enough(shard.DeadRows(), shard.Rows()) || enough(shard.DeadDocuments(), shard.Slots());
+}
+
+void Add(const Shard::Memory& more, Shard::Memory* sum) {
+  sum->vectorsInMemory += more.vectorsInMemory;
+  sum->vectorsInFile += more.vectorsInFile;
+  sum->codes += more.codes;
+  sum->links += more.links;
+  sum->postings += more.postings;
+  sum->attributes += more.attributes;
+  sum->documents += more.documents;
+}
+
+// What a copy without the dead takes of memory, about: its vectors are in no file yet.
+uint64_t CopyBytes(const Shard& shard) {
+  const Shard::Memory memory = shard.MemoryBytes();
+  const size_t all = memory.vectorsInMemory + memory.vectorsInFile + memory.codes + memory.links + memory.postings +
+                     memory.attributes + memory.documents;
+  const auto living = [](uint64_t dead, uint64_t of) {
+    return of == 0 ? 0 : 1 - static_cast<double>(std::min(dead, of)) / static_cast<double>(of);
+  };
+  const double share = std::max(living(shard.DeadRows(), shard.Rows()), living(shard.DeadDocuments(), shard.Slots()));
+  return static_cast<uint64_t>(static_cast<double>(all) * share);
 }
 
 }  // namespace
@@ -163,7 +186,8 @@ Status Collection::AppendDocument(Staging* staging) {
   }
   // The current shard changes only under the writer's lock.
   const std::shared_ptr<Shard> current = CurrentShard(staging->number_);
-  if (writer.compacting && HasDead(*current, kOvergrownMin, kOvergrownShare)) {
+  // Not for one that is put off, perhaps for long: then only the memory bounds how much is dead.
+  if (writer.compacting && !writer.putOff && HasDead(*current, kOvergrownMin, kOvergrownShare)) {
     return {Code::kBusy, "as much of the shard is removed as there: it is compacted first"};
   }
   if (Status status = current->Append(*staging->input_, Shard::Arrival::kNewest, &staging->slot_); !status.ok()) {
@@ -262,10 +286,19 @@ void Collection::CompactIfWorthwhile(uint32_t shard) {
   if (!HasDead(*current, kDeadMin, kDeadShare)) return;
   if (writer.compacting.exchange(true)) return;
   // When the background is full, a later change asks again.
-  if (!background_([self = shared_from_this(), shard] { self->Compact(shard); })) writer.compacting = false;
+  if (!background_([self = shared_from_this(), shard] { return self->Compact(shard); })) writer.compacting = false;
 }
 
-void Collection::Compact(uint32_t shard) {
+bool Collection::Compact(uint32_t shard) {
+  Writer& writer = *writers_[shard];
+  if (closed()) return true;
+  writer.putOff = !MayHold(CopyBytes(*CurrentShard(shard)));
+  if (writer.putOff) return false;
+  CompactNow(shard);
+  return true;
+}
+
+void Collection::CompactNow(uint32_t shard) {
   Writer& writer = *writers_[shard];
   std::shared_ptr<Shard> old;
   uint32_t slots = 0;
@@ -296,6 +329,10 @@ void Collection::Compact(uint32_t shard) {
 
 bool Collection::CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots) {
   const auto successor = std::make_shared<Shard>(options_.dimensions);
+  {
+    const std::lock_guard lock(mutex_);
+    writer->made = successor;
+  }
   std::vector<uint32_t> origins;
   if (!successor->CopyFrom(
           *old, slots, [this] { return closed(); }, &origins))
@@ -349,6 +386,7 @@ bool Collection::ReplaceBySuccessor(uint32_t shard, const Shard& old) {
   (*shards)[shard] = writer.successor;
   changes_ += writer.successor->Rows();
   shards_ = std::move(shards);
+  compactions_++;
   return true;
 }
 
@@ -397,23 +435,23 @@ Status Collection::WriteSnapshots(const SnapshotMoment& moment, Snapshot* snapsh
 CollectionStatistics Collection::Statistics() const {
   CollectionStatistics statistics;
   std::shared_ptr<const std::vector<std::shared_ptr<Shard>>> shards;
+  std::vector<std::shared_ptr<Shard>> made;
   {
     const std::lock_guard lock(mutex_);
     shards = shards_;
     statistics.rows = rows_;
     statistics.documents = documents_;
+    statistics.compactions = compactions_;
+    for (uint32_t shard = 0; shard < options_.shards; shard++) {
+      std::shared_ptr<Shard> successor = writers_[shard]->made.lock();
+      if (successor != nullptr && successor != (*shards)[shard]) made.push_back(std::move(successor));
+    }
   }
   for (const auto& shard : *shards) {
     statistics.deadRows += shard->DeadRows();
-    const Shard::Memory memory = shard->MemoryBytes();
-    statistics.memory.vectorsInMemory += memory.vectorsInMemory;
-    statistics.memory.vectorsInFile += memory.vectorsInFile;
-    statistics.memory.codes += memory.codes;
-    statistics.memory.links += memory.links;
-    statistics.memory.postings += memory.postings;
-    statistics.memory.attributes += memory.attributes;
-    statistics.memory.documents += memory.documents;
+    Add(shard->MemoryBytes(), &statistics.memory);
   }
+  for (const auto& shard : made) Add(shard->MemoryBytes(), &statistics.memory);
   return statistics;
 }
 

@@ -47,11 +47,13 @@ struct CollectionStatistics {
   uint64_t rows = 0;      // visible to a search that starts now
   uint64_t deadRows = 0;  // of removed and discarded versions, not yet compacted away
   uint64_t documents = 0;
-  Shard::Memory memory;
+  uint64_t compactions = 0;  // finished since it was opened: what they made is not on disk before the next snapshot
+  Shard::Memory memory;      // also of shards that a compaction is making
 };
 
-// Runs a long job away from the threads that search. False when it cannot be accepted now.
-using Background = std::function<bool(std::function<void()>)>;
+// Runs a long job away from the threads that search, again and again until it answers true. False when it cannot be
+// accepted now.
+using Background = std::function<bool(std::function<bool()>)>;
 
 // Locks, in the order in which they are taken: snapshotMutex_, a writer's mutex, mutex_, then those inside a shard.
 // Every function may be called from any thread at any time; none waits for a search.
@@ -144,8 +146,10 @@ class Collection : public std::enable_shared_from_this<Collection> {
     std::shared_ptr<Shard> successor;  // guarded by mutex
     std::vector<uint32_t> origins;     // guarded by mutex; of the successor's slots
     std::atomic<bool> compacting{false};
-    int64_t sequence = -1;  // guarded by Collection::mutex_
-    uint64_t epoch = 0;     // of the last change; guarded by Collection::mutex_
+    std::atomic<bool> putOff{false};  // the compaction waits for memory
+    std::weak_ptr<Shard> made;        // guarded by Collection::mutex_; by the latest compaction, perhaps not whole yet
+    int64_t sequence = -1;            // guarded by Collection::mutex_
+    uint64_t epoch = 0;               // of the last change; guarded by Collection::mutex_
     // What the file of the shard holds, and as of which change; null: there is no good one.
     std::weak_ptr<Shard> written;  // guarded by snapshotMutex_
     uint64_t writtenEpoch = 0;     // guarded by snapshotMutex_
@@ -163,8 +167,10 @@ class Collection : public std::enable_shared_from_this<Collection> {
   // Adds the staging's document to the successor too. Holds the writer's lock.
   static void AppendToSuccessor(Writer* writer, Staging* staging);
   void CompactIfWorthwhile(uint32_t shard);
-  void Compact(uint32_t shard);
-  // The three steps of Compact; false when the collection is closed or the successor was given up.
+  // False when there is no memory for it yet.
+  bool Compact(uint32_t shard);
+  void CompactNow(uint32_t shard);
+  // The three steps of CompactNow; false when the collection is closed or the successor was given up.
   bool CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& old, uint32_t slots);
   bool AddArrivals(Writer* writer, const Shard& old);
   bool ReplaceBySuccessor(uint32_t shard, const Shard& old);
@@ -189,6 +195,7 @@ class Collection : public std::enable_shared_from_this<Collection> {
   uint64_t rows_ = 0;                                                  // guarded by mutex_; visible at epoch_
   uint64_t bodyLength_ = 0;                                            // guarded by mutex_
   uint64_t documents_ = 0;                                             // guarded by mutex_
+  uint64_t compactions_ = 0;                                           // guarded by mutex_
   uint64_t changes_ = 0;            // guarded by mutex_; rows that came or went, or lie in a new graph
   Efforts efforts_;                 // guarded by mutex_; as they were measured
   uint64_t calibratedChanges_ = 0;  // guarded by mutex_; changes_ when that began

@@ -22,6 +22,14 @@ Status IoError(const char* action, const std::string& path, int error) {
   return {Code::kIo, std::string(action) + " " + path + ": " + std::generic_category().message(error)};
 }
 
+// Why a file cannot be read. That the process has no memory or no descriptors left says nothing about the file.
+Status Unreadable(const char* action, const std::string& path, int error) {
+  Status status = IoError(action, path, error);
+  if (error == ENOMEM) return {Code::kMemory, status.message()};
+  if (error == EMFILE || error == ENFILE) return status;
+  return {Code::kDamaged, status.message()};
+}
+
 int Sync(int descriptor) {
 #if defined(__APPLE__)
   return fcntl(descriptor, F_FULLFSYNC);
@@ -115,10 +123,10 @@ Status ReadableFile::Open(const std::string& path) {
   path_ = path;
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) {
-    return errno == ENOENT ? Status(Code::kMissing, "there is no " + path) : IoError("open", path, errno);
+    return errno == ENOENT ? Status(Code::kMissing, "there is no " + path) : Unreadable("open", path, errno);
   }
   struct stat facts {};
-  if (fstat(descriptor_, &facts) != 0) return IoError("stat", path, errno);
+  if (fstat(descriptor_, &facts) != 0) return Unreadable("stat", path, errno);
   if (!S_ISREG(facts.st_mode)) return {Code::kDamaged, path + " is not a file"};
   length_ = static_cast<uint64_t>(facts.st_size);
   return {};
@@ -129,7 +137,7 @@ Status ReadableFile::ReadAt(uint64_t offset, void* bytes, size_t length) const {
   while (length > 0) {
     const ssize_t got = pread(descriptor_, to, length, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return IoError("read", path_, errno);
+    if (got < 0) return Unreadable("read", path_, errno);
     if (got == 0) return {Code::kDamaged, "the file is cut off"};
     to += got;
     offset += static_cast<uint64_t>(got);

@@ -53,6 +53,8 @@ constexpr float kTrifleCost = 25;
 constexpr float kHereCostMax = 60;
 // How long a calibration waits for a quiet moment before it looks again.
 constexpr std::chrono::milliseconds kQuietPause{50};
+// How long the thread that compacts waits after one that there is no memory for.
+constexpr std::chrono::milliseconds kRoomPause{20};
 
 // What one thread of JavaScript spends on searches that it runs itself. For trifles, so much of each turn of its event
 // loop, so that who asks again at once does not keep all others waiting. For others, beyond what handing them over would
@@ -141,12 +143,7 @@ Status Registry::OpenNow(const CollectionOptions& options, std::unique_ptr<Colle
       return {Code::kConflict, "the collection is open with other dimensions, shards or directory"};
     }
   } else {
-    const auto background = [this](std::function<void()> job) {
-      return compacting_.Submit(ThreadPool::Priority::kSteady, [job = std::move(job)] {
-        job();
-        return true;
-      });
-    };
+    const auto background = [this](std::function<bool()> compaction) { return Compact(std::move(compaction)); };
     std::shared_ptr<Collection> collection;
     if (Status status = Collection::Open(options, background, &collection); !status.ok()) return status;
     entry->collection = std::move(collection);
@@ -156,6 +153,18 @@ Status Registry::OpenNow(const CollectionOptions& options, std::unique_ptr<Colle
   entry->handles++;
   CalibrateIfWorthwhile(entry->collection);
   return {};
+}
+
+bool Registry::Compact(std::function<bool()> compaction) {
+  return compacting_.Submit(ThreadPool::Priority::kSteady,
+                            [this, compaction = std::move(compaction), isPutOff = false]() mutable {
+                              const bool done = compaction();
+                              if (done == isPutOff) putOff_ += done ? -1 : 1;
+                              isPutOff = !done;
+                              // The others come first: one that needs less may make the room.
+                              if (!done) std::this_thread::sleep_for(kRoomPause);
+                              return done;
+                            });
 }
 
 void Registry::Release(const std::shared_ptr<Collection>& collection) {

@@ -69,6 +69,8 @@ class Registry {
   // Runs `work`, which waits for disks, beside them.
   Status Files(std::function<Status()> work, Done done);
 
+  // Compactions that are put off until there is memory for them.
+  size_t PutOff() const { return putOff_.load(std::memory_order_relaxed); }
   // Searches, listings and stagings that wait for a thread now.
   size_t Waiting() { return searching_.Waiting() + staging_.Waiting(); }
 
@@ -91,6 +93,7 @@ class Registry {
     std::shared_ptr<CollectionSearch> search;
     Done done;
   };
+  bool Compact(std::function<bool()> compaction);
   // Whether searches are under way and a thread is free to begin with another.
   bool OthersSearch() const;
   void Drive(const std::shared_ptr<RunningSearch>& running, CollectionSearch::Progress progress);
@@ -102,6 +105,7 @@ class Registry {
   ThreadPool compacting_;
   ThreadPool calibrating_;
   std::atomic<size_t> searches_{0};  // that wait or run on the threads of the pool
+  std::atomic<size_t> putOff_{0};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;  // guarded by mutex_; by collection id
 };

@@ -19,6 +19,8 @@ export interface NativeStatistics {
   readonly rows: number;
   readonly deadRows: number;
   readonly documents: number;
+  /** Compactions that have ended since it was opened. */
+  readonly compactions: number;
   readonly bytes: Record<string, number>;
 }
 
@@ -164,6 +166,12 @@ export interface Addon {
   runnableKernels(): string[];
   /** Share of the nearest rows that searches should find; counts for what is measured from now on. */
   useSearchRecall(share: number): void;
+  /** What the process should hold at most; a compaction that needs much more than is left is put off. */
+  useMemoryBytesMax(bytes: number): void;
+  /** Gives memory back to the system that the allocator keeps although it is free. */
+  releaseFreeMemory(): Promise<void>;
+  /** Compactions of all collections that are put off until there is memory for them. */
+  compactionsPutOff(): number;
   /** Searches, listings and stagings of all collections that wait for a thread of the engine. */
   waiting(): number;
 

@@ -206,7 +206,8 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
     files: made,
   });
   const snapshotMs = settings.snapshotSeconds * 1_000;
-  const housekeeping = new Housekeeping({ ...storage, images: made, clock, logger, snapshotMs });
+  const { memory } = pipeline;
+  const housekeeping = new Housekeeping({ ...storage, images: made, memory, clock, logger, snapshotMs });
   opened.add(() => housekeeping.close());
   const modelWatch = watchModels(settings, { data, storage, pipeline, logger });
   opened.add(() => modelWatch.close());

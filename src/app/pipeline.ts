@@ -22,6 +22,7 @@ import { DocumentProgress } from '../pipeline/document-progress.ts';
 import { DocumentWriter } from '../pipeline/document-writer.ts';
 import { Ingest } from '../pipeline/ingest.ts';
 import { type DocumentModel, IngestSteps } from '../pipeline/ingest-steps.ts';
+import { MemoryLimit } from '../pipeline/memory-limit.ts';
 import { ModelChanges } from '../pipeline/model-changes.ts';
 import { ModelRunner } from '../pipeline/model-runner.ts';
 import type { TaskPriority } from '../pipeline/pools.ts';
@@ -131,10 +132,12 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     hasPageImages: (kind) => hasPageImages(kind, tools.desk.hasOffice),
     clock,
   });
+  const memory = new MemoryLimit({ heldBytes, bytesMax: settings.memoryBytesMax, clock });
   const ingest = await Ingest.open({
     store: storage.store,
     progress,
     steps,
+    memory,
     ...{ clock, turns, logger },
     parallel: {
       parse: settings.parseThreads,
@@ -151,9 +154,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     space: storage.space,
     queue: ingest,
     queueDocumentsMax: settings.queueDocumentsMax,
-    heldBytes,
-    clock,
-    memoryBytesMax: settings.memoryBytesMax,
+    memory,
   });
   const modelChanges = new ModelChanges({
     ...storage,
@@ -161,7 +162,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     renewed: (mark) => catalogue.renewed(mark),
     checkRoom: () => admission.checkRoom(),
   });
-  return { models, queryEmbedder, catalogue, parseLimits, ingest, writer, admission, modelChanges };
+  return { models, queryEmbedder, catalogue, parseLimits, memory, ingest, writer, admission, modelChanges };
 }
 
 export type Pipeline = Awaited<ReturnType<typeof buildPipeline>>;

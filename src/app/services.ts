@@ -64,6 +64,8 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
   const addresses = new Addresses(data.secret);
+  const waitsFor = (collectionId: string) =>
+    pipeline.memory.shortage ?? modelTrouble(storage, catalogue, collectionId);
   const collections = new CollectionServices({
     ...storage,
     clock,
@@ -85,7 +87,7 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
     ...pipeline,
     addresses,
     ...{ clock, turns },
-    waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
+    waitsFor,
     quotas,
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
@@ -95,7 +97,7 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
   const status = new StatusServices({
     ...storage,
     clock,
-    waitsFor: (collectionId) => modelTrouble(storage, catalogue, collectionId),
+    waitsFor,
     firstModel: defaultEmbeddingModel,
     parsingIn: (collectionId) => pipeline.ingest.parsingIn(collectionId),
     changeOf: (collection) => pipeline.modelChanges.progressOf(collection),

@@ -60,6 +60,7 @@ export async function buildStorage(settings: Settings, data: DataDirectory, logg
   CollectionIndex.useKernels(settings.engineKernels);
   CollectionIndex.useSearchThreads(settings.searchThreads);
   CollectionIndex.useSearchRecall(settings.searchRecall / 1000);
+  CollectionIndex.useMemoryBytesMax(settings.memoryBytesMax);
   const indexes = new Indexes({ ...parts, folder: data.indexPath, retireMs: limits.garbageDelayMs, logger });
   return {
     ...parts,

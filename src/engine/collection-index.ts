@@ -133,6 +133,28 @@ export class CollectionIndex {
     addon.useSearchRecall(share);
   }
 
+  /**
+   * What the process should hold at most. A compaction that needs more than is left, and more than an eighth of it, is
+   * put off until there is room; by default none is.
+   */
+  static useMemoryBytesMax(bytes: number): void {
+    addon.useMemoryBytesMax(bytes);
+  }
+
+  /** Gives memory back to the system that was freed, by the engine or others, and that the process still holds. */
+  static async releaseFreeMemory(): Promise<void> {
+    try {
+      await addon.releaseFreeMemory();
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  /** Compactions of all collections of the process that are put off until there is memory for them. */
+  static compactionsPutOff(): number {
+    return addon.compactionsPutOff();
+  }
+
   /** Searches, listings and stagings of all collections of the process that wait for a thread of the engine. */
   static waiting(): number {
     return addon.waiting();
@@ -216,8 +238,8 @@ export class CollectionIndex {
   }
 
   /**
-   * Writes the shards that changed since the last time. Afterwards every change up to `sequence` is on disk (-1:
-   * there was none); `bytes` is what this call wrote.
+   * Writes the shards that changed or were compacted since the last time. Afterwards every change up to `sequence` is on
+   * disk (-1: there was none); `bytes` is what this call wrote.
    */
   async snapshot(): Promise<{ sequence: number; bytes: number }> {
     return this.#operation(() => addon.collectionSnapshot(this.#handle));

@@ -1,7 +1,7 @@
 import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
 import { mayTakeOne } from '../base/fair-share.ts';
 import type { SpaceGuard } from '../store/store.ts';
+import type { MemoryLimit } from './memory-limit.ts';
 
 export interface AdmissionOptions {
   /** Refuses while the disk is nearly full. */
@@ -13,19 +13,12 @@ export interface AdmissionOptions {
     readonly organisations: number;
   };
   readonly queueDocumentsMax: number;
-  /** Memory that the process holds and only swapping could take from it. */
-  readonly heldBytes: () => number;
-  readonly memoryBytesMax: number;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly memory: Pick<MemoryLimit, 'check'>;
 }
-
-/** How old the known size of the process may be: asking the system takes it most of a millisecond. */
-const heldMsMax = 50;
 
 /** Refuses new documents early, with the limit that is reached, instead of growing without end. Reads go on. */
 export class Admission {
   readonly #options: AdmissionOptions;
-  #held = { bytes: 0, at: Number.NEGATIVE_INFINITY };
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -55,21 +48,8 @@ export class Admission {
 
   /** The same but for the queue: for work that may be what the queue waits for. */
   checkRoom(): void {
-    const { space, memoryBytesMax } = this.#options;
+    const { space, memory } = this.#options;
     space.check();
-    if (this.#heldBytes() >= memoryBytesMax) {
-      throw new AppError(
-        'reserve_reached',
-        `The server uses its memory limit of ${memoryBytesMax} bytes (QUARRY_MEMORY_BYTES_MAX), so nothing can be added; searching and deleting go on.`,
-        { retryAfterMs: 10_000 },
-      );
-    }
-  }
-
-  #heldBytes(): number {
-    const { heldBytes, clock } = this.#options;
-    const now = clock.monotonic();
-    if (now - this.#held.at >= heldMsMax) this.#held = { bytes: heldBytes(), at: now };
-    return this.#held.bytes;
+    memory.check();
   }
 }

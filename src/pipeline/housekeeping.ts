@@ -1,17 +1,20 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { CollectionIndex } from '../engine/collection-index.ts';
 import type { Blobs } from '../store/blobs.ts';
 import { collectGarbage } from '../store/garbage.ts';
 import type { Store } from '../store/store.ts';
 import { sweepCollections } from '../store/sweep.ts';
 import type { DerivedFiles } from './derived-files.ts';
 import type { Indexes } from './indexes.ts';
+import type { MemoryLimit } from './memory-limit.ts';
 
 export interface HousekeepingOptions {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly indexes: Indexes;
   readonly images: Pick<DerivedFiles, 'removeOrphans'>;
+  readonly memory: Pick<MemoryLimit, 'isReached'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Milliseconds between snapshots of the shards. */
@@ -20,6 +23,8 @@ export interface HousekeepingOptions {
 
 /** Milliseconds between looks for what can be deleted. */
 const sweepMs = 15_000;
+/** Milliseconds between looks at the memory. */
+const memoryMs = 1_000;
 /** Changes of a collection that are worth a snapshot before its time: they would have to be replayed after a crash. */
 const snapshotChangesMin = 20_000;
 
@@ -36,6 +41,8 @@ export class Housekeeping {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #running = new Set<Promise<void>>();
   #sweeping: Promise<void> = Promise.resolve();
+  /** Compactions that were told to be put off. */
+  #putOff = 0;
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
@@ -43,15 +50,17 @@ export class Housekeeping {
 
   /** `others`: what other rooms have to do again and again. */
   start(others: readonly Chore[]): void {
-    const { indexes, snapshotMs, logger } = this.#options;
+    const { indexes, memory, snapshotMs, logger } = this.#options;
     this.#repeat({ name: 'garbage', everyMs: sweepMs, work: (signal) => this.#collect(signal) });
     this.#repeat({ name: 'sweep', everyMs: sweepMs, work: () => this.sweep() });
     this.#repeat({ name: 'snapshot', everyMs: snapshotMs, work: () => indexes.snapshot() });
     this.#repeat({
       name: 'early snapshot',
       everyMs: sweepMs,
-      work: () => indexes.snapshot(snapshotChangesMin),
+      // Vectors that are in a file take no memory: what waits for some goes on.
+      work: () => indexes.snapshot(memory.isReached ? 1 : snapshotChangesMin),
     });
+    this.#repeat({ name: 'memory', everyMs: memoryMs, work: () => this.#lookAtMemory() });
     for (const chore of others) this.#repeat(chore);
     if (this.#stop.signal.aborted) return;
     void this.#run({
@@ -98,6 +107,23 @@ export class Housekeeping {
     const swept = await sweepCollections({ store, blobs }, clock.now(), signal);
     if (swept.length > 0) await images.removeOrphans();
     for (const collectionId of swept) logger.info({ collectionId }, 'deleted collection is cleared away');
+  }
+
+  async #lookAtMemory(): Promise<void> {
+    this.#tellPutOff();
+    // What has been busy holds much that is free: while it does, documents would wait for nothing.
+    if (this.#options.memory.isReached) await CollectionIndex.releaseFreeMemory();
+  }
+
+  /** Once for all that wait at the same time. */
+  #tellPutOff(): void {
+    const compactions = CollectionIndex.compactionsPutOff();
+    if (compactions > 0 && this.#putOff === 0)
+      this.#options.logger.warn(
+        { compactions },
+        'what was removed stays: compacting it needs more memory than the limit (QUARRY_MEMORY_BYTES_MAX) leaves',
+      );
+    this.#putOff = compactions;
   }
 
   #repeat(chore: Chore): void {

@@ -56,6 +56,8 @@ interface Shelf {
   keepsLog: boolean;
   /** Changes since the last snapshot. */
   changed: number;
+  /** Compactions that had ended when it was begun. */
+  compactions: number;
   /** Changes that the shards show and whose writes are on their way; none of them rejects. */
   readonly inDoubt: Set<Promise<void>>;
   /** Changes whose write failed and that the shards still show: no snapshot may be taken. */
@@ -232,7 +234,8 @@ export class Indexes {
   }
 
   /**
-   * Writes a snapshot of every collection with at least `changesMin` changes since its last one. One that fails keeps
+   * Writes a snapshot of every collection with at least `changesMin` changes since its last one; a compaction is a
+   * change, too: what it made takes less on disk, and its vectors no memory once they are there. One that fails keeps
    * none of the others from theirs; then it rejects with the first failure.
    */
   snapshot(changesMin = 1): Promise<void> {
@@ -607,7 +610,7 @@ export class Indexes {
   async #snapshotAll(changesMin: number): Promise<void> {
     const failures: unknown[] = [];
     for (const [collectionId, shelf] of this.#shelves) {
-      if (shelf.changed < changesMin || shelf.keepsLog) continue;
+      if (shelf.keepsLog || unsaved(shelf) < changesMin) continue;
       try {
         await this.#snapshot(collectionId, shelf);
       } catch (error) {
@@ -622,15 +625,19 @@ export class Indexes {
     const { changes, sequence, logger } = this.#options;
     const begun = await this.#still(shelf, async () => {
       await changes.settle(collectionId);
-      return { changed: shelf.changed, covered: sequence.next(), writing: shelf.index.snapshot() };
+      const { changed, index } = shelf;
+      // Before it begins: what ends in the same moment is written once more rather than never.
+      const { compactions } = index.statistics();
+      return { changed, compactions, covered: sequence.next(), writing: index.snapshot() };
     });
     if (begun === null) return;
-    const { changed, covered, writing } = begun;
+    const { changed, compactions, covered, writing } = begun;
     const { bytes } = await writing;
     logger.debug({ collectionId, covered, bytes }, 'collection index snapshot written');
     // Whatever the log holds came before. The shards may not tell: those that are empty again have seen no change.
     while ((await changes.trim(collectionId, covered, trimChangesMax)) === trimChangesMax);
     shelf.changed -= changed;
+    shelf.compactions = compactions;
   }
 }
 
@@ -648,10 +655,16 @@ function newShelf(index: CollectionIndex, generation: number): Shelf {
     successor: null,
     keepsLog: false,
     changed: 0,
+    compactions: 0,
     inDoubt: new Set(),
     undoing: 0,
     gate: null,
   };
+}
+
+/** Changes of the shards that no snapshot holds. */
+function unsaved({ index, changed, compactions }: Shelf): number {
+  return changed + index.statistics().compactions - compactions;
 }
 
 /** The vectors that a collection was made with lie where those of the first builds do. */

@@ -12,12 +12,15 @@ import { ExpectationFailed, type Store } from '../store/store.ts';
 import { allDone } from './all-done.ts';
 import { Abandoned, type ChunkedContent, type DocumentProgress } from './document-progress.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
+import type { MemoryLimit } from './memory-limit.ts';
 import { UnsettledVersions } from './unsettled-versions.ts';
 
 export interface IngestOptions {
   readonly store: Store;
   readonly progress: DocumentProgress;
   readonly steps: IngestSteps;
+  /** While it is reached nothing more goes into the shards. */
+  readonly memory: Pick<MemoryLimit, 'isReached'>;
   readonly clock: Clock;
   readonly turns: Turns;
   readonly logger: Logger;
@@ -39,6 +42,11 @@ const modelAttemptsMax = 2;
 /** Milliseconds before the second attempt; each further one waits four times as long. */
 const retryMsFirst = 500;
 const retryFactor = 4;
+
+/** Milliseconds between two looks whether there is memory again. */
+const memoryLookMs = 250;
+/** A shortage of memory is told once; after so many milliseconds without one, the next is another. */
+const shortageMs = 60_000;
 
 const unknownFailure = 'The server could not finish this document; its log says why.';
 
@@ -67,6 +75,8 @@ export class Ingest {
   readonly #parsing = new Map<number, ParsingDocument & { readonly startedAt: number }>();
   readonly #waiters = new Map<number, Set<(abandoned: DocumentRecord | null) => void>>();
   readonly #ended = new Set<Promise<void>>();
+  /** When there was no memory last. */
+  #shortAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   /** Reads the unfinished jobs; `start` begins to work on them. */
@@ -119,6 +129,11 @@ export class Ingest {
   depths(): Record<'parse' | 'index', number> {
     const of = ({ queue }: Lane) => queue.waiting + queue.claimed;
     return { parse: of(this.#lanes.parse), index: of(this.#lanes.index) };
+  }
+
+  /** Documents that wait until there is memory for what is made of them. */
+  get waitingForMemory(): number {
+    return this.#options.memory.isReached ? this.#lanes.index.queue.waiting : 0;
   }
 
   /** How far the parser is with a version; null when none reads it. */
@@ -206,6 +221,7 @@ export class Ingest {
   /** Begins what there is room for; whoever is larger than all room goes alone. */
   #pump(lane: Lane): void {
     while (!this.#closed && lane.running < lane.runningMax) {
+      if (lane === this.#lanes.index && this.#lacksMemory(lane)) return;
       lane.next ??= lane.queue.claim(this.#options.clock.now());
       const job = lane.next;
       if (job === null) {
@@ -250,13 +266,33 @@ export class Ingest {
     }
   }
 
+  /**
+   * True while the memory is used up: then documents wait where they are, in the store, and the lane looks again soon.
+   * Parsers have processes of their own, and what they read goes to the disk.
+   */
+  #lacksMemory(lane: Lane): boolean {
+    const { memory, clock, logger } = this.#options;
+    if (lane.queue.waiting === 0 || !memory.isReached) return false;
+    const now = clock.monotonic();
+    if (now - this.#shortAt > shortageMs)
+      logger.warn(
+        { documents: lane.queue.waiting },
+        'the memory limit (QUARRY_MEMORY_BYTES_MAX) is reached: documents wait until there is room',
+      );
+    this.#shortAt = now;
+    this.#wakeIn(lane, memoryLookMs);
+    return true;
+  }
+
   #wake(lane: Lane): void {
-    if (lane.timer !== null) clearTimeout(lane.timer);
-    lane.timer = null;
     const due = lane.queue.nextDue();
-    if (due === null) return;
-    lane.timer = setTimeout(() => this.#pump(lane), Math.max(1, due - this.#options.clock.now()));
-    lane.timer.unref();
+    this.#wakeIn(lane, due === null ? null : Math.max(1, due - this.#options.clock.now()));
+  }
+
+  /** Null: not until something else does. */
+  #wakeIn(lane: Lane, ms: number | null): void {
+    if (lane.timer !== null) clearTimeout(lane.timer);
+    lane.timer = ms === null ? null : setTimeout(() => this.#pump(lane), ms).unref();
   }
 
   /**

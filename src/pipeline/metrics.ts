@@ -24,6 +24,8 @@ export interface PipelineFigures {
   readonly memoryBytesMax: number;
 }
 
+type Figure = readonly [name: string, help: string, read: () => number];
+
 /** Figures of documents, queues, shards and memory. */
 export function registerPipelineMetrics(figures: PipelineFigures): void {
   const { metrics, pools, ingest, indexes, store } = figures;
@@ -54,7 +56,7 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
     },
     () => ({ texts: figures.reader.bytes, vectors: figures.queryEmbedder.bytes }),
   );
-  const simple: readonly [name: string, help: string, read: () => number][] = [
+  const simple: readonly Figure[] = [
     ['quarry_collections', 'Collections that are loaded.', () => indexes.statistics().collections],
     ['quarry_shards', 'Shards that are loaded.', () => indexes.statistics().shards],
     ['quarry_index_rows', 'Rows that search sees.', () => indexes.statistics().rows],
@@ -67,16 +69,6 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
       'quarry_search_waiting',
       'Searches that wait for a thread of the engine.',
       () => CollectionIndex.waiting(),
-    ],
-    [
-      'quarry_memory_held_bytes',
-      'Memory of the process that no file backs: what memoryBytesMax bounds.',
-      () => heldBytes(),
-    ],
-    [
-      'quarry_memory_held_bytes_max',
-      'The setting memoryBytesMax: from there on documents are refused.',
-      () => figures.memoryBytesMax,
     ],
     ['quarry_memory_resident_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss()],
     [
@@ -92,7 +84,34 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
       () => store.statistics().liveBytes,
     ],
   ];
-  for (const [name, help, read] of simple) metrics.gauge({ name, help }, read);
+  for (const [name, help, read] of [...simple, ...memoryLimitFigures(figures)])
+    metrics.gauge({ name, help }, read);
+}
+
+/** What the process holds of memory, what it may hold, and what waits for it. */
+function memoryLimitFigures({ ingest, memoryBytesMax }: PipelineFigures): readonly Figure[] {
+  return [
+    [
+      'quarry_index_compactions_put_off',
+      'Compactions that wait until there is memory for them.',
+      () => CollectionIndex.compactionsPutOff(),
+    ],
+    [
+      'quarry_ingest_waiting_for_memory',
+      'Documents that are not indexed because memoryBytesMax is reached.',
+      () => ingest.waitingForMemory,
+    ],
+    [
+      'quarry_memory_held_bytes',
+      'Memory of the process that no file backs: what memoryBytesMax bounds.',
+      () => heldBytes(),
+    ],
+    [
+      'quarry_memory_held_bytes_max',
+      'The setting memoryBytesMax: from there on documents are refused, and those that wait stay where they are.',
+      () => memoryBytesMax,
+    ],
+  ];
 }
 
 async function documentsByStatus({ collections, counts }: PipelineFigures): Promise<Record<string, number>> {

@@ -85,7 +85,7 @@ export interface DocumentServicesOptions {
   readonly addresses: Addresses;
   readonly admission: Admission;
   readonly quotas: DocumentQuotas;
-  /** Why documents of a collection wait for their vectors, as a sentence; null when nothing is in their way. */
+  /** Why documents of a collection are not indexed just now, as a sentence; null when nothing is in their way. */
   readonly waitsFor: (collectionId: string) => string | null;
   /** Bytes of one file, however it arrives. */
   readonly fileBytesMax: number;

@@ -12,7 +12,7 @@ import { filterOf, seesDocument } from './sight.ts';
 export interface StatusServicesOptions extends SeenCountsOptions {
   readonly collections: Collections;
   readonly documents: Pick<Documents, 'list' | 'get'>;
-  /** Why documents of a collection wait for their vectors, as a sentence; null when nothing is in their way. */
+  /** Why documents of a collection are not indexed just now, as a sentence; null when nothing is in their way. */
   readonly waitsFor: (collectionId: string) => string | null;
   /** The model of collections that do not remember theirs. */
   readonly firstModel: string;

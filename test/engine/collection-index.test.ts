@@ -368,6 +368,32 @@ t.test('rows of removed versions are compacted away beside searches and stagings
   await index.close();
 });
 
+t.test('a compaction that needs more memory than there is goes on when there is room', async (t) => {
+  const index = await openIndex(freshDirectory());
+  t.teardown(() => CollectionIndex.useMemoryBytesMax(0));
+  CollectionIndex.useMemoryBytesMax(1);
+  for (let version = 1; version <= 20; version++) {
+    const rows = Array.from({ length: 40 }, () => vectors());
+    await index.stage(makeDocument({ shard: 0, version }, rows, {}));
+    index.commit({ sequence: version, shard: 0, add: version });
+  }
+  for (let version = 1; version <= 10; version++)
+    index.commit({ sequence: 20 + version, shard: 0, remove: version });
+  while (CollectionIndex.compactionsPutOff() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  t.match(index.statistics(), { rows: 400, deadRows: 400, compactions: 0 });
+  CollectionIndex.useMemoryBytesMax(0);
+  while (index.statistics().deadRows > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  t.match(index.statistics(), { rows: 400, compactions: 1 });
+  while (CollectionIndex.compactionsPutOff() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  // One that is put off keeps nobody from closing.
+  CollectionIndex.useMemoryBytesMax(1);
+  for (let version = 11; version < 20; version++)
+    index.commit({ sequence: 20 + version, shard: 0, remove: version });
+  while (CollectionIndex.compactionsPutOff() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await index.close();
+  while (CollectionIndex.compactionsPutOff() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
 t.test('close: at any moment, twice, with work under way, and then everything says closed', async (t) => {
   const directory = freshDirectory();
   for (let round = 0; round < 20; round++) {

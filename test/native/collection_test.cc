@@ -1,10 +1,14 @@
 #include "engine/collection.h"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "check.h"
+#include "engine/process_memory.h"
 #include "engine/version_list.h"
 #include "engine/version_table.h"
 #include "samples.h"
@@ -119,6 +123,89 @@ TEST("who replaces waits for the compaction once as much of a shard is dead as a
     CHECK(fixture.background.RunAll() == 1);
   }
   CHECK(replaced == 3 * kLive);
+}
+
+// While it is there, the process holds more than it may.
+struct MemoryLimitReached {
+  explicit MemoryLimitReached(uint64_t bytes) { UseMemoryLimit(bytes); }
+  ~MemoryLimitReached() { UseMemoryLimit(0); }
+};
+
+TEST("a compaction that there is no memory for is put off, and nothing waits for it meanwhile") {
+  Fixture fixture;
+  constexpr uint64_t kDocuments = 30;
+  for (uint64_t version = 1; version <= kDocuments; version++) {
+    fixture.Stage(version, 200);
+    REQUIRE(fixture.Commit(version, {}).ok());
+  }
+  uint64_t removed = 0;
+  const auto remove = [&] { REQUIRE(fixture.Commit({}, ++removed).ok()); };
+  while (removed < kDocuments * 2 / 3) remove();
+  {
+    const MemoryLimitReached limit(1);
+    CHECK(fixture.background.RunAll() == 0);
+    CHECK(fixture.collection->Statistics().deadRows == removed * 200);
+    // Two of three rows are dead: without the limit, who stages would have to wait.
+    fixture.Stage(100, 1);
+    REQUIRE(fixture.Commit(100, {}).ok());
+    CHECK(fixture.background.RunAll() == 0);
+  }
+  CHECK(fixture.background.RunAll() == 1);
+  CHECK(fixture.collection->Statistics().deadRows == 0);
+  CHECK(fixture.Search(fixture.collection->Now()).size() == (kDocuments - removed) * 200 + 1);
+}
+
+TEST("beyond the limit of memory a compaction still takes an eighth of it: what is hardly alive makes room") {
+  Fixture fixture;
+  constexpr uint64_t kDocuments = 64;
+  for (uint64_t version = 1; version <= kDocuments; version++) {
+    fixture.Stage(version, 100);
+    REQUIRE(fixture.Commit(version, {}).ok());
+  }
+  const auto memory = [&] {
+    const Shard::Memory parts = fixture.collection->Statistics().memory;
+    return parts.vectorsInMemory + parts.codes + parts.links + parts.postings + parts.attributes + parts.documents;
+  };
+  const size_t full = memory();
+  const MemoryLimitReached limit(full);  // the process holds more, with its program
+  for (uint64_t version = 1; version <= kDocuments / 2; version++) REQUIRE(fixture.Commit({}, version).ok());
+  CHECK(fixture.background.RunAll() == 0);
+  for (uint64_t version = kDocuments / 2 + 1; version < kDocuments; version++) {
+    REQUIRE(fixture.Commit({}, version).ok());
+  }
+  CHECK(fixture.background.RunAll() == 1);
+  CHECK(memory() < full / 8);
+}
+
+TEST("what a compaction has made so far counts among the memory") {
+  Fixture fixture;
+  const auto vectors = [&] { return fixture.collection->Statistics().memory.vectorsInMemory; };
+  uint64_t version = 0;
+  bool seen = false;
+  // Whoever watches may be kept from the processor for as long as one compaction takes.
+  for (int round = 0; round < 50 && !seen; round++) {
+    const uint64_t first = version + 1;
+    while (version < first + 20) {
+      fixture.Stage(++version, 100);
+      REQUIRE(fixture.Commit(version, {}).ok());
+    }
+    for (uint64_t removed = first; removed <= version; removed++) REQUIRE(fixture.Commit({}, removed).ok());
+    fixture.Stage(++version, 1000);
+    REQUIRE(fixture.Commit(version, {}).ok());
+    const size_t before = vectors();
+    std::atomic<size_t> most{0};
+    std::atomic<bool> done{false};
+    std::thread watching([&] {
+      while (!done) most = std::max(most.load(), vectors());
+    });
+    while (most == 0) std::this_thread::yield();
+    CHECK(fixture.background.RunAll() == 1);
+    done = true;
+    watching.join();
+    seen = most > before;
+    CHECK(vectors() < before);
+  }
+  CHECK(seen);
 }
 
 TEST("a commit is refused whole when its version is not staged or its sequence is old") {

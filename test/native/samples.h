@@ -117,24 +117,30 @@ class HeldBackground {
   // A job holds its collection, which holds the background: what never ran goes here.
   ~HeldBackground() { jobs_->clear(); }
   Background Function() {
-    return [jobs = jobs_](std::function<void()> job) {
+    return [jobs = jobs_](std::function<bool()> job) {
       jobs->push_back(std::move(job));
       return true;
     };
   }
-  // Runs what was asked for; answers how many jobs that were.
+  // Runs what was asked for; answers how many jobs are done. Those that are put off stay.
   size_t RunAll() {
-    size_t ran = 0;
-    for (; !jobs_->empty(); ran++) {
-      const auto job = std::move(jobs_->front());
+    size_t done = 0;
+    std::vector<std::function<bool()>> putOff;
+    while (!jobs_->empty()) {
+      auto job = std::move(jobs_->front());
       jobs_->erase(jobs_->begin());
-      job();
+      if (job()) {
+        done++;
+      } else {
+        putOff.push_back(std::move(job));
+      }
     }
-    return ran;
+    *jobs_ = std::move(putOff);
+    return done;
   }
 
  private:
-  std::shared_ptr<std::vector<std::function<void()>>> jobs_ = std::make_shared<std::vector<std::function<void()>>>();
+  std::shared_ptr<std::vector<std::function<bool()>>> jobs_ = std::make_shared<std::vector<std::function<bool()>>>();
 };
 
 inline void PutNumber(std::vector<uint8_t>* bytes, uint32_t value) {

@@ -1,14 +1,19 @@
 #include "engine/snapshot.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "check.h"
 #include "engine/collection.h"
+#include "engine/file.h"
 #include "engine/snapshot_layout.h"
 #include "samples.h"
 
@@ -345,22 +350,19 @@ TEST("searches notice nothing while vectors move to the file and others arrive")
 
 TEST("a compacted shard is written although nothing changed since") {
   const test::TemporaryFolder folder;
-  std::vector<std::function<void()>> jobs;
+  test::HeldBackground background;
   std::shared_ptr<Collection> collection;
-  const Background background = [&](std::function<void()> job) {
-    jobs.push_back(std::move(job));
-    return true;
-  };
   const CollectionOptions options{"test", kWide, 1, folder.path() + "/c"};
-  REQUIRE(Collection::Open(options, background, &collection).ok());
+  REQUIRE(Collection::Open(options, background.Function(), &collection).ok());
   AddWide(collection, 1, 100);
   for (uint64_t version = 1; version <= 30; version++) {
     REQUIRE(collection->Commit({100 + version, 0, std::nullopt, version}).ok());
   }
   Collection::Snapshot first;
   REQUIRE(collection->WriteSnapshots(&first).ok());
-  REQUIRE(!jobs.empty());
-  for (size_t i = 0; i < jobs.size(); i++) jobs[i]();
+  CHECK(collection->Statistics().compactions == 0);
+  REQUIRE(background.RunAll() == 1);
+  CHECK(collection->Statistics().compactions == 1);
   CHECK(collection->Statistics().deadRows == 0);
   Collection::Snapshot second;
   REQUIRE(collection->WriteSnapshots(&second).ok());
@@ -387,6 +389,44 @@ TEST("a snapshot of other dimensions, another shard or another shard count is da
   CHECK(opened[0].state == ShardState::kLoaded);
   CHECK(opened[1].state == ShardState::kMissing);
   CHECK(opened[2].state == ShardState::kDamaged);
+}
+
+TEST("a snapshot that the system cannot read is damaged, and the reason names the file and what the system said") {
+  const test::TemporaryFolder folder;
+  const std::string directory = folder.path() + "/c";
+  auto collection = Open(directory, kDimensions, 2);
+  Fill(collection, 2, 20);
+  Collection::Snapshot snapshot;
+  REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+  const std::string path = directory + "/shard-01.quarry";
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink("shard-01.quarry", path);  // nobody, not even root, gets to the end of it
+  const auto loaded = Open(directory, kDimensions, 2);
+  const auto& opened = loaded->opened();
+  CHECK(opened[0].state == ShardState::kLoaded);
+  CHECK(opened[1].state == ShardState::kDamaged);
+  CHECK(opened[1].reason == "open " + path + ": " + std::generic_category().message(ELOOP));
+  // What is in the place of the file makes way for the next snapshot.
+  REQUIRE(loaded->WriteSnapshots(&snapshot).ok());
+  CHECK(Open(directory, kDimensions, 2)->opened()[1].state == ShardState::kLoaded);
+}
+
+TEST("a snapshot that there is no descriptor left for is not taken for damaged") {
+  const test::TemporaryFolder folder;
+  const std::string directory = folder.path() + "/c";
+  auto collection = Open(directory, kDimensions, 2);
+  Fill(collection, 2, 20);
+  Collection::Snapshot snapshot;
+  REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  ReadableFile file;
+  const Status status = file.Open(directory + "/shard-00.quarry");
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(status.code() == Code::kIo);
+  CHECK(status.message() == "open " + directory + "/shard-00.quarry: " + std::generic_category().message(EMFILE));
 }
 
 TEST("a snapshot holds what was committed when it began, whatever changes before it is written") {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { AppError } from '../../src/base/app-error.ts';
 import { Admission } from '../../src/pipeline/admission.ts';
+import { MemoryLimit } from '../../src/pipeline/memory-limit.ts';
 import { openTestDoor, post } from '../http/fakes.ts';
 
 /** A queue of which one organisation has everything. */
@@ -26,9 +27,7 @@ t.test('documents are refused at the limits, with the limit and the time to come
       },
       queue: queueOf(depth),
       queueDocumentsMax: 10,
-      heldBytes: () => bytes,
-      memoryBytesMax: 100,
-      clock: { monotonic: () => 0 },
+      memory: new MemoryLimit({ heldBytes: () => bytes, bytesMax: 100, clock: { monotonic: () => 0 } }),
     });
     if (code === null) t.doesNotThrow(() => admission.check('one'));
     else t.throws(() => admission.check('one'), { code, message, options: { retryAfterMs: Number } });
@@ -39,22 +38,27 @@ t.test('memory that is free again is noticed, and not asked for at every documen
   let now = 0;
   let asked = 0;
   let bytes = 100;
-  const admission = new Admission({
-    space: { check() {} },
-    queue: queueOf(0),
-    queueDocumentsMax: 10,
+  const memory = new MemoryLimit({
     heldBytes: () => {
       asked += 1;
       return bytes;
     },
-    memoryBytesMax: 100,
+    bytesMax: 100,
     clock: { monotonic: () => now },
   });
+  const admission = new Admission({
+    space: { check() {} },
+    queue: queueOf(0),
+    queueDocumentsMax: 10,
+    memory,
+  });
   t.throws(() => admission.check('one'), { code: 'reserve_reached' });
+  t.match(memory.shortage, /100 bytes \(QUARRY_MEMORY_BYTES_MAX\).*until there is room/);
   bytes = 99;
   t.throws(() => admission.check('one'), { code: 'reserve_reached' });
   now = 60;
   t.doesNotThrow(() => admission.check('one'));
+  t.equal(memory.shortage, null);
   t.equal(asked, 2);
 });
 
@@ -67,9 +71,7 @@ t.test(
       space: { check() {} },
       queue: queueOf(0),
       queueDocumentsMax: 10,
-      heldBytes: () => bytes,
-      memoryBytesMax: 100,
-      clock: { monotonic: () => now },
+      memory: new MemoryLimit({ heldBytes: () => bytes, bytesMax: 100, clock: { monotonic: () => now } }),
     });
     const door = await openTestDoor('auto', {
       guards: {
@@ -120,9 +122,7 @@ t.test('a queue that one organisation fills still takes a few documents of each 
       },
     },
     queueDocumentsMax: 80,
-    heldBytes: () => 0,
-    memoryBytesMax: 100,
-    clock: { monotonic: () => 0 },
+    memory: { check() {} },
   });
   const add = (organizationId: string): boolean => {
     try {

@@ -92,7 +92,9 @@ export const organizationId = '00000000-0000-4000-8000-000000000001';
 /** The rooms of a server over a store in memory; `again` opens the next process on the same data. */
 export async function rooms(
   t: Test,
-  options: Partial<Pick<ProcessOptions, 'parse' | 'clock' | 'space' | 'onCut' | 'indexBytes'>> = {},
+  options: Partial<
+    Pick<ProcessOptions, 'parse' | 'clock' | 'space' | 'memory' | 'onCut' | 'indexBytes'>
+  > = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-rooms-'));
   const memory = new MemoryStore();

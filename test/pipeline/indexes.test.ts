@@ -1,8 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { CollectionIndex } from '../../src/engine/collection-index.ts';
+import { shardOf } from '../../src/pipeline/shard-of.ts';
 import { addText, diskFull, find, rooms } from './held-store.ts';
 
 const words = ['anchor', 'ballast', 'capstan', 'davit', 'ensign', 'fathom', 'gunwale', 'hawser'];
@@ -105,6 +115,39 @@ t.test('a snapshot that fails keeps no later one from being written', async (t) 
   t.pass('the next one is');
 });
 
+t.test('what was compacted is written once, although no document changes afterwards', async (t) => {
+  const first = await rooms(t);
+  const { indexes, papers, folder } = first;
+  const long = Array.from({ length: 24_000 }, (_, i) => `Sentence ${i} tells of ${words[i % 8]}.`).join(' ');
+  // As much as is compacted, and one that stays.
+  const shard = shardOf('long.txt', papers.shards);
+  const path = Array.from({ length: 100 }, (_, i) => `${i}.txt`).find(
+    (name) => shardOf(name, papers.shards) === shard,
+  )!;
+  await addText(first, path, 'a short text about the anchor');
+  await addText(first, 'long.txt', long);
+  CollectionIndex.useMemoryBytesMax(1);
+  t.teardown(() => CollectionIndex.useMemoryBytesMax(0));
+  await first.writer.remove(papers, ['long.txt']);
+  await indexes.snapshot();
+  const file = join(folder, 'index', papers.collectionId, `shard-0${shard}.quarry`);
+  const withDead = statSync(file);
+  const dead = indexes.statistics().deadRows;
+  t.ok(dead >= 256, `${dead} rows wait for memory`);
+  CollectionIndex.useMemoryBytesMax(0);
+  while (indexes.statistics().deadRows > 0) await wait(5);
+  await indexes.snapshot(2);
+  t.equal(statSync(file).ino, withDead.ino, 'one compaction is one change');
+  await indexes.snapshot();
+  const compacted = statSync(file);
+  t.ok(compacted.size < withDead.size / 2);
+  await first.close();
+  const second = await first.again();
+  t.equal(second.indexes.statistics().deadRows, 0);
+  await second.close();
+  t.equal(statSync(file).ino, compacted.ino, 'nothing new, nothing written');
+});
+
 t.test(
   'what was emptied before a crash is snapshot like anything else, and its log is forgotten',
   async (t) => {
@@ -136,17 +179,26 @@ t.test(
       ['nothing is damaged', () => {}],
       [
         'one shard is cut off',
-        (folder) => writeFileSync(shardOf(folder), readFileSync(shardOf(folder)).subarray(0, 90)),
+        (folder) => writeFileSync(largestShard(folder), readFileSync(largestShard(folder)).subarray(0, 90)),
       ],
       [
         'one shard has a wrong byte',
         (folder) =>
           writeFileSync(
-            shardOf(folder),
-            readFileSync(shardOf(folder)).map((byte, i) => (i === 200 ? byte ^ 1 : byte)),
+            largestShard(folder),
+            readFileSync(largestShard(folder)).map((byte, i) => (i === 200 ? byte ^ 1 : byte)),
           ),
       ],
-      ['one shard is missing', (folder) => rmSync(shardOf(folder))],
+      [
+        // A link to itself: nobody, not even root, gets to its end.
+        'one shard cannot be read',
+        (folder) => {
+          const file = largestShard(folder);
+          rmSync(file);
+          symlinkSync(file, file);
+        },
+      ],
+      ['one shard is missing', (folder) => rmSync(largestShard(folder))],
       ['all shards are missing', (folder) => rmSync(folder, { recursive: true })],
     ];
     for (const [what, damage] of damages) {
@@ -167,7 +219,7 @@ t.test(
   },
 );
 
-function shardOf(folder: string): string {
+function largestShard(folder: string): string {
   const files = readdirSync(folder).map((name) => join(folder, name));
   return files.reduce((a, b) => (readFileSync(a).length >= readFileSync(b).length ? a : b));
 }

@@ -165,6 +165,42 @@ t.test('while there is no room for its result no file is read, and each once the
   t.equal(parsed, 1);
 });
 
+t.test(
+  'while the memory limit is reached documents wait where they are, and are indexed when there is room',
+  async (t) => {
+    let cuts = 0;
+    const onCut = async () => {
+      cuts += 1;
+    };
+    const memory = { isReached: false };
+    const first = await rooms(t, { memory, onCut });
+    await addText(first, 'before.txt', 'patience, early');
+    memory.isReached = true;
+    const read = await addFile(first, 'read.pdf');
+    const texts = ['a.txt', 'b.txt', 'gone.txt'].map((path) => textDocument(path, `patience in ${path}`));
+    const added = [];
+    for (const text of texts) added.push(await first.writer.add(first.papers, text));
+    while (record(first, 'read.pdf')?.numPages === null) await wait(5);
+    await first.writer.remove(first.papers, ['before.txt', 'gone.txt']);
+    await wait(300);
+    t.equal(cuts, 1, 'files are read, but nothing more is cut');
+    t.equal(first.ingest.waitingForMemory, 4);
+    t.match(record(first, 'a.txt'), { status: 'not_indexed', attempts: 0, error: null });
+    t.same(await find(first, 'patience'), [], 'what was deleted is gone at once');
+    await first.close();
+    const second = { ...first, ...(await first.again()) };
+    await wait(50);
+    t.equal(record(second, 'a.txt')?.status, 'not_indexed', 'nor after a restart');
+    memory.isReached = false;
+    await Promise.all(
+      [read, ...added.map(({ version }) => version)].map((version) => settled(second, version)),
+    );
+    t.same((await find(second, 'patience')).sort(), ['a.txt', 'b.txt']);
+    t.match(record(second, 'read.pdf'), { status: 'indexed', attempts: 0 });
+    t.equal(second.ingest.waitingForMemory, 0);
+  },
+);
+
 t.test('rows that the engine is too busy for are staged later, however long that takes', async (t) => {
   const { stage } = CollectionIndex.prototype;
   let refusals = 0;

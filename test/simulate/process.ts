@@ -18,6 +18,7 @@ import { DocumentWriter } from '../../src/pipeline/document-writer.ts';
 import { Indexes } from '../../src/pipeline/indexes.ts';
 import { Ingest } from '../../src/pipeline/ingest.ts';
 import { IngestSteps } from '../../src/pipeline/ingest-steps.ts';
+import type { MemoryLimit } from '../../src/pipeline/memory-limit.ts';
 import { ModelChanges } from '../../src/pipeline/model-changes.ts';
 import { StoredVectors, type VectorMaker, vectorRenewal } from '../../src/pipeline/stored-vectors.ts';
 import { Switchboard } from '../../src/pipeline/switchboard.ts';
@@ -56,6 +57,8 @@ export interface ProcessOptions {
   readonly parse: (rawHash: string) => Promise<string[] | null>;
   /** Refuses while there is no room for results; never by default. */
   readonly space?: SpaceGuard;
+  /** Never used up by default. */
+  readonly memory?: Pick<MemoryLimit, 'isReached'>;
   /** Told before a document is cut. */
   readonly onCut?: (path: string) => Promise<void>;
   /** Memory of the documents that are indexed at the same time. */
@@ -69,6 +72,7 @@ export const secret = new Uint8Array(32).fill(7);
 export async function openProcess(options: ProcessOptions) {
   const { store, folder, clock, chance, parse, space = { check() {} } } = options;
   const { onCut = async () => {}, indexBytes = limits.indexingBytesMax } = options;
+  const { memory = { isReached: false } } = options;
   const reads = { versions: new Versions(store), contents: new Contents(store) };
   const parts = {
     store,
@@ -133,6 +137,7 @@ export async function openProcess(options: ProcessOptions) {
     store,
     progress,
     steps,
+    memory,
     clock,
     turns: new Turns(clock),
     logger: silentLogger,

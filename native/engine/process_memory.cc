@@ -1,0 +1,54 @@
+#include "engine/process_memory.h"
+
+#include <atomic>
+#include <fstream>
+#include <optional>
+#include <string>
+
+// Known once a header of the library was read.
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+namespace quarry {
+namespace {
+
+constexpr uint64_t kBeyondShare = 8;
+
+std::atomic<uint64_t> limit{0};
+
+// What no file backs, in memory or swapped out, as proc(5) tells it: the same as src/base/process-memory.ts counts.
+std::optional<uint64_t> HeldBytes() {
+  std::ifstream status("/proc/self/status");
+  uint64_t kilobytes = 0;
+  int found = 0;
+  for (std::string name; status >> name;) {
+    uint64_t value = 0;
+    if (name == "RssAnon:" || name == "RssShmem:" || name == "VmSwap:") {
+      status >> value;
+      kilobytes += value;
+      found++;
+    }
+  }
+  if (found != 3) return {};
+  return kilobytes * 1024;
+}
+
+}  // namespace
+
+void UseMemoryLimit(uint64_t bytes) { limit.store(bytes, std::memory_order_relaxed); }
+
+bool MayHold(uint64_t bytes) {
+  const uint64_t most = limit.load(std::memory_order_relaxed);
+  if (most == 0 || bytes <= most / kBeyondShare) return true;
+  const std::optional<uint64_t> held = HeldBytes();
+  return !held.has_value() || *held + bytes <= most;
+}
+
+void ReleaseFreeMemory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace quarry
