@@ -19,11 +19,14 @@ import {
   type SearchMeasurement,
 } from '../harness/search-measurement.ts';
 import { ratioOf, spreadOf } from '../harness/statistics.ts';
+import { figure } from '../report/figures.ts';
 import type { Chart, Findings, Series, Table } from '../report/findings.ts';
-import { promiseTable, type Wanted } from '../report/promises.ts';
+import { measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
 
 /** How many times the CPU of a query over one shard a query over so many may take. */
 const cpuTimesMost = { 8: 4, 16: 6.5, 32: 10, 64: 20 } as const;
+/** Collections for which that is promised. */
+const promised = { documents: 10_000, words: 300, results: 10 };
 const serverCpu = ({ serverCpuUs }: LoadFigures) => serverCpuUs;
 
 /** What does it cost, and what does it bring, that a collection is spread over more shards? */
@@ -67,7 +70,7 @@ function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Find
       ...loadMethod(measurement, options),
       'Ingest: portions of 256 documents, four requests of 64 at once, each answered when its documents can be found; the collections take turns, in an order drawn anew for each portion.',
     ],
-    tables: [promiseTable(promises(groups), 2), ingestTable(measurement), ...groups.map(loadTable)],
+    tables: [promiseTable(promises(groups, options), 2), ingestTable(measurement), ...groups.map(loadTable)],
     charts: [...chartsOf(groups, options), ingestChart(measurement)],
     notes: [
       'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. Shards of few rows are scanned from end to end, so a small collection says little about a large one.',
@@ -94,6 +97,7 @@ interface Group {
   readonly title: string;
   /** Its name in a chart, which no other group has. */
   readonly shortName: string;
+  readonly documents: number;
   readonly members: readonly MeasuredConfiguration[];
   readonly agreement: readonly number[];
 }
@@ -110,21 +114,33 @@ function groupsOf({ configurations, filled, agreement }: SearchMeasurement): Gro
   }
   return [...groups].map(([title, members]) => ({
     title,
-    shortName: shortNameOf(present(members[0], 'a group has members').configuration),
+    ...namesOf(present(members[0], 'a group has members').configuration),
     members,
     agreement: members.map(({ configuration }) => byName.get(configuration.collection.name) ?? 0),
   }));
 }
 
-function shortNameOf({ collection, connections, ratePerSecond }: SearchConfiguration): string {
+function namesOf({ collection: { documents }, connections, ratePerSecond }: SearchConfiguration) {
   const rate = ratePerSecond === null ? '' : `, ${ratePerSecond}/s`;
-  return `${collection.documents} d, ${connections} c${rate}`;
+  return { documents, shortName: `${documents} d, ${connections} c${rate}` };
 }
 
-/** CPU per query against one shard, where it is most: the worst of all sizes, connections and rates. */
-function promises(groups: readonly Group[]): Wanted[] {
+/**
+ * CPU per query against one shard, where it is most: the worst of all connections and rates, over collections of the
+ * promised size, or over all where none is of it.
+ */
+function promises(groups: readonly Group[], options: BenchOptions): Wanted[] {
+  const large = groups.filter(({ documents }) => documents === promised.documents);
+  const size = `${figure(promised.documents, 0)} documents`;
+  const promisedFor = unmet([
+    [size, large.length > 0],
+    [`${promised.words} words each`, options.wordsPerDocument === promised.words],
+    [`${promised.results} results`, options.results === promised.results],
+    measuredLongEnough(options, 1),
+  ]);
+  const tables = large.length > 0 ? `tables of ${size}` : 'tables';
   return Object.entries(cpuTimesMost).map(([count, most]): Wanted => {
-    const ratios = groups.map(({ members }) => {
+    const ratios = (large.length > 0 ? large : groups).map(({ members }) => {
       const [one, many] = [1, Number(count)].map((shards) =>
         members.find(({ configuration }) => configuration.collection.shards === shards),
       );
@@ -133,9 +149,10 @@ function promises(groups: readonly Group[]): Wanted[] {
         : (ratioOf(many.rounds.map(serverCpu), one.rounds.map(serverCpu))?.median ?? null);
     });
     return {
-      what: `CPU of the server per query with ${count} shards against one, the most of all tables below`,
+      what: `CPU of the server per query with ${count} shards against one, the most of all ${tables} below`,
       reached: spreadOf(ratios)?.most ?? null,
       most,
+      promisedFor,
     };
   });
 }

@@ -1,5 +1,6 @@
 import { figure } from '../report/figures.ts';
 import type { Chart, Column, Figure, Findings, Row, Table } from '../report/findings.ts';
+import { promiseTable } from '../report/promises.ts';
 import { filters } from '../vectors/tags.ts';
 import {
   buildRate,
@@ -17,7 +18,7 @@ import {
   type MeasuredEngine,
   recallTargets,
 } from './engine-measurement.ts';
-import { promiseTable } from './engine-promises.ts';
+import { enginePromises } from './engine-promises.ts';
 import type { BenchOptions } from './options.ts';
 
 export function engineFindings(measurement: EngineMeasurement, options: BenchOptions): Findings {
@@ -26,7 +27,7 @@ export function engineFindings(measurement: EngineMeasurement, options: BenchOpt
     title: `Vector search over ${figure(set.rows, 0)} vectors of ${set.dimensions} dimensions${options.vectorsFile === null ? ` (${options.difficulty})` : ''}`,
     method: methodOf(measurement, options),
     tables: [
-      promiseTable(engines),
+      promiseTable(enginePromises(measurement, options), 2),
       ...recallTargets.map((target) => recallTable(engines, target)),
       filterTable(engines),
       buildTable(engines, set.rows),

@@ -7,6 +7,8 @@ export interface Column {
   readonly unit: string | null;
   /** Digits after the point; of no meaning for words. */
   readonly digits: number;
+  /** Key of the digits of a row, where its own differ. */
+  readonly digitsKey?: string;
 }
 
 /** One row; null is a figure that could not be measured. */

@@ -1,11 +1,15 @@
 import { Parser } from 'htmlparser2';
 import t from 'tap';
+import type { MeasuredEngine } from '../../bench/harness/engine-measurement.ts';
+import { enginePromises } from '../../bench/harness/engine-promises.ts';
 import { processorFacts } from '../../bench/harness/machine.ts';
+import { readCommandLine } from '../../bench/harness/options.ts';
+import { cellsOf } from '../../bench/report/blocks.ts';
 import { compareReports } from '../../bench/report/compare.ts';
 import type { Chart, Report } from '../../bench/report/findings.ts';
 import { htmlReport } from '../../bench/report/html.ts';
 import { markdownReport } from '../../bench/report/markdown.ts';
-import { promiseTable } from '../../bench/report/promises.ts';
+import { measuredLongEnough, promiseTable, unmet } from '../../bench/report/promises.ts';
 import { linearTicks, scaleOf } from '../../bench/report/scales.ts';
 import { svgCharts } from '../../bench/report/svg.ts';
 
@@ -223,20 +227,91 @@ t.test('a report says which processor it was, what it can and which kernels ran'
 });
 
 t.test('a promise is kept, missed or not measured, as the figure beside it says', async (t) => {
-  const { rows } = promiseTable(
+  const table = promiseTable(
     [
       { what: 'fast', reached: 5, least: 5 },
       { what: 'slow', reached: 4.9, least: 5 },
       { what: 'small', reached: 1, most: 1 },
       { what: 'large', reached: 1.1, most: 1 },
       { what: 'unknown', reached: null, most: 1 },
+      { what: 'a little too much', reached: 0.010_04, most: 0.01 },
+      { what: 'a little too little', reached: 0.949_99, least: 0.95 },
+      { what: 'beyond what is shown of a third', reached: 0.333_36, most: 1 / 3 },
+      { what: 'nearly 3', reached: 2.999, most: 3 },
+      { what: 'nothing is promised', reached: 7 },
     ],
     2,
   );
   t.same(
-    rows.map(({ wanted, verdict }) => `${wanted} ${verdict}`),
-    ['>= 5 reached', '>= 5 MISSED', '<= 1 reached', '<= 1 MISSED', '<= 1 not measured'],
+    table.rows.map((row) => cellsOf(table, row).slice(1).join(' ').trim()),
+    [
+      ...['5.00 >= 5 reached', '4.90 >= 5 MISSED', '1.00 <= 1 reached', '1.10 <= 1 MISSED'],
+      ...['n/a <= 1 not measured', '0.01004 <= 0.01 MISSED', '0.94999 >= 0.95 MISSED'],
+      ...['0.3334 <= 0.333 MISSED', '3.00 <= 3 reached', '7.00'],
+    ],
+    'no figure is rounded to the other side of its bound',
   );
+});
+
+t.test('a run that was not what a promise is for shows its figure and is not judged', async (t) => {
+  const promisedFor = unmet([
+    ['10,000 documents', false],
+    ['10 results', true],
+    measuredLongEnough({ rounds: 2, seconds: 1 }, 1),
+  ]);
+  const table = promiseTable([{ what: 'CPU', reached: 1.5, most: 1, promisedFor }], 2);
+  t.same(cellsOf(table, table.rows[0]!), [
+    ...['CPU', '1.50', '<= 1'],
+    'not judged: the promise is for 10,000 documents, at least 3 rounds of 1 s',
+  ]);
+  t.equal(unmet([measuredLongEnough({ rounds: 3, seconds: 1 }, 1)]), null);
+});
+
+/** An engine of which only the given modes and the losses by replacing are known. */
+function measuredEngine(name: string, perCpuSecond: number, churned: readonly number[]): MeasuredEngine {
+  const figures = { p50Ms: 1, p99Ms: 1, replacedPerSecond: 0, searchesPerSecond: 1 };
+  const mode = { effort: 1, recall: 0.95, filter: null, inFlight: 1, replacing: false, last: false };
+  const rounds = [{ ...figures, searchesPerCpuSecond: perCpuSecond }];
+  const spent = { wallMs: 1, cpuMs: 1 };
+  return {
+    ...{ name, version: '1', synchronous: true, curve: [], saved: null, loaded: null },
+    built: { ...spent, before: null, after: null, bytesByPart: null },
+    modes: [{ ...mode, name: 'recall 0.95', rounds }],
+    churned: { ...spent, effort: 1, recalls: churned },
+  };
+}
+
+t.test('the promises of the engine are judged for 100,000 x 384 vectors only', async (t) => {
+  const options = readCommandLine(['--rounds', '3', '--seconds', '0.3']).optionsFor('');
+  const losing = Array.from({ length: 11 }, (_, round) => 0.96 - 0.001_004 * round);
+  const verdicts = (rows: number, dimensions: number, recalls: readonly number[]) => {
+    const set = {
+      name: 'own',
+      folder: '',
+      rows,
+      dimensions,
+      questions: 1,
+      unused: { rows: 0, questions: 0 },
+    };
+    const engines = [measuredEngine('quarry', 80, recalls), measuredEngine('hnswlib-node', 10, recalls)];
+    const table = promiseTable(enginePromises({ set, engines, missing: [], leftOut: [] }, options), 2);
+    const cells = table.rows.map((row) => cellsOf(table, row));
+    return [cells[0], cells.at(-1)].map((row) => row?.slice(1).join(' '));
+  };
+  t.same(verdicts(100_000, 384, losing), ['8.00 >= 7 reached', '0.01004 <= 0.01 MISSED']);
+  t.same(verdicts(100_000, 384, losing.slice(0, 4)), [
+    '8.00 >= 7 reached',
+    '0.00 <= 0.01 not judged: the promise is for 10 rounds of replacing',
+  ]);
+  for (const [rows, dimensions] of [
+    [20_000, 384],
+    [100_000, 128],
+  ] as const) {
+    t.same(verdicts(rows, dimensions, losing), [
+      '8.00 >= 7 not judged: the promise is for 100,000 x 384 vectors',
+      '0.01004 <= 0.01 not judged: the promise is for 100,000 x 384 vectors',
+    ]);
+  }
 });
 
 t.test(
