@@ -1,6 +1,7 @@
 import { present } from '../../src/base/assert.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import type { BenchOptions } from '../harness/options.ts';
+import type { Strategies } from '../harness/questions.ts';
 import {
   ingestRates,
   loadColumns,
@@ -41,7 +42,7 @@ export const shardsCase: BenchCase = {
     full: '--documents 1000,10000 --seconds 3 --rounds 5 --connections 1,8,32',
   },
   run: async (context) =>
-    findingsOf(await measureSearches(configurationsOf(context), context), context.options),
+    shardsFindings(await measureSearches(configurationsOf(context), context), context.options),
 };
 
 function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
@@ -62,7 +63,7 @@ function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
   );
 }
 
-function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Findings {
+export function shardsFindings(measurement: SearchMeasurement, options: BenchOptions): Findings {
   const groups = groupsOf(measurement);
   return {
     title: 'What shards cost and bring, over HTTP',
@@ -73,7 +74,8 @@ function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Find
     tables: [promiseTable(promises(groups, options), 2), ingestTable(measurement), ...groups.map(loadTable)],
     charts: [...chartsOf(groups, options), ingestChart(measurement)],
     notes: [
-      'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. Shards of few rows are scanned from end to end, so a small collection says little about a large one.',
+      'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. What HTTP takes is in both sides of every ratio: searching alone grows more.',
+      '"Nearest vectors by" is what `explain` said before the load, of fifty questions one at a time: a shard of few rows is scanned from end to end (`scan`), a larger one walked through its graph (`graph`). Where one shard is walked and many are scanned, as with 64 shards of 10,000 documents together, the ratio compares two ways of searching and says little about a larger collection, all of whose shards are walked.',
       '"x peer" compares with the first shard count of the same size and connections, in the same round, and is the median of those ratios.',
       'Shards of one process share its cores, its pools and its store, so they add no ingest throughput by themselves: parsing, chunking, embedding and writing cost the same whatever shard a row goes to. What more shards bring is smaller graphs, rebuilt in smaller pieces, and a search that can be split when cores are idle; what they cost is one search per shard.',
       ...loadNotes(measurement),
@@ -100,11 +102,14 @@ interface Group {
   readonly documents: number;
   readonly members: readonly MeasuredConfiguration[];
   readonly agreement: readonly number[];
+  readonly strategies: readonly Strategies[];
 }
 
 /** Configurations that differ in their shards only. */
-function groupsOf({ configurations, filled, agreement }: SearchMeasurement): Group[] {
-  const byName = new Map(filled.map(({ plan }, i) => [plan.name, agreement[i] ?? 0]));
+function groupsOf({ configurations, filled, agreement, strategies }: SearchMeasurement): Group[] {
+  const places = new Map(filled.map(({ plan }, i) => [plan.name, i]));
+  const placeOf = ({ configuration: { collection } }: MeasuredConfiguration) =>
+    present(places.get(collection.name), 'every collection was filled');
   const groups = new Map<string, MeasuredConfiguration[]>();
   for (const measured of configurations) {
     const { collection, connections, ratePerSecond } = measured.configuration;
@@ -116,7 +121,8 @@ function groupsOf({ configurations, filled, agreement }: SearchMeasurement): Gro
     title,
     ...namesOf(present(members[0], 'a group has members').configuration),
     members,
-    agreement: members.map(({ configuration }) => byName.get(configuration.collection.name) ?? 0),
+    agreement: members.map((member) => agreement[placeOf(member)] ?? 0),
+    strategies: members.map((member) => strategies[placeOf(member)] ?? {}),
   }));
 }
 
@@ -157,22 +163,33 @@ function promises(groups: readonly Group[], options: BenchOptions): Wanted[] {
   });
 }
 
-function loadTable({ title, members, agreement }: Group): Table {
+function loadTable({ title, members, agreement, strategies }: Group): Table {
   return {
     title,
     columns: [
       { key: 'shards', heading: 'shards', unit: null, digits: 0 },
+      { key: 'strategy', heading: 'nearest vectors by', unit: null, digits: 0 },
       ...loadColumns,
       ...peerColumns,
       { key: 'agreement', heading: 'same documents', unit: '%', digits: 1 },
     ],
     rows: members.map((measured, i) => ({
       shards: measured.configuration.collection.shards,
+      strategy: strategyWords(strategies[i] ?? {}),
       ...loadRow(measured),
       ...peerRow(measured, members[0]),
       agreement: 100 * (agreement[i] ?? 0),
     })),
   };
+}
+
+/** The way that all shards searched, or the share of each. */
+function strategyWords(counts: Strategies): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return Object.entries(counts)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([name, count]) => (count === all ? name : `${name} ${figure((100 * count) / all, 1)} %`))
+    .join(', ');
 }
 
 function ingestTable({ filled }: SearchMeasurement): Table {

@@ -23,7 +23,8 @@ export interface Table {
 export interface Axis {
   /** With its unit. A linear y axis starts at 0, a linear x axis at the least value. */
   readonly label: string;
-  readonly scale: 'linear' | 'logarithmic';
+  /** "recall" goes by the logarithm of what is missed: from .9 to .99 is as far as from .99 to .999. */
+  readonly scale: 'linear' | 'logarithmic' | 'recall';
   /** Where to draw ticks, with their words; by default round figures. */
   readonly ticks?: readonly { readonly at: number; readonly label: string }[];
 }

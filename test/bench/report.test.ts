@@ -1,9 +1,11 @@
 import { Parser } from 'htmlparser2';
 import t from 'tap';
+import { shardsFindings } from '../../bench/cases/shards.ts';
 import type { MeasuredEngine } from '../../bench/harness/engine-measurement.ts';
 import { enginePromises } from '../../bench/harness/engine-promises.ts';
 import { processorFacts } from '../../bench/harness/machine.ts';
 import { readCommandLine } from '../../bench/harness/options.ts';
+import type { LoadFigures, SearchMeasurement } from '../../bench/harness/search-measurement.ts';
 import { cellsOf } from '../../bench/report/blocks.ts';
 import { compareReports } from '../../bench/report/compare.ts';
 import type { Chart, Report } from '../../bench/report/findings.ts';
@@ -11,6 +13,7 @@ import { htmlReport } from '../../bench/report/html.ts';
 import { markdownReport } from '../../bench/report/markdown.ts';
 import { measuredLongEnough, promiseTable, unmet } from '../../bench/report/promises.ts';
 import { linearTicks, scaleOf } from '../../bench/report/scales.ts';
+import { stylesOf } from '../../bench/report/styles.ts';
 import { svgCharts } from '../../bench/report/svg.ts';
 
 const shards = { label: 'shards', scale: 'logarithmic' } as const;
@@ -108,10 +111,11 @@ t.test('titles, axes with their units, series and values can be read, in light a
 
 t.test('a gap stays a gap', async (t) => {
   const { elements } = parseXml(svgCharts('x', charts));
+  t.equal(elements.filter(({ name }) => name === 'circle').length, 2, 'two points of the first series');
   t.equal(
-    elements.filter(({ name }) => name === 'circle').length,
-    2 + 3 + 1,
-    'two points, three points, one legend',
+    elements.filter(({ name, attributes }) => name === 'rect' && attributes.width === '8').length,
+    3 + 1,
+    'three points of the second, and its legend',
   );
   const lines = elements.filter(
     ({ name, attributes }) => name === 'path' && /line/.test(attributes.class ?? ''),
@@ -121,6 +125,72 @@ t.test('a gap stays a gap', async (t) => {
     ['MM', 'MLL'],
     'no line is drawn across the missing value, and none where there are only gaps',
   );
+});
+
+/** The look of each name in the legends of a picture, chart by chart. */
+function looksOf(svg: string): Map<string, string>[] {
+  return svg
+    .split('<g transform="translate(0 ')
+    .slice(1)
+    .map((panel) => {
+      const legends = panel.matchAll(
+        /class="line (s\d)[^>]*>(?:<circle|<rect|<path)[^>]*><text[^>]*>([^<]*)</g,
+      );
+      return new Map([...legends].map(([, look = '', name = '']) => [name, look]));
+    });
+}
+
+t.test('a name looks the same in every chart of a page, and different names of a chart do not', async (t) => {
+  const lines = (names: readonly string[]): Chart => ({
+    ...{ kind: 'lines', title: names.join(), x: shards, y: shards },
+    series: names.map((name) => ({ name, points: [at(1, 1), at(8, 2)] })),
+  });
+  const engines = 'quarry,hnswlib-node,hnswlib (native),usearch,sqlite-vec,lancedb'.split(',');
+  const page: readonly Chart[] = [
+    lines(engines),
+    lines(engines.filter((name) => name !== 'usearch')),
+    { ...{ kind: 'bars', title: 'Memory', yLabel: '' }, bars: [{ name: 'lancedb', value: 1 }] },
+    lines(['p50', 'p90', 'p99', 'p99.9', 'lancedb']),
+  ];
+  const svg = svgCharts('x', page);
+  const looks = looksOf(svg);
+  t.same([...looks[0]!.keys()], engines);
+  for (const chart of [looks[0]!, looks[1]!, looks[3]!]) {
+    t.equal(new Set(chart.values()).size, chart.size, [...chart].join(' '));
+    for (const [name, look] of chart) {
+      t.equal(look, looks.find((one) => one.has(name))?.get(name), name);
+    }
+  }
+  const bar = /<rect class="f(\d)"[^>]*height="[^8][^>]*>/.exec(svg.split('>Memory<')[1] ?? '')?.[1];
+  t.equal(`s${bar}`, looks[0]!.get('lancedb'), 'bars too');
+  t.ok(!new Set(looks[0]!.values()).has(looks[3]!.get('p50')!), 'a look that nobody has is taken first');
+  const html = htmlReport('Page', [
+    { report: { ...report, charts: [lines(['p50', 'p90'])] }, comparison: null },
+    { report: { ...report, case: 'engine', charts: page }, comparison: null },
+  ]);
+  const [first, ...others] = looksOf(html);
+  t.equal(others.at(-1)!.get('p90'), first!.get('p90'), 'also from one case of the page to the next');
+  t.equal(stylesOf([lines(Array.from({ length: 20 }, (_, i) => `${i}`))]).size, 20, 'more names than looks');
+});
+
+t.test('an axis of recalls spreads the top and has a place for those that miss nothing', async (t) => {
+  const { ticks, share } = scaleOf({ label: '', scale: 'recall' }, [0.62, 0.97, 0.9991, 1], false);
+  t.same(
+    ticks.map(({ label }) => label),
+    ['0.5', '0.8', '0.9', '0.95', '0.98', '0.99', '0.995', '0.999', '0.9999 to 1'],
+  );
+  t.equal(share(0.5), 0);
+  t.equal(share(1), 1);
+  t.ok(Math.abs(share(0.99) - share(0.9) - (share(0.999) - share(0.99))) < 1e-9);
+  t.ok(share(0.999) - share(0.98) > 0.3, 'a third of the axis');
+  const narrow = scaleOf({ label: '', scale: 'recall' }, [0.96, 0.97], false);
+  t.same(
+    narrow.ticks.map(({ label }) => label),
+    ['0.95', '0.98'],
+  );
+  const single = scaleOf({ label: '', scale: 'recall' }, [0.95], false);
+  t.ok(single.share(0.95) === 1 && single.ticks.length === 2);
+  t.same(scaleOf({ label: '', scale: 'recall' }, [0, 0], false).share(0), 0);
 });
 
 t.test('linear ticks are round and reach from the least value to the largest', async (t) => {
@@ -203,6 +273,83 @@ t.test(
     }
   },
 );
+
+/** What a run of the case "shards" may have measured, over collections of 10,000 documents. */
+function shardsMeasurement(
+  rates: readonly (number | null)[],
+  latenessP99Ms: number | null,
+): SearchMeasurement {
+  const plans = [1, 64].map((shards) => ({ name: `of ${shards}`, shards, documents: 10_000 }));
+  const figuresOf = (serverCpuUs: number): LoadFigures => ({
+    ...{ queriesPerSecond: 100, p50Ms: 1, p90Ms: 2, p99Ms: 3, p999Ms: 4, mostMs: 5, samples: 1_000 },
+    ...{ abandoned: 0, serverCpuUs, clientCpuUs: 10, latenessP99Ms },
+  });
+  const configurations = rates.flatMap((ratePerSecond) =>
+    plans.map((collection) => {
+      const joined = figuresOf(100 * Math.sqrt(collection.shards));
+      return {
+        configuration: {
+          ...({
+            name: `${collection.name}, ${ratePerSecond}`,
+            http: 'uws',
+            collection,
+            connections: 8,
+          } as const),
+          ...({ ratePerSecond, client: 'own' } as const),
+        },
+        ...{ rounds: [joined, joined, joined], joined },
+      };
+    }),
+  );
+  const portion = { documents: 256, textBytes: 1e6, ms: 250, serverCpuMs: 300 };
+  return {
+    configurations,
+    ceiling: { rounds: [figuresOf(1)], joined: { ...figuresOf(1), queriesPerSecond: 10_000 } },
+    filled: plans.map((plan) => ({ plan, portions: [portion] })),
+    ...{ agreement: [1, 0.99], replyBytes: 1_000, answeredBy: { uws: 'uws' }, modelMs: null },
+    strategies: [{ graph: 50 }, { graph: 100, scan: 3_100 }],
+  };
+}
+
+t.test(
+  'lines of two rates have two names, and every shard count says how its shards were searched',
+  async (t) => {
+    const { optionsFor } = readCommandLine(['--rounds', '3']);
+    const { charts, tables, notes } = shardsFindings(shardsMeasurement([50, 100], 0.2), optionsFor(''));
+    for (const chart of charts) {
+      const names = chart.kind === 'lines' ? chart.series.map(({ name }) => name) : [];
+      t.equal(new Set(names).size, names.length, `${chart.title}: ${names.join('; ')}`);
+    }
+    const [throughput] = charts;
+    t.same(throughput?.kind === 'lines' && throughput.series.map(({ name }) => name), [
+      '10000 d, 8 c, 50/s',
+      '10000 d, 8 c, 100/s',
+    ]);
+    t.same(
+      tables.at(-1)?.rows.map(({ shards, strategy }) => [shards, strategy]),
+      [
+        [1, 'graph'],
+        [64, 'scan 96.9 %, graph 3.1 %'],
+      ],
+    );
+    t.same(
+      tables[0]?.rows.map(({ what, verdict }) => [/\d+ shards/.exec(String(what))?.[0], verdict]),
+      [...[8, 16, 32].map((shards) => [`${shards} shards`, 'not measured']), ['64 shards', 'reached']],
+      'what is promised of 10,000 documents is judged by them',
+    );
+    t.match(notes.join('\n'), /What HTTP takes is in both sides of every ratio/);
+  },
+);
+
+t.test('only of an open loop a report says how late the generator was', async (t) => {
+  const notesOf = (rates: readonly (number | null)[], latenessMs: number | null) =>
+    shardsFindings(shardsMeasurement(rates, latenessMs), readCommandLine([]).optionsFor('')).notes.join('\n');
+  t.notMatch(notesOf([null], null), /Open loop|\blate\b|n\/a ms/);
+  t.match(notesOf([null], null), /Closed loop: /);
+  t.match(notesOf([50], 0.25), /Open loop: .*up to 0\.25 ms late \(p99\)/);
+  t.notMatch(notesOf([50], 0.25), /Closed loop: /);
+  t.match(notesOf([50], null), /Open loop: .*too few to tell how late/);
+});
 
 t.test('a report says which processor it was, what it can and which kernels ran', async (t) => {
   const x86 =

@@ -157,10 +157,14 @@ t.test(
         Number(row.p50Ms) > 0 && Number(row.mostMs) >= Number(row.p50Ms),
         `${row.shards} shards have latencies`,
       );
+      t.equal(row.strategy, 'scan', 'forty documents are scanned');
       t.ok(Number(row.agreement) > 50, `${row.agreement} % of the documents are the same`);
     }
     t.equal(rows[0]?.throughputRatio, 1, 'the peer is once as fast as itself');
-    t.match(report.notes.join('\n'), /generator's ceiling: [\d,]+ requests\/s/);
+    const notes = report.notes.join('\n');
+    t.match(notes, /generator's ceiling: [\d,]+ requests\/s/);
+    t.match(notes, /Closed loop: /);
+    t.notMatch(notes, /Open loop|late \(p99\)/, 'what was not run is not spoken of');
   },
 );
 
