@@ -14,8 +14,14 @@ const panelHeight = 360;
 const plot = { left: 84, right: 30, top: 96, bottom: 58 };
 const plotWidth = width - plot.left - plot.right;
 const plotHeight = panelHeight - plot.top - plot.bottom;
-const legendColumns = 4;
+const legendColumnsMost = 4;
 const legendRowHeight = 20;
+/** That the usual height of a panel has room for; more make it higher. */
+const legendRowsUsual = 2;
+/** Of a letter, roughly: no font is known here. */
+const letterWidth = 7;
+const sampleWidth = 32;
+const sampleGap = 8;
 /** Beyond so many points the figures of a chart would lie on top of each other. */
 const labelledPointsMax = 10;
 const room = 30;
@@ -59,13 +65,17 @@ export function svgCharts(
   charts: readonly Chart[],
   styles: Styles = stylesOf(charts),
 ): string {
-  const height = panelHeight * charts.length;
+  const heights = charts.map((chart) => panelHeight + legendOf(chart).extra);
+  const height = heights.reduce((sum, one) => sum + one, 0);
+  const topOf = (i: number) => heights.slice(0, i).reduce((sum, one) => sum + one, 0);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
     `<title>${escaped(title)}</title>`,
     `<style>${style}\n</style>`,
     `<rect class="sheet" width="${width}" height="${height}"/>`,
-    ...charts.map((chart, i) => `<g transform="translate(0 ${i * panelHeight})">${panel(chart, styles)}</g>`),
+    ...charts.map(
+      (chart, i) => `<g class="panel" transform="translate(0 ${topOf(i)})">${panel(chart, styles)}</g>`,
+    ),
     '</svg>',
     '',
   ].join('\n');
@@ -74,8 +84,21 @@ export function svgCharts(
 function panel(chart: Chart, styles: Styles): string {
   return [
     text({ x: plot.left, y: 26 }, chart.title, 'start', 'title'),
+    ...legend(chart, styles),
+    `<g transform="translate(0 ${legendOf(chart).extra})">`,
     ...(chart.kind === 'lines' ? linePanel(chart, styles) : barPanel(chart, styles)),
+    '</g>',
   ].join('\n');
+}
+
+/** The series that a legend names, in as many columns as their names leave room for, and the height it takes beyond the usual. */
+function legendOf(chart: Chart) {
+  const series = chart.kind === 'lines' && chart.series.length > 1 ? chart.series : [];
+  const longest = Math.max(0, ...series.map(({ name }) => name.length));
+  const fitting = Math.floor(plotWidth / (sampleWidth + 2 * sampleGap + letterWidth * longest));
+  const columns = Math.max(1, Math.min(legendColumnsMost, fitting));
+  const rows = Math.ceil(series.length / columns);
+  return { series, columns, extra: legendRowHeight * Math.max(0, rows - legendRowsUsual) };
 }
 
 function linePanel(chart: LineChart, styles: Styles): string[] {
@@ -89,7 +112,6 @@ function linePanel(chart: LineChart, styles: Styles): string[] {
   };
   const labelled = points.length <= labelledPointsMax;
   return [
-    legend(chart.series, styles),
     ...frame(yScale, chart.y.label),
     ...xScale.ticks.map((tick) =>
       text({ x: at.x(tick.at), y: plot.top + plotHeight + 20 }, tick.label, 'middle'),
@@ -103,6 +125,7 @@ function barPanel(chart: BarChart, styles: Styles): string[] {
   const values = chart.bars.flatMap(({ value }) => (value === null ? [] : [value]));
   const yScale = scaleOf({ label: chart.yLabel, scale: 'linear' }, padded(values), true);
   const slot = plotWidth / Math.max(1, chart.bars.length);
+  const crowded = chart.bars.some(({ name }) => letterWidth * name.length > slot);
   return [
     ...frame(yScale, chart.yLabel),
     ...chart.bars.flatMap((bar, i) => {
@@ -114,7 +137,13 @@ function barPanel(chart: BarChart, styles: Styles): string[] {
       return [
         ...(value === null ? [] : [shape]),
         text({ x: middle, y: y - 7 }, value === null ? 'n/a' : significant(value), 'middle', 'value'),
-        text({ x: middle, y: plot.top + plotHeight + 20 }, name, 'middle', 'value'),
+        // Names that are too wide to stand beside each other stand on two lines in turn.
+        text(
+          { x: middle, y: plot.top + plotHeight + 20 + (crowded ? 18 * (i % 2) : 0) },
+          name,
+          'middle',
+          'value',
+        ),
       ];
     }),
   ];
@@ -149,18 +178,16 @@ function styleOf(styles: Styles, { name }: { readonly name: string }): number {
   return present(styles.get(name), 'every name of a chart has a look');
 }
 
-function legend(series: readonly Series[], styles: Styles): string {
-  if (series.length < 2) return '';
-  const slot = plotWidth / legendColumns;
-  return series
-    .map((one, i) => {
-      const x = plot.left + (i % legendColumns) * slot;
-      const y = 49 + Math.floor(i / legendColumns) * legendRowHeight;
-      const look = styleOf(styles, one);
-      const sample = segment(lineClass(look), { x, y }, { x: x + 32, y });
-      return sample + marker(look, { x: x + 16, y }) + text({ x: x + 40, y: y + 4 }, one.name, 'start');
-    })
-    .join('\n');
+function legend(chart: Chart, styles: Styles): string[] {
+  const { series, columns } = legendOf(chart);
+  return series.map((one, i) => {
+    const x = plot.left + ((i % columns) * plotWidth) / columns;
+    const y = 49 + Math.floor(i / columns) * legendRowHeight;
+    const look = styleOf(styles, one);
+    const sample = segment(lineClass(look), { x, y }, { x: x + sampleWidth, y });
+    const words = text({ x: x + sampleWidth + sampleGap, y: y + 4 }, one.name, 'start');
+    return sample + marker(look, { x: x + sampleWidth / 2, y }) + words;
+  });
 }
 
 interface Drawing {

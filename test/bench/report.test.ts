@@ -130,7 +130,7 @@ t.test('a gap stays a gap', async (t) => {
 /** The look of each name in the legends of a picture, chart by chart. */
 function looksOf(svg: string): Map<string, string>[] {
   return svg
-    .split('<g transform="translate(0 ')
+    .split('<g class="panel"')
     .slice(1)
     .map((panel) => {
       const legends = panel.matchAll(
@@ -171,6 +171,30 @@ t.test('a name looks the same in every chart of a page, and different names of a
   const [first, ...others] = looksOf(html);
   t.equal(others.at(-1)!.get('p90'), first!.get('p90'), 'also from one case of the page to the next');
   t.equal(stylesOf([lines(Array.from({ length: 20 }, (_, i) => `${i}`))]).size, 20, 'more names than looks');
+});
+
+t.test('a legend has room for long names and for many, above the plot', async (t) => {
+  const names = [50, 100].flatMap((rate) =>
+    [1, 8, 32].flatMap((clients) => [1_000, 10_000].map((size) => `${size} d, ${clients} c, ${rate}/s`)),
+  );
+  const chart: Chart = {
+    ...{ kind: 'lines', title: 'Throughput', x: shards, y: shards },
+    series: names.map((name) => ({ name, points: [at(1, 1), at(8, 2)] })),
+  };
+  const { elements } = parseXml(svgCharts('x', [chart, chart]));
+  const samples = elements.filter(
+    ({ name, attributes }) => name === 'line' && attributes.class?.startsWith('line '),
+  );
+  t.equal(samples.length, 2 * names.length);
+  const places = samples.slice(0, names.length).map(({ attributes: { x1, y1 } }) => [Number(x1), Number(y1)]);
+  const columns = [...new Set(places.map(([x]) => x!))].toSorted((a, b) => a - b);
+  t.ok(columns.length > 1 && columns[1]! - columns[0]! > 40 + 6.5 * '10000 d, 32 c, 100/s'.length);
+  const shifts = elements.flatMap(({ name, attributes: { transform } }) =>
+    name === 'g' ? [Number(/^translate\(0 (\d+)\)$/.exec(transform ?? '')?.[1] ?? Number.NaN)] : [],
+  );
+  const [, plotTop = 0] = shifts.filter((shift) => !Number.isNaN(shift));
+  t.ok(Math.max(...places.map(([, y]) => y!)) < 96 + plotTop, 'the last row ends where the plot begins');
+  t.equal(Number(elements[0]?.attributes.height), 2 * (360 + plotTop), 'and the picture is as much higher');
 });
 
 t.test('an axis of recalls spreads the top and has a place for those that miss nothing', async (t) => {
