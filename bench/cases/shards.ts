@@ -75,7 +75,7 @@ export function shardsFindings(measurement: SearchMeasurement, options: BenchOpt
     charts: [...chartsOf(groups, options), ingestChart(measurement)],
     notes: [
       'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. What HTTP takes is in both sides of every ratio: searching alone grows more.',
-      '"Nearest vectors by" is what `explain` said before the load, of fifty questions one at a time: a shard of few rows is scanned from end to end (`scan`), a larger one walked through its graph (`graph`). Where one shard is walked and many are scanned, as with 64 shards of 10,000 documents together, the ratio compares two ways of searching and says little about a larger collection, all of whose shards are walked.',
+      '"Nearest vectors by" is what `explain` said before the load, of fifty questions one at a time: a shard of few rows is scanned from end to end (`scan`), a larger one walked through its graph (`graph`). Where one shard is walked and each of many is scanned, as of 10,000 documents, the ratio compares two ways of searching, and says little about a collection so large that all its shards are walked.',
       '"x peer" compares with the first shard count of the same size and connections, in the same round, and is the median of those ratios.',
       'Shards of one process share its cores, its pools and its store, so they add no ingest throughput by themselves: parsing, chunking, embedding and writing cost the same whatever shard a row goes to. What more shards bring is smaller graphs, rebuilt in smaller pieces, and a search that can be split when cores are idle; what they cost is one search per shard.',
       ...loadNotes(measurement),
