@@ -91,7 +91,7 @@ function panel(chart: Chart, styles: Styles): string {
   ].join('\n');
 }
 
-/** The series that a legend names, in as many columns as their names leave room for, and the height it takes beyond the usual. */
+/** The series that a legend names, in as many columns as names leave room for, and the height beyond the usual. */
 function legendOf(chart: Chart) {
   const series = chart.kind === 'lines' && chart.series.length > 1 ? chart.series : [];
   const longest = Math.max(0, ...series.map(({ name }) => name.length));
