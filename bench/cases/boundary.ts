@@ -2,7 +2,7 @@ import type { BenchCase } from '../harness/bench-case.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import type { Figure } from '../report/findings.ts';
-import { promiseTable, type Wanted } from '../report/promises.ts';
+import { measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
 import type { BoundaryInput, BoundaryOutput } from './boundary-task.ts';
 
 /** What does it cost to call the engine, however little there is to find? */
@@ -30,7 +30,12 @@ export const boundaryCase: BenchCase = {
           ways.flatMap(({ name, cpuUs, most }): Wanted[] =>
             most === null
               ? []
-              : [{ what: `${name}: CPU [us]`, reached: spreadOf(cpuUs)?.median ?? null, most }],
+              : [
+                  {
+                    ...{ what: `${name}: CPU [us]`, reached: spreadOf(cpuUs)?.median ?? null, most },
+                    promisedFor: unmet([measuredLongEnough(options, 1)]),
+                  },
+                ],
           ),
           2,
         ),

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { present } from '../../src/base/assert.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addBatch, type CollectionPlan, fillCollections, settle } from '../harness/collections.ts';
@@ -9,8 +10,9 @@ import { type QuarryServer, startQuarry } from '../harness/quarry-server.ts';
 import { questionTarget } from '../harness/questions.ts';
 import { interleaved } from '../harness/rounds.ts';
 import { ratioOf, spreadOf } from '../harness/statistics.ts';
+import { figure } from '../report/figures.ts';
 import type { Figure, Findings, Table } from '../report/findings.ts';
-import { promiseTable, type Wanted } from '../report/promises.ts';
+import { type Condition, measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
 
 const modes = ['ingest alone', 'searching alone', 'both'] as const;
 type Mode = (typeof modes)[number];
@@ -33,7 +35,8 @@ const batchDocuments = 64;
 const lanes = 4;
 /** Documents of the corpus that may be added besides those that are searched. */
 const addedDocumentsMax = 10_000_000;
-const wanted = { mbPerSecond: 5, p99Times: 2 };
+/** Promised of text that goes into a collection of so many documents of so many words. */
+const wanted = { mbPerSecond: 5, p99Times: 2, documents: 10_000, words: 600, rate: 100, cores: 2 };
 /** Text that is made before the clock starts, for each second of a round: more than it is likely to take in. */
 const preparedMbPerSecond = 8;
 
@@ -238,7 +241,7 @@ function findingsOf(rounds: Rounds, { options }: BenchContext): Findings {
       `Searching: open loop at ${rate} requests/s; a latency counts from the moment its request was due. Each of ${options.rounds} rounds measures ingest alone and searches in a random order, ${options.seconds} s each, with a rest after each: searching alone for ${options.seconds / 2} s, searching while text goes in for ${options.seconds} s, searching alone for ${options.seconds / 2} s.`,
       'All text that is added stays, and later searches meet a larger index. Therefore searching alone is measured half before and half after searching meanwhile, and its quantiles are of both halves together: the two that are compared meet an index that is equally large on average.',
     ],
-    tables: [promiseTable(promises(rounds), 2), byMode(rounds)],
+    tables: [promiseTable(promises(rounds, options), 2), byMode(rounds)],
     charts: [
       {
         kind: 'bars',
@@ -259,17 +262,26 @@ function findingsOf(rounds: Rounds, { options }: BenchContext): Findings {
   };
 }
 
-function promises(rounds: Rounds): Wanted[] {
+function promises(rounds: Rounds, options: BenchContext['options']): Wanted[] {
+  const { documents, wordsPerDocument, shards, rates } = options;
+  const setUp: Condition[] = [
+    [`${figure(wanted.documents, 0)} documents`, Math.max(...documents) === wanted.documents],
+    [`${wanted.words} words each`, wordsPerDocument === wanted.words],
+    ['one shard', shards[0] === 1],
+    measuredLongEnough(options, 5),
+  ];
   return [
     {
       what: 'text that becomes searchable, MB per second',
       reached: median(rounds, 'ingest alone', ({ ingestMbPerSecond }) => ingestMbPerSecond),
       least: wanted.mbPerSecond,
+      promisedFor: unmet([...setUp, [`${wanted.cores} cores`, availableParallelism() === wanted.cores]]),
     },
     {
       what: 'p99 of a search while documents go in, against idle',
       reached: ratioOf(of(rounds, 'both', p99), of(rounds, 'searching alone', p99))?.median ?? null,
       most: wanted.p99Times,
+      promisedFor: unmet([...setUp, [`${wanted.rate} searches per second`, rates[0] === wanted.rate]]),
     },
   ];
 }

@@ -4,7 +4,7 @@ import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import { figure } from '../report/figures.ts';
 import type { Figure, Table } from '../report/findings.ts';
-import { promiseTable, type Wanted } from '../report/promises.ts';
+import { measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
 import type { LexicalInput, LexicalOutput, LexicalRound } from './lexical-task.ts';
 
 const wanted = { kind: 'five words, two of them common', p50Ms: 5, chunks: 1_000_000, results: 100 } as const;
@@ -42,11 +42,6 @@ export const lexicalCase: BenchCase = {
         },
       ],
       notes: [
-        ...(chunks >= wanted.chunks
-          ? []
-          : [
-              `This run had ${figure(chunks, 0)} chunks and does not answer what is wanted of ${figure(wanted.chunks, 0)}; --full does.`,
-            ]),
         'Made-up words follow Zipf over 200,000 words without topics: real texts repeat their own words more, which makes lists shorter and the best chunks stand out more.',
       ],
       figures: output.kinds.flatMap(({ name, rounds: all }): Figure[] => {
@@ -70,16 +65,20 @@ function median(
   return spreadOf(rounds.map(which))?.median ?? null;
 }
 
-function promise({ kinds }: LexicalOutput, { chunks, results }: LexicalInput): Wanted {
+function promise({ kinds }: LexicalOutput, { chunks, results, ...times }: LexicalInput): Wanted {
   const asked = present(
     kinds.find(({ name }) => name === wanted.kind),
     'the wanted kind is asked',
   );
-  const isLarge = chunks >= wanted.chunks && results >= wanted.results;
   return {
     what: `p50 of a search for the best ${wanted.results} of ${figure(wanted.chunks, 0)} chunks, ${wanted.kind}, on one core [ms]`,
-    reached: isLarge ? median(asked.rounds, ({ p50Ms }) => p50Ms) : null,
+    reached: median(asked.rounds, ({ p50Ms }) => p50Ms),
     most: wanted.p50Ms,
+    promisedFor: unmet([
+      [`${figure(wanted.chunks, 0)} chunks`, chunks === wanted.chunks],
+      [`the best ${wanted.results}`, results === wanted.results],
+      measuredLongEnough(times, 1),
+    ]),
   };
 }
 

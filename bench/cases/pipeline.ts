@@ -3,7 +3,7 @@ import type { BenchOptions } from '../harness/options.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import type { Figure, Findings, Table } from '../report/findings.ts';
-import { promiseTable, type Wanted } from '../report/promises.ts';
+import { measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
 import type { PipelineInput, PipelineOutput } from './pipeline-task.ts';
 
 /** How much text does each pool of the pipeline get through when it has the machine to itself? */
@@ -24,7 +24,8 @@ export const pipelineCase: BenchCase = {
   },
 };
 
-function findingsOf({ steps, answers }: PipelineOutput, { rounds, seconds, judged }: BenchOptions): Findings {
+function findingsOf({ steps, answers }: PipelineOutput, options: BenchOptions): Findings {
+  const { rounds, seconds, judged } = options;
   return {
     title: 'Each pool of the pipeline alone',
     method: [
@@ -32,7 +33,7 @@ function findingsOf({ steps, answers }: PipelineOutput, { rounds, seconds, judge
       `Rounds: ${rounds}, each step ${seconds} s per round, in a random order. What is counted is text, whatever it was wrapped in.`,
       'Then what somebody waits for: one answer after the other on one thread, another question each time.',
     ],
-    tables: [promiseTable(promises(steps), 0), throughput(steps), waits(answers)],
+    tables: [promiseTable(promises(steps, options), 0), throughput(steps), waits(answers)],
     charts: [
       {
         kind: 'bars',
@@ -60,7 +61,7 @@ function findingsOf({ steps, answers }: PipelineOutput, { rounds, seconds, judge
   };
 }
 
-function promises(steps: PipelineOutput['steps']): Wanted[] {
+function promises(steps: PipelineOutput['steps'], options: BenchOptions): Wanted[] {
   return steps.flatMap(({ name, mbPerCpuSecond, mbPerCpuSecondLeast: least }) =>
     least === null
       ? []
@@ -69,6 +70,7 @@ function promises(steps: PipelineOutput['steps']): Wanted[] {
             what: `${name}: MB of text per second of CPU`,
             reached: spreadOf(mbPerCpuSecond)?.median ?? null,
             least,
+            promisedFor: unmet([measuredLongEnough(options, 1)]),
           },
         ],
   );

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
+import type { BenchOptions } from '../harness/options.ts';
 import { loadColumns, loadFigures, loadMethod, loadNotes, loadRow } from '../harness/search-findings.ts';
 import {
   closedLoopClient,
@@ -11,12 +12,14 @@ import {
 import { spreadOf } from '../harness/statistics.ts';
 import { figure } from '../report/figures.ts';
 import type { Chart, Findings, Row, Table } from '../report/findings.ts';
-import { promiseTable, type Wanted } from '../report/promises.ts';
+import { type Condition, measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
 
 const wanted = {
   uws: { queriesLeast: 11_000, cpuUsMost: 120 },
   node: { queriesLeast: 8_000, cpuUsMost: 160 },
 } as const;
+/** What that is promised for. */
+const promised = { documents: 10_000, words: 300, questions: 10_000, results: 10, cores: 2, modelMs: 3 };
 /** What a query may take of a core beside a slow model. */
 const besideModelMs = 0.1;
 const cores = availableParallelism();
@@ -66,7 +69,7 @@ function findingsOf(measurement: SearchMeasurement, { options }: BenchContext, c
       `Closed loop: ${client}. Open loop: a worker thread of the bench.`,
     ],
     tables: [
-      promiseTable(promises(configurations, modelMs), modelMs === null ? 0 : 1),
+      promiseTable(promises(measurement, options), modelMs === null ? 0 : 1),
       ...(modelMs === null ? [] : [modelTable(configurations, modelMs)]),
       loadTable(configurations),
     ],
@@ -101,9 +104,11 @@ function loadTable(configurations: readonly MeasuredConfiguration[]): Table {
 }
 
 /** What the server is meant to reach in the closed loop. */
-function promises(configurations: readonly MeasuredConfiguration[], modelMs: number | null): Wanted[] {
-  return configurations.flatMap(({ configuration: { http, ratePerSecond }, rounds, joined }): Wanted[] => {
+function promises({ configurations, modelMs }: SearchMeasurement, options: BenchOptions): Wanted[] {
+  return configurations.flatMap(({ configuration, rounds, joined }): Wanted[] => {
+    const { http, ratePerSecond } = configuration;
     if (ratePerSecond !== null || http === 'auto') return [];
+    const setUp = conditions(configuration, options);
     const rate = spreadOf(rounds.map(({ queriesPerSecond }) => queriesPerSecond))?.median ?? null;
     return modelMs === null
       ? [
@@ -111,15 +116,34 @@ function promises(configurations: readonly MeasuredConfiguration[], modelMs: num
             what: `${http}: queries per second, client on the same machine`,
             reached: rate,
             least: wanted[http].queriesLeast,
+            promisedFor: unmet([...setUp, [`${promised.cores} cores`, cores === promised.cores]]),
           },
           {
             what: `${http}: CPU of the server per query [us]`,
             reached: joined.serverCpuUs,
             most: wanted[http].cpuUsMost,
+            promisedFor: unmet(setUp),
           },
         ]
-      : slowPromises(http, modelMs, { rate, cpuUs: joined.serverCpuUs });
+      : slowPromises(
+          http,
+          modelMs,
+          { rate, cpuUs: joined.serverCpuUs },
+          unmet([...setUp, [`a model of ${promised.modelMs} ms`, options.modelMs === promised.modelMs]]),
+        );
   });
+}
+
+function conditions({ collection, client }: SearchConfiguration, options: BenchOptions): Condition[] {
+  return [
+    [`${figure(promised.documents, 0)} documents`, collection.documents === promised.documents],
+    [`${promised.words} words each`, options.wordsPerDocument === promised.words],
+    [`${figure(promised.questions, 0)} different questions`, options.questions >= promised.questions],
+    [`${promised.results} results`, options.results === promised.results],
+    ['one shard', collection.shards === 1],
+    ['load by wrk', client === 'wrk'],
+    measuredLongEnough(options, 1),
+  ];
 }
 
 /** With a slow model the cores are the limit: each query takes the model's time of one, and a little for all else. */
@@ -127,6 +151,7 @@ function slowPromises(
   http: 'uws' | 'node',
   modelMs: number,
   { rate, cpuUs }: { readonly rate: number | null; readonly cpuUs: number | null },
+  promisedFor: string | null,
 ): Wanted[] {
   const most = (cores * 1_000) / (modelMs + besideModelMs);
   const ms = modelMs.toFixed(2);
@@ -135,11 +160,13 @@ function slowPromises(
       what: `${http}: queries per second with a model of ${ms} ms, as a share of what ${cores} ${cores === 1 ? 'core' : 'cores'} can do at ${(modelMs + besideModelMs).toFixed(2)} ms each (${figure(most, 0)}/s) [%]`,
       reached: rate === null ? null : (100 * rate) / most,
       least: 95,
+      promisedFor,
     },
     {
       what: `${http}: CPU of the server per query beside the model [us]`,
       reached: cpuUs === null ? null : cpuUs - 1_000 * modelMs,
       most: wanted[http].cpuUsMost,
+      promisedFor,
     },
   ];
 }

@@ -1,6 +1,7 @@
 import { present } from '../../src/base/assert.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import type { BenchOptions } from '../harness/options.ts';
+import type { Strategies } from '../harness/questions.ts';
 import {
   ingestRates,
   loadColumns,
@@ -19,11 +20,14 @@ import {
   type SearchMeasurement,
 } from '../harness/search-measurement.ts';
 import { ratioOf, spreadOf } from '../harness/statistics.ts';
+import { figure } from '../report/figures.ts';
 import type { Chart, Findings, Series, Table } from '../report/findings.ts';
-import { promiseTable, type Wanted } from '../report/promises.ts';
+import { measuredLongEnough, promiseTable, unmet, type Wanted } from '../report/promises.ts';
 
 /** How many times the CPU of a query over one shard a query over so many may take. */
 const cpuTimesMost = { 8: 4, 16: 6.5, 32: 10, 64: 20 } as const;
+/** Collections for which that is promised. */
+const promised = { documents: 10_000, words: 300, results: 10 };
 const serverCpu = ({ serverCpuUs }: LoadFigures) => serverCpuUs;
 
 /** What does it cost, and what does it bring, that a collection is spread over more shards? */
@@ -38,7 +42,7 @@ export const shardsCase: BenchCase = {
     full: '--documents 1000,10000 --seconds 3 --rounds 5 --connections 1,8,32',
   },
   run: async (context) =>
-    findingsOf(await measureSearches(configurationsOf(context), context), context.options),
+    shardsFindings(await measureSearches(configurationsOf(context), context), context.options),
 };
 
 function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
@@ -59,7 +63,7 @@ function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
   );
 }
 
-function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Findings {
+export function shardsFindings(measurement: SearchMeasurement, options: BenchOptions): Findings {
   const groups = groupsOf(measurement);
   return {
     title: 'What shards cost and bring, over HTTP',
@@ -67,10 +71,11 @@ function findingsOf(measurement: SearchMeasurement, options: BenchOptions): Find
       ...loadMethod(measurement, options),
       'Ingest: portions of 256 documents, four requests of 64 at once, each answered when its documents can be found; the collections take turns, in an order drawn anew for each portion.',
     ],
-    tables: [promiseTable(promises(groups), 2), ingestTable(measurement), ...groups.map(loadTable)],
+    tables: [promiseTable(promises(groups, options), 2), ingestTable(measurement), ...groups.map(loadTable)],
     charts: [...chartsOf(groups, options), ingestChart(measurement)],
     notes: [
-      'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. Shards of few rows are scanned from end to end, so a small collection says little about a large one.',
+      'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. What HTTP takes is in both sides of every ratio: searching alone grows more.',
+      '"Nearest vectors by" is what `explain` said before the load, of fifty questions one at a time: a shard of few rows is scanned from end to end (`scan`), a larger one walked through its graph (`graph`). Where one shard is walked and each of many is scanned, as of 10,000 documents, the ratio compares two ways of searching, and says little about a collection so large that all its shards are walked.',
       '"x peer" compares with the first shard count of the same size and connections, in the same round, and is the median of those ratios.',
       'Shards of one process share its cores, its pools and its store, so they add no ingest throughput by themselves: parsing, chunking, embedding and writing cost the same whatever shard a row goes to. What more shards bring is smaller graphs, rebuilt in smaller pieces, and a search that can be split when cores are idle; what they cost is one search per shard.',
       ...loadNotes(measurement),
@@ -94,13 +99,17 @@ interface Group {
   readonly title: string;
   /** Its name in a chart, which no other group has. */
   readonly shortName: string;
+  readonly documents: number;
   readonly members: readonly MeasuredConfiguration[];
   readonly agreement: readonly number[];
+  readonly strategies: readonly Strategies[];
 }
 
 /** Configurations that differ in their shards only. */
-function groupsOf({ configurations, filled, agreement }: SearchMeasurement): Group[] {
-  const byName = new Map(filled.map(({ plan }, i) => [plan.name, agreement[i] ?? 0]));
+function groupsOf({ configurations, filled, agreement, strategies }: SearchMeasurement): Group[] {
+  const places = new Map(filled.map(({ plan }, i) => [plan.name, i]));
+  const placeOf = ({ configuration: { collection } }: MeasuredConfiguration) =>
+    present(places.get(collection.name), 'every collection was filled');
   const groups = new Map<string, MeasuredConfiguration[]>();
   for (const measured of configurations) {
     const { collection, connections, ratePerSecond } = measured.configuration;
@@ -110,21 +119,34 @@ function groupsOf({ configurations, filled, agreement }: SearchMeasurement): Gro
   }
   return [...groups].map(([title, members]) => ({
     title,
-    shortName: shortNameOf(present(members[0], 'a group has members').configuration),
+    ...namesOf(present(members[0], 'a group has members').configuration),
     members,
-    agreement: members.map(({ configuration }) => byName.get(configuration.collection.name) ?? 0),
+    agreement: members.map((member) => agreement[placeOf(member)] ?? 0),
+    strategies: members.map((member) => strategies[placeOf(member)] ?? {}),
   }));
 }
 
-function shortNameOf({ collection, connections, ratePerSecond }: SearchConfiguration): string {
+function namesOf({ collection: { documents }, connections, ratePerSecond }: SearchConfiguration) {
   const rate = ratePerSecond === null ? '' : `, ${ratePerSecond}/s`;
-  return `${collection.documents} d, ${connections} c${rate}`;
+  return { documents, shortName: `${documents} d, ${connections} c${rate}` };
 }
 
-/** CPU per query against one shard, where it is most: the worst of all sizes, connections and rates. */
-function promises(groups: readonly Group[]): Wanted[] {
+/**
+ * CPU per query against one shard, where it is most: the worst of all connections and rates, over collections of the
+ * promised size, or over all where none is of it.
+ */
+function promises(groups: readonly Group[], options: BenchOptions): Wanted[] {
+  const large = groups.filter(({ documents }) => documents === promised.documents);
+  const size = `${figure(promised.documents, 0)} documents`;
+  const promisedFor = unmet([
+    [size, large.length > 0],
+    [`${promised.words} words each`, options.wordsPerDocument === promised.words],
+    [`${promised.results} results`, options.results === promised.results],
+    measuredLongEnough(options, 1),
+  ]);
+  const tables = large.length > 0 ? `tables of ${size}` : 'tables';
   return Object.entries(cpuTimesMost).map(([count, most]): Wanted => {
-    const ratios = groups.map(({ members }) => {
+    const ratios = (large.length > 0 ? large : groups).map(({ members }) => {
       const [one, many] = [1, Number(count)].map((shards) =>
         members.find(({ configuration }) => configuration.collection.shards === shards),
       );
@@ -133,29 +155,41 @@ function promises(groups: readonly Group[]): Wanted[] {
         : (ratioOf(many.rounds.map(serverCpu), one.rounds.map(serverCpu))?.median ?? null);
     });
     return {
-      what: `CPU of the server per query with ${count} shards against one, the most of all tables below`,
+      what: `CPU of the server per query with ${count} shards against one, the most of all ${tables} below`,
       reached: spreadOf(ratios)?.most ?? null,
       most,
+      promisedFor,
     };
   });
 }
 
-function loadTable({ title, members, agreement }: Group): Table {
+function loadTable({ title, members, agreement, strategies }: Group): Table {
   return {
     title,
     columns: [
       { key: 'shards', heading: 'shards', unit: null, digits: 0 },
+      { key: 'strategy', heading: 'nearest vectors by', unit: null, digits: 0 },
       ...loadColumns,
       ...peerColumns,
       { key: 'agreement', heading: 'same documents', unit: '%', digits: 1 },
     ],
     rows: members.map((measured, i) => ({
       shards: measured.configuration.collection.shards,
+      strategy: strategyWords(strategies[i] ?? {}),
       ...loadRow(measured),
       ...peerRow(measured, members[0]),
       agreement: 100 * (agreement[i] ?? 0),
     })),
   };
+}
+
+/** The way that all shards searched, or the share of each. */
+function strategyWords(counts: Strategies): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return Object.entries(counts)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([name, count]) => (count === all ? name : `${name} ${figure((100 * count) / all, 1)} %`))
+    .join(', ');
 }
 
 function ingestTable({ filled }: SearchMeasurement): Table {

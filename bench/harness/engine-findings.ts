@@ -1,5 +1,6 @@
 import { figure } from '../report/figures.ts';
 import type { Chart, Column, Figure, Findings, Row, Table } from '../report/findings.ts';
+import { promiseTable } from '../report/promises.ts';
 import { filters } from '../vectors/tags.ts';
 import {
   buildRate,
@@ -17,16 +18,17 @@ import {
   type MeasuredEngine,
   recallTargets,
 } from './engine-measurement.ts';
-import { promiseTable } from './engine-promises.ts';
+import { enginePromises } from './engine-promises.ts';
 import type { BenchOptions } from './options.ts';
 
 export function engineFindings(measurement: EngineMeasurement, options: BenchOptions): Findings {
   const { set, engines } = measurement;
+  const promised = enginePromises(measurement, options);
   return {
     title: `Vector search over ${figure(set.rows, 0)} vectors of ${set.dimensions} dimensions${options.vectorsFile === null ? ` (${options.difficulty})` : ''}`,
     method: methodOf(measurement, options),
     tables: [
-      promiseTable(engines),
+      ...(promised.length === 0 ? [] : [promiseTable(promised, 2)]),
       ...recallTargets.map((target) => recallTable(engines, target)),
       filterTable(engines),
       buildTable(engines, set.rows),
@@ -185,7 +187,6 @@ function partsTables(engines: readonly MeasuredEngine[], rows: number): Table[] 
 }
 
 function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
-  const recalls = { label: 'recall at k', scale: 'linear' } as const;
   const bars = (title: string, yLabel: string, value: (engine: MeasuredEngine) => number | null): Chart => ({
     ...{ kind: 'bars', title, yLabel },
     bars: engines.map((engine) => ({ name: engine.name, value: value(engine) })),
@@ -194,7 +195,7 @@ function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
     {
       kind: 'lines',
       title: 'Searches per second of CPU time against recall (no filter)',
-      x: recalls,
+      x: { label: 'recall at k', scale: 'recall' },
       y: { label: 'searches per second of CPU', scale: 'logarithmic' },
       series: engines.map((engine) => ({
         name: engine.name,

@@ -315,7 +315,11 @@ function list(bounds: Bounds, preset: string | null, meaning: string): Flag<numb
     placeholder: 'list',
     preset,
     meaning,
-    read: (text, flag) => (text === null ? [] : text.split(',').map((one) => readNumber(one, flag, bounds))),
+    read: (text, flag) => {
+      const values = text === null ? [] : text.split(',').map((one) => readNumber(one, flag, bounds));
+      if (new Set(values).size === values.length) return values;
+      throw new UsageFailure(`${flag} is ${text}; allowed are different numbers.`);
+    },
   };
 }
 

@@ -35,7 +35,12 @@ export interface Answers {
   /** Mean share of the documents in the answers of the first collection of its size that each finds too. */
   readonly agreement: ReadonlyMap<CollectionPlan, number>;
   readonly replyBytes: number;
+  /** How often shards of each collection found their nearest vectors in which way, by `explain`. */
+  readonly strategies: ReadonlyMap<CollectionPlan, Strategies>;
 }
+
+/** Searches of one shard each, by the name of their strategy. */
+export type Strategies = Readonly<Record<string, number>>;
 
 /** Asks every collection the same questions: the more they agree, the more their speeds can be compared. */
 export async function compareAnswers(
@@ -45,15 +50,14 @@ export async function compareAnswers(
   { options, signal }: BenchContext,
 ): Promise<Answers> {
   const shared = new Map(plans.map((plan) => [plan, 0]));
+  const strategies = new Map(plans.map((plan) => [plan, {} as Record<string, number>]));
   let bytes = 0;
   for (let i = 0; i < checkedQuestions; i++) {
     const expected = new Map<number, string[]>();
     for (const plan of plans) {
       signal.throwIfAborted();
-      const reply = await api.call<{ results: { path: string }[] }>(
-        searchOperation,
-        searchBody(plan.name, corpus.question(i), options.results),
-      );
+      const body = searchBody(plan.name, corpus.question(i), options.results);
+      const reply = await api.call<{ results: { path: string }[] }>(searchOperation, body);
       bytes += Buffer.byteLength(JSON.stringify(reply));
       const paths = [...new Set(reply.results.map(({ path }) => path))];
       if (paths.length === 0) throw new Error(`${plan.name} has no answer to "${corpus.question(i)}".`);
@@ -61,7 +65,17 @@ export async function compareAnswers(
       expected.set(plan.documents, first);
       const same = first.filter((path) => paths.includes(path)).length / first.length;
       shared.set(plan, (shared.get(plan) ?? 0) + same / checkedQuestions);
+      await countStrategies(api, body, strategies.get(plan)!);
     }
   }
-  return { agreement: shared, replyBytes: Math.round(bytes / checkedQuestions / plans.length) };
+  return { agreement: shared, replyBytes: Math.round(bytes / checkedQuestions / plans.length), strategies };
+}
+
+/** Asks once more, because an explained answer is longer than those of the load. */
+async function countStrategies(api: Api, body: object, counts: Record<string, number>): Promise<void> {
+  const { explain } = await api.call<{ explain: { shards: { strategy: string }[] } }>(searchOperation, {
+    ...body,
+    explain: true,
+  });
+  for (const { strategy } of explain.shards) counts[strategy] = (counts[strategy] ?? 0) + 1;
 }

@@ -109,12 +109,21 @@ export function loadNotes({ ceiling, configurations, replyBytes }: SearchMeasure
   const most = Math.max(0, ...own.map(({ joined }) => joined.queriesPerSecond));
   const share = most / ceiling.joined.queriesPerSecond;
   const abandoned = configurations.reduce((sum, { joined }) => sum + joined.abandoned, 0);
-  const known = configurations.flatMap(({ joined }) => joined.latenessP99Ms ?? []);
-  const lateness = known.length === 0 ? null : Math.max(...known);
+  const loops = configurations.map(({ configuration: { ratePerSecond } }) =>
+    ratePerSecond === null ? 'closed' : 'open',
+  );
   return [
     'Throughput is the median of the rounds; quantiles are of all rounds together. A quantile is n/a when there were too few latencies for one of them to lie beyond it; it is off by at most 0.1 %, upwards. The maximum is exact.',
-    'Closed loop: each connection asks again when it is answered, so throughput is what the server can do with so many clients, and the latency of a waiting crowd is not in the quantiles.',
-    `Open loop: a latency counts from the moment its request was due, waiting for a free connection included, so that a server that stalls is charged for everybody who waits. The generator itself looked at its clock up to ${figure(lateness, 2)} ms late (p99); that is part of the latencies.`,
+    ...(loops.includes('closed')
+      ? [
+          'Closed loop: each connection asks again when it is answered, so throughput is what the server can do with so many clients, and the latency of a waiting crowd is not in the quantiles.',
+        ]
+      : []),
+    ...(loops.includes('open')
+      ? [
+          `Open loop: a latency counts from the moment its request was due, waiting for a free connection included, so that a server that stalls is charged for everybody who waits. ${latenessWords(configurations)}`,
+        ]
+      : []),
     `The generator's ceiling: ${figure(ceiling.joined.queriesPerSecond, 0)} requests/s at ${figure(ceiling.joined.clientCpuUs, 0)} us of its CPU each, closed loop against a server that answers every request with the same ${figure(replyBytes, 0)} bytes, in the same rounds. The fastest configuration it drove reached ${figure(100 * share, 1)} % of it${share > ceilingShareMax ? ': TOO MUCH, the generator slows it down and its real figures are better.' : '.'}`,
     `Server and generator share the machine's cores: the generator's CPU (column "client CPU") is not the server's to use. Server CPU is that of all its threads, read from /proc in steps of 10 ms.`,
     ...(abandoned === 0
@@ -123,4 +132,12 @@ export function loadNotes({ ceiling, configurations, replyBytes }: SearchMeasure
           `${figure(abandoned, 0)} requests had no reply 10 s after their window; they count with the time they had waited.`,
         ]),
   ];
+}
+
+/** Only an open loop has moments that the generator can be late for. */
+function latenessWords(configurations: readonly MeasuredConfiguration[]): string {
+  const known = configurations.flatMap(({ joined }) => joined.latenessP99Ms ?? []);
+  return known.length === 0
+    ? 'The requests were too few to tell how late the generator itself looked at its clock; that is part of the latencies.'
+    : `The generator itself looked at its clock up to ${figure(Math.max(...known), 2)} ms late (p99); that is part of the latencies.`;
 }

@@ -8,7 +8,7 @@ import { LatencyHistogram } from './histogram.ts';
 import { LoadGenerator } from './load-generator.ts';
 import type { LoadOutcome, LoadTarget } from './load-run.ts';
 import { type HttpKind, type QuarryServer, startQuarry } from './quarry-server.ts';
-import { compareAnswers, questionTarget, searchBody, searchOperation } from './questions.ts';
+import { compareAnswers, questionTarget, type Strategies, searchBody, searchOperation } from './questions.ts';
 import { interleaved } from './rounds.ts';
 import { makeSlowModel } from './slow-model.ts';
 import { runWrk, type WrkOutcome, wrkVersion } from './wrk.ts';
@@ -57,6 +57,8 @@ export interface SearchMeasurement {
   readonly filled: readonly FilledCollection[];
   /** By collection, in the order of `filled`; see Answers. */
   readonly agreement: readonly number[];
+  /** The same. */
+  readonly strategies: readonly Strategies[];
   readonly replyBytes: number;
   /** What answered, by the kind that was asked for. */
   readonly answeredBy: Readonly<Record<string, 'uws' | 'node'>>;
@@ -71,6 +73,7 @@ interface Prepared {
   readonly corpus: Corpus;
   readonly filled: readonly FilledCollection[];
   readonly agreement: readonly number[];
+  readonly strategies: readonly Strategies[];
   readonly replyBytes: number;
 }
 
@@ -102,9 +105,12 @@ export async function measureSearches(
         { pid: trivial.pid, port: Number(port) },
         context,
       );
-      const { filled, agreement, replyBytes } = prepared;
+      const { filled, agreement, strategies, replyBytes } = prepared;
       const answeredBy = Object.fromEntries([...servers].map(([kind, { http }]) => [kind, http]));
-      return { ...measured, filled, agreement, replyBytes, answeredBy, modelMs: model?.ms ?? null };
+      return {
+        ...{ ...measured, filled, agreement, strategies, replyBytes, answeredBy },
+        modelMs: model?.ms ?? null,
+      };
     } finally {
       await trivial.stop();
     }
@@ -125,9 +131,13 @@ async function prepare(
     const own = configurations.filter(({ http }) => http === kind).map(({ collection }) => collection);
     const plans = [...new Map(own.map((plan) => [plan.name, plan])).values()];
     const filled = await fillCollections(server, plans, corpus, context);
-    const { agreement, replyBytes } = await compareAnswers(server.api, plans, corpus, context);
+    const answers = await compareAnswers(server.api, plans, corpus, context);
     await settle(server.pid, context);
-    first ??= { filled, agreement: plans.map((plan) => agreement.get(plan) ?? 0), replyBytes };
+    first ??= {
+      ...{ filled, replyBytes: answers.replyBytes },
+      agreement: plans.map((plan) => answers.agreement.get(plan) ?? 0),
+      strategies: plans.map((plan) => answers.strategies.get(plan) ?? {}),
+    };
   }
   return { servers, corpus, ...present(first, 'a case has configurations') };
 }

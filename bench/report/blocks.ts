@@ -5,9 +5,10 @@ import type { Report, Row, Table } from './findings.ts';
 /** The parts of a report in words and cells, which Markdown and HTML print alike. */
 
 export function cellsOf({ columns }: Table, row: Row): string[] {
-  return columns.map(({ key, digits }) => {
+  return columns.map(({ key, digits, digitsKey }) => {
     const value = row[key] ?? null;
-    return typeof value === 'string' ? value : figure(value, digits);
+    const own = digitsKey === undefined ? null : row[digitsKey];
+    return typeof value === 'string' ? value : figure(value, typeof own === 'number' ? own : digits);
   });
 }
 

@@ -7,6 +7,8 @@ export interface Column {
   readonly unit: string | null;
   /** Digits after the point; of no meaning for words. */
   readonly digits: number;
+  /** Key of the digits of a row, where its own differ. */
+  readonly digitsKey?: string;
 }
 
 /** One row; null is a figure that could not be measured. */
@@ -21,7 +23,8 @@ export interface Table {
 export interface Axis {
   /** With its unit. A linear y axis starts at 0, a linear x axis at the least value. */
   readonly label: string;
-  readonly scale: 'linear' | 'logarithmic';
+  /** "recall" goes by the logarithm of what is missed: from .9 to .99 is as far as from .99 to .999. */
+  readonly scale: 'linear' | 'logarithmic' | 'recall';
   /** Where to draw ticks, with their words; by default round figures. */
   readonly ticks?: readonly { readonly at: number; readonly label: string }[];
 }

@@ -1,6 +1,7 @@
 import { cellsOf, comparisonTable, headingsOf, isWords, whereOf } from './blocks.ts';
 import type { Comparison } from './compare.ts';
 import type { Report, Table } from './findings.ts';
+import { stylesOf } from './styles.ts';
 import { escaped, svgCharts } from './svg.ts';
 
 export interface Section {
@@ -19,7 +20,8 @@ const style = `
   table { border-collapse: collapse; font-variant-numeric: tabular-nums }
   .frame { overflow-x: auto }
   th, td { padding: .4rem .75rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap }
-  th { color: var(--soft); font-weight: 500 } .words { text-align: left } svg { max-width: 100%; height: auto }
+  th { color: var(--soft); font-weight: 500 } .words { text-align: left }
+  .frame svg { width: 100%; max-width: 47.5rem; min-width: 36rem; height: auto }
   .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good) } code { font-size: .9em }`;
 
 /** One page with everything in it: no script, no font, no picture and no address from elsewhere. */
@@ -30,18 +32,19 @@ export function htmlReport(title: string, sections: readonly Section[]): string 
       : [
           `<ul>${sections.map(({ report }) => `<li><a href="#${report.case}">${escaped(report.title)}</a></li>`).join('')}</ul>`,
         ];
+  const styles = stylesOf(sections.flatMap(({ report }) => report.charts));
   return [
     '<!doctype html>',
     '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
     `<title>${escaped(title)}</title><style>${style}\n</style></head><body><main>`,
     ...contents,
-    ...sections.map(section),
+    ...sections.map((one) => section(one, styles)),
     '</main></body></html>',
     '',
   ].join('\n');
 }
 
-function section({ report, comparison }: Section): string {
+function section({ report, comparison }: Section, styles: ReturnType<typeof stylesOf>): string {
   const compared =
     comparison === null
       ? []
@@ -53,7 +56,7 @@ function section({ report, comparison }: Section): string {
     `<section id="${report.case}"><h1>${escaped(report.title)}</h1>`,
     ...compared,
     ...report.tables.map(table),
-    ...(report.charts.length === 0 ? [] : [svgCharts(report.title, report.charts)]),
+    ...(report.charts.length === 0 ? [] : [frame('Charts', svgCharts(report.title, report.charts, styles))]),
     '<h2>How it was measured</h2>',
     list(report.method),
     '<h2>How to read it</h2>',
@@ -71,14 +74,13 @@ function table(content: Table): string {
     const cells = cellsOf(content, row).map((cell, i) => `<td${side(i)}>${marked(cell)}</td>`);
     return `<tr>${cells.join('')}</tr>`;
   });
-  // It may be wider than the page: then the keyboard has to reach it to move it.
-  return [
-    `<h2>${escaped(content.title)}</h2>`,
-    `<div class="frame" role="group" aria-label="${escaped(content.title)}" tabindex="0">`,
-    `<table><tr>${head.join('')}</tr>`,
-    ...rows,
-    '</table></div>',
-  ].join('\n');
+  const cells = [`<table><tr>${head.join('')}</tr>`, ...rows, '</table>'];
+  return `<h2>${escaped(content.title)}</h2>\n${frame(content.title, cells.join('\n'))}`;
+}
+
+/** What may be wider than the page: then the keyboard has to reach it to move it. */
+function frame(label: string, content: string): string {
+  return `<div class="frame" role="group" aria-label="${escaped(label)}" tabindex="0">\n${content}\n</div>`;
 }
 
 /** The verdicts of a comparison stand out. */

@@ -15,10 +15,17 @@ export interface Scale {
 
 const ticksWanted = 5;
 const decadeSteps = [1, 2, 5];
+/** The last stands for all beyond it: that nothing is missed has no place on a logarithmic axis. */
+const recallMost = 0.9999;
+const recallTicks: readonly Tick[] = [
+  ...[0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999].map((at) => ({ at, label: String(at) })),
+  { at: recallMost, label: `${recallMost} to 1` },
+];
 
 /** The scale on which all values can be seen; `fromZero` for linear axes that start at 0. */
 export function scaleOf(axis: Axis, values: readonly number[], fromZero: boolean): Scale {
   if (axis.scale === 'logarithmic') return logarithmic(axis, values);
+  if (axis.scale === 'recall') return recall(axis, values);
   const least = fromZero ? 0 : Math.min(...values);
   const most = Math.max(...values);
   const ticks =
@@ -35,6 +42,19 @@ function logarithmic(axis: Axis, values: readonly number[]): Scale {
   const start = Math.log(Math.min(least, ticks[0]?.at ?? least));
   const span = Math.log(Math.max(most, ticks.at(-1)?.at ?? most)) - start;
   return { ticks, share: (value) => (span === 0 ? 0.5 : (Math.log(value) - start) / span) };
+}
+
+/** By the logarithm of the share that is missed, from the tick below the least value to the one above the largest. */
+function recall(axis: Axis, values: readonly number[]): Scale {
+  const spread = (value: number) => -Math.log10(1 - Math.min(recallMost, Math.max(0, value)));
+  const [least, most] = [Math.min(...values), Math.min(recallMost, Math.max(...values))];
+  const above = recallTicks.findIndex(({ at }) => at >= most);
+  const below = recallTicks.findLastIndex(({ at }) => at <= least);
+  // At least two, or the axis has no length.
+  const last = Math.max(1, above);
+  const ticks = axis.ticks ?? recallTicks.slice(Math.min(below, last - 1), last + 1);
+  const [start, end] = [spread(ticks[0]!.at), spread(ticks.at(-1)!.at)];
+  return { ticks, share: (value) => (spread(value) - start) / (end - start) };
 }
 
 function tickWords(at: number): string {

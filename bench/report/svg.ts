@@ -1,6 +1,8 @@
+import { present } from '../../src/base/assert.ts';
 import { significant } from './blocks.ts';
 import type { BarChart, Chart, LineChart, Series } from './findings.ts';
 import { type Scale, scaleOf } from './scales.ts';
+import { type stylesMax, stylesOf } from './styles.ts';
 
 /**
  * Charts as one SVG picture without scripts, fonts or addresses of its own. It follows the reader's light or dark
@@ -12,8 +14,14 @@ const panelHeight = 360;
 const plot = { left: 84, right: 30, top: 96, bottom: 58 };
 const plotWidth = width - plot.left - plot.right;
 const plotHeight = panelHeight - plot.top - plot.bottom;
-const legendColumns = 4;
+const legendColumnsMost = 4;
 const legendRowHeight = 20;
+/** That the usual height of a panel has room for; more make it higher. */
+const legendRowsUsual = 2;
+/** Of a letter, roughly: no font is known here. */
+const letterWidth = 7;
+const sampleWidth = 32;
+const sampleGap = 8;
 /** Beyond so many points the figures of a chart would lie on top of each other. */
 const labelledPointsMax = 10;
 const room = 30;
@@ -27,9 +35,8 @@ const inks = [
   ['#bf3989', '#ff9bce'],
   ['#57606a', '#b1bac4'],
   ['#0a7d84', '#76e3ea'],
-] as const;
+] as const satisfies { readonly length: typeof stylesMax };
 const dashes = ['', '7 4', '2 4', '9 3 2 3', '12 4', '1 3', '5 2 1 2', '3 3'];
-const styles = inks.length;
 
 const inkRules = (which: 0 | 1) =>
   inks.map((ink, i) => `.s${i} { stroke: ${ink[which]} } .f${i} { fill: ${ink[which]} }`).join(' ');
@@ -49,28 +56,52 @@ interface Place {
   readonly y: number;
 }
 
-/** The charts below each other. */
-export function svgCharts(title: string, charts: readonly Chart[]): string {
-  const height = panelHeight * charts.length;
+/** A name of a series or a bar, and its look; see `stylesOf`. */
+type Styles = ReadonlyMap<string, number>;
+
+/** The charts below each other; `styles` are those of the page that they stand on, with other charts perhaps. */
+export function svgCharts(
+  title: string,
+  charts: readonly Chart[],
+  styles: Styles = stylesOf(charts),
+): string {
+  const heights = charts.map((chart) => panelHeight + legendOf(chart).extra);
+  const height = heights.reduce((sum, one) => sum + one, 0);
+  const topOf = (i: number) => heights.slice(0, i).reduce((sum, one) => sum + one, 0);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
     `<title>${escaped(title)}</title>`,
     `<style>${style}\n</style>`,
     `<rect class="sheet" width="${width}" height="${height}"/>`,
-    ...charts.map((chart, i) => `<g transform="translate(0 ${i * panelHeight})">${panel(chart)}</g>`),
+    ...charts.map(
+      (chart, i) => `<g class="panel" transform="translate(0 ${topOf(i)})">${panel(chart, styles)}</g>`,
+    ),
     '</svg>',
     '',
   ].join('\n');
 }
 
-function panel(chart: Chart): string {
+function panel(chart: Chart, styles: Styles): string {
   return [
     text({ x: plot.left, y: 26 }, chart.title, 'start', 'title'),
-    ...(chart.kind === 'lines' ? linePanel(chart) : barPanel(chart)),
+    ...legend(chart, styles),
+    `<g transform="translate(0 ${legendOf(chart).extra})">`,
+    ...(chart.kind === 'lines' ? linePanel(chart, styles) : barPanel(chart, styles)),
+    '</g>',
   ].join('\n');
 }
 
-function linePanel(chart: LineChart): string[] {
+/** The series that a legend names, in as many columns as names leave room for, and the height beyond the usual. */
+function legendOf(chart: Chart) {
+  const series = chart.kind === 'lines' && chart.series.length > 1 ? chart.series : [];
+  const longest = Math.max(0, ...series.map(({ name }) => name.length));
+  const fitting = Math.floor(plotWidth / (sampleWidth + 2 * sampleGap + letterWidth * longest));
+  const columns = Math.max(1, Math.min(legendColumnsMost, fitting));
+  const rows = Math.ceil(series.length / columns);
+  return { series, columns, extra: legendRowHeight * Math.max(0, rows - legendRowsUsual) };
+}
+
+function linePanel(chart: LineChart, styles: Styles): string[] {
   const points = chart.series.flatMap(({ points }) => points);
   const ys = points.flatMap(({ y, spread }) => [y, spread?.least ?? null, spread?.most ?? null]);
   const xScale = scaleOf(chart.x, padded(points.map(({ x }) => x)), false);
@@ -81,31 +112,38 @@ function linePanel(chart: LineChart): string[] {
   };
   const labelled = points.length <= labelledPointsMax;
   return [
-    legend(chart.series),
     ...frame(yScale, chart.y.label),
     ...xScale.ticks.map((tick) =>
       text({ x: at.x(tick.at), y: plot.top + plotHeight + 20 }, tick.label, 'middle'),
     ),
     text({ x: plot.left + plotWidth / 2, y: panelHeight - 14 }, chart.x.label, 'middle'),
-    ...chart.series.map((series, i) => drawn(series, { style: i % styles, at, labelled })),
+    ...chart.series.map((series) => drawn(series, { style: styleOf(styles, series), at, labelled })),
   ];
 }
 
-function barPanel(chart: BarChart): string[] {
+function barPanel(chart: BarChart, styles: Styles): string[] {
   const values = chart.bars.flatMap(({ value }) => (value === null ? [] : [value]));
   const yScale = scaleOf({ label: chart.yLabel, scale: 'linear' }, padded(values), true);
   const slot = plotWidth / Math.max(1, chart.bars.length);
+  const crowded = chart.bars.some(({ name }) => letterWidth * name.length > slot);
   return [
     ...frame(yScale, chart.yLabel),
-    ...chart.bars.flatMap(({ name, value }, i) => {
+    ...chart.bars.flatMap((bar, i) => {
+      const { name, value } = bar;
       const middle = plot.left + slot * (i + 0.5);
       const y = heightAt(yScale, value ?? 0);
       const wide = Math.min(80, slot * 0.6);
-      const shape = `<rect class="f${i % styles}" x="${round(middle - wide / 2)}" y="${round(y)}" width="${round(wide)}" height="${round(plot.top + plotHeight - y)}"/>`;
+      const shape = `<rect class="f${styleOf(styles, bar)}" x="${round(middle - wide / 2)}" y="${round(y)}" width="${round(wide)}" height="${round(plot.top + plotHeight - y)}"/>`;
       return [
         ...(value === null ? [] : [shape]),
         text({ x: middle, y: y - 7 }, value === null ? 'n/a' : significant(value), 'middle', 'value'),
-        text({ x: middle, y: plot.top + plotHeight + 20 }, name, 'middle', 'value'),
+        // Names that are too wide to stand beside each other stand on two lines in turn.
+        text(
+          { x: middle, y: plot.top + plotHeight + 20 + (crowded ? 18 * (i % 2) : 0) },
+          name,
+          'middle',
+          'value',
+        ),
       ];
     }),
   ];
@@ -136,18 +174,20 @@ function frame(scale: Scale, label: string): string[] {
   ];
 }
 
-function legend(series: readonly Series[]): string {
-  if (series.length < 2) return '';
-  const slot = plotWidth / legendColumns;
-  return series
-    .map(({ name }, i) => {
-      const x = plot.left + (i % legendColumns) * slot;
-      const y = 49 + Math.floor(i / legendColumns) * legendRowHeight;
-      const look = i % styles;
-      const sample = segment(lineClass(look), { x, y }, { x: x + 32, y });
-      return sample + marker(look, { x: x + 16, y }) + text({ x: x + 40, y: y + 4 }, name, 'start');
-    })
-    .join('\n');
+function styleOf(styles: Styles, { name }: { readonly name: string }): number {
+  return present(styles.get(name), 'every name of a chart has a look');
+}
+
+function legend(chart: Chart, styles: Styles): string[] {
+  const { series, columns } = legendOf(chart);
+  return series.map((one, i) => {
+    const x = plot.left + ((i % columns) * plotWidth) / columns;
+    const y = 49 + Math.floor(i / columns) * legendRowHeight;
+    const look = styleOf(styles, one);
+    const sample = segment(lineClass(look), { x, y }, { x: x + sampleWidth, y });
+    const words = text({ x: x + sampleWidth + sampleGap, y: y + 4 }, one.name, 'start');
+    return sample + marker(look, { x: x + sampleWidth / 2, y }) + words;
+  });
 }
 
 interface Drawing {

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import {
   helpText,
@@ -6,6 +8,7 @@ import {
   readCommandLine,
   UsageFailure,
 } from '../../bench/harness/options.ts';
+import { projectRoot } from '../../src/base/root.ts';
 
 const words = (line: string) => line.split(' ');
 
@@ -73,6 +76,8 @@ const wrongLines: readonly (readonly [line: string, sentence: RegExp])[] = [
   ['shards --seconds 1e3', /--seconds is 1e3/],
   ['shards --shards 1,2', /--shards is 1,2; allowed are different ones of 1,8,16,32,64/],
   ['shards --shards 8,8', /different ones/],
+  ['shards --rate 50,100,50.0', /--rate is 50,100,50.0; allowed are different numbers/],
+  ['shards --documents 500,500', /different numbers/],
   ['shards --http nginx', /--http is nginx; allowed is auto, uws, node/],
   ['shards --speed 3', /--speed/],
   ['shards --connections 1,none', /--connections is none/],
@@ -89,6 +94,19 @@ t.test('a wrong word is named together with what is allowed', async (t) => {
       t.type(error, UsageFailure, line);
       t.match((error as Error).message, sentence, line);
     }
+  }
+});
+
+t.test('the examples of bench/README.md can be typed as they stand', async (t) => {
+  const page = await readFile(join(projectRoot, 'bench', 'README.md'), 'utf8');
+  const lines = [...page.matchAll(/^npm run bench -- (.*?)(?: +#.*)?$/gm)].map(([, line = '']) => line);
+  t.ok(lines.length > 8);
+  const typed = lines.map((line) =>
+    [...line.matchAll(/"([^"]*)"|\S+/g)].map(([all, quoted]) => quoted ?? all),
+  );
+  for (const [at, line] of lines.entries()) {
+    const { engines } = readCommandLine(typed[at]!).optionsFor('');
+    if (engines !== null) t.ok(engines.includes('quarry'), `what is promised is promised of quarry: ${line}`);
   }
 });
 

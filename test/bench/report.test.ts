@@ -1,12 +1,19 @@
 import { Parser } from 'htmlparser2';
 import t from 'tap';
+import { shardsCase, shardsFindings } from '../../bench/cases/shards.ts';
+import type { MeasuredEngine } from '../../bench/harness/engine-measurement.ts';
+import { enginePromises } from '../../bench/harness/engine-promises.ts';
 import { processorFacts } from '../../bench/harness/machine.ts';
+import { readCommandLine } from '../../bench/harness/options.ts';
+import type { LoadFigures, SearchMeasurement } from '../../bench/harness/search-measurement.ts';
+import { cellsOf } from '../../bench/report/blocks.ts';
 import { compareReports } from '../../bench/report/compare.ts';
 import type { Chart, Report } from '../../bench/report/findings.ts';
 import { htmlReport } from '../../bench/report/html.ts';
 import { markdownReport } from '../../bench/report/markdown.ts';
-import { promiseTable } from '../../bench/report/promises.ts';
+import { measuredLongEnough, promiseTable, unmet } from '../../bench/report/promises.ts';
 import { linearTicks, scaleOf } from '../../bench/report/scales.ts';
+import { stylesOf } from '../../bench/report/styles.ts';
 import { svgCharts } from '../../bench/report/svg.ts';
 
 const shards = { label: 'shards', scale: 'logarithmic' } as const;
@@ -104,10 +111,11 @@ t.test('titles, axes with their units, series and values can be read, in light a
 
 t.test('a gap stays a gap', async (t) => {
   const { elements } = parseXml(svgCharts('x', charts));
+  t.equal(elements.filter(({ name }) => name === 'circle').length, 2, 'two points of the first series');
   t.equal(
-    elements.filter(({ name }) => name === 'circle').length,
-    2 + 3 + 1,
-    'two points, three points, one legend',
+    elements.filter(({ name, attributes }) => name === 'rect' && attributes.width === '8').length,
+    3 + 1,
+    'three points of the second, and its legend',
   );
   const lines = elements.filter(
     ({ name, attributes }) => name === 'path' && /line/.test(attributes.class ?? ''),
@@ -117,6 +125,96 @@ t.test('a gap stays a gap', async (t) => {
     ['MM', 'MLL'],
     'no line is drawn across the missing value, and none where there are only gaps',
   );
+});
+
+/** The look of each name in the legends of a picture, chart by chart. */
+function looksOf(svg: string): Map<string, string>[] {
+  return svg
+    .split('<g class="panel"')
+    .slice(1)
+    .map((panel) => {
+      const legends = panel.matchAll(
+        /class="line (s\d)[^>]*>(?:<circle|<rect|<path)[^>]*><text[^>]*>([^<]*)</g,
+      );
+      return new Map([...legends].map(([, look = '', name = '']) => [name, look]));
+    });
+}
+
+t.test('a name looks the same in every chart of a page, and different names of a chart do not', async (t) => {
+  const lines = (names: readonly string[]): Chart => ({
+    ...{ kind: 'lines', title: names.join(), x: shards, y: shards },
+    series: names.map((name) => ({ name, points: [at(1, 1), at(8, 2)] })),
+  });
+  const engines = 'quarry,hnswlib-node,hnswlib (native),usearch,sqlite-vec,lancedb'.split(',');
+  const page: readonly Chart[] = [
+    lines(engines),
+    lines(engines.filter((name) => name !== 'usearch')),
+    { ...{ kind: 'bars', title: 'Memory', yLabel: '' }, bars: [{ name: 'lancedb', value: 1 }] },
+    lines(['p50', 'p90', 'p99', 'p99.9', 'lancedb']),
+  ];
+  const svg = svgCharts('x', page);
+  const looks = looksOf(svg);
+  t.same([...looks[0]!.keys()], engines);
+  for (const chart of [looks[0]!, looks[1]!, looks[3]!]) {
+    t.equal(new Set(chart.values()).size, chart.size, [...chart].join(' '));
+    for (const [name, look] of chart) {
+      t.equal(look, looks.find((one) => one.has(name))?.get(name), name);
+    }
+  }
+  const bar = /<rect class="f(\d)"[^>]*height="[^8][^>]*>/.exec(svg.split('>Memory<')[1] ?? '')?.[1];
+  t.equal(`s${bar}`, looks[0]!.get('lancedb'), 'bars too');
+  t.ok(!new Set(looks[0]!.values()).has(looks[3]!.get('p50')!), 'a look that nobody has is taken first');
+  const html = htmlReport('Page', [
+    { report: { ...report, charts: [lines(['p50', 'p90'])] }, comparison: null },
+    { report: { ...report, case: 'engine', charts: page }, comparison: null },
+  ]);
+  const [first, ...others] = looksOf(html);
+  t.equal(others.at(-1)!.get('p90'), first!.get('p90'), 'also from one case of the page to the next');
+  t.equal(stylesOf([lines(Array.from({ length: 20 }, (_, i) => `${i}`))]).size, 20, 'more names than looks');
+});
+
+t.test('a legend has room for long names and for many, above the plot', async (t) => {
+  const names = [50, 100].flatMap((rate) =>
+    [1, 8, 32].flatMap((clients) => [1_000, 10_000].map((size) => `${size} d, ${clients} c, ${rate}/s`)),
+  );
+  const chart: Chart = {
+    ...{ kind: 'lines', title: 'Throughput', x: shards, y: shards },
+    series: names.map((name) => ({ name, points: [at(1, 1), at(8, 2)] })),
+  };
+  const { elements } = parseXml(svgCharts('x', [chart, chart]));
+  const samples = elements.filter(
+    ({ name, attributes }) => name === 'line' && attributes.class?.startsWith('line '),
+  );
+  t.equal(samples.length, 2 * names.length);
+  const places = samples.slice(0, names.length).map(({ attributes: { x1, y1 } }) => [Number(x1), Number(y1)]);
+  const columns = [...new Set(places.map(([x]) => x!))].toSorted((a, b) => a - b);
+  t.ok(columns.length > 1 && columns[1]! - columns[0]! > 40 + 6.5 * '10000 d, 32 c, 100/s'.length);
+  const shifts = elements.flatMap(({ name, attributes: { transform } }) =>
+    name === 'g' ? [Number(/^translate\(0 (\d+)\)$/.exec(transform ?? '')?.[1] ?? Number.NaN)] : [],
+  );
+  const [, plotTop = 0] = shifts.filter((shift) => !Number.isNaN(shift));
+  t.ok(Math.max(...places.map(([, y]) => y!)) < 96 + plotTop, 'the last row ends where the plot begins');
+  t.equal(Number(elements[0]?.attributes.height), 2 * (360 + plotTop), 'and the picture is as much higher');
+});
+
+t.test('an axis of recalls spreads the top and has a place for those that miss nothing', async (t) => {
+  const { ticks, share } = scaleOf({ label: '', scale: 'recall' }, [0.62, 0.97, 0.9991, 1], false);
+  t.same(
+    ticks.map(({ label }) => label),
+    ['0.5', '0.8', '0.9', '0.95', '0.98', '0.99', '0.995', '0.999', '0.9999 to 1'],
+  );
+  t.equal(share(0.5), 0);
+  t.equal(share(1), 1);
+  t.ok(Math.abs(share(0.99) - share(0.9) - (share(0.999) - share(0.99))) < 1e-9);
+  t.ok(share(0.999) - share(0.98) > 0.3, 'a third of the axis');
+  const narrow = scaleOf({ label: '', scale: 'recall' }, [0.96, 0.97], false);
+  t.same(
+    narrow.ticks.map(({ label }) => label),
+    ['0.95', '0.98'],
+  );
+  const single = scaleOf({ label: '', scale: 'recall' }, [0.95], false);
+  t.ok(single.share(0.95) === 1 && single.ticks.length === 2);
+  t.same(scaleOf({ label: '', scale: 'recall' }, [0, 0], false).share(0), 0);
 });
 
 t.test('linear ticks are round and reach from the least value to the largest', async (t) => {
@@ -200,6 +298,83 @@ t.test(
   },
 );
 
+/** What a run of the case "shards" may have measured, over collections of 10,000 documents. */
+function shardsMeasurement(
+  rates: readonly (number | null)[],
+  latenessP99Ms: number | null,
+): SearchMeasurement {
+  const plans = [1, 64].map((shards) => ({ name: `of ${shards}`, shards, documents: 10_000 }));
+  const figuresOf = (serverCpuUs: number): LoadFigures => ({
+    ...{ queriesPerSecond: 100, p50Ms: 1, p90Ms: 2, p99Ms: 3, p999Ms: 4, mostMs: 5, samples: 1_000 },
+    ...{ abandoned: 0, serverCpuUs, clientCpuUs: 10, latenessP99Ms },
+  });
+  const configurations = rates.flatMap((ratePerSecond) =>
+    plans.map((collection) => {
+      const joined = figuresOf(100 * Math.sqrt(collection.shards));
+      return {
+        configuration: {
+          ...({
+            name: `${collection.name}, ${ratePerSecond}`,
+            http: 'uws',
+            collection,
+            connections: 8,
+          } as const),
+          ...({ ratePerSecond, client: 'own' } as const),
+        },
+        ...{ rounds: [joined, joined, joined], joined },
+      };
+    }),
+  );
+  const portion = { documents: 256, textBytes: 1e6, ms: 250, serverCpuMs: 300 };
+  return {
+    configurations,
+    ceiling: { rounds: [figuresOf(1)], joined: { ...figuresOf(1), queriesPerSecond: 10_000 } },
+    filled: plans.map((plan) => ({ plan, portions: [portion] })),
+    ...{ agreement: [1, 0.99], replyBytes: 1_000, answeredBy: { uws: 'uws' }, modelMs: null },
+    strategies: [{ graph: 50 }, { graph: 100, scan: 3_100 }],
+  };
+}
+
+t.test(
+  'lines of two rates have two names, and every shard count says how its shards were searched',
+  async (t) => {
+    const options = readCommandLine([]).optionsFor(shardsCase.presets.full);
+    const { charts, tables, notes } = shardsFindings(shardsMeasurement([50, 100], 0.2), options);
+    for (const chart of charts) {
+      const names = chart.kind === 'lines' ? chart.series.map(({ name }) => name) : [];
+      t.equal(new Set(names).size, names.length, `${chart.title}: ${names.join('; ')}`);
+    }
+    const [throughput] = charts;
+    t.same(throughput?.kind === 'lines' && throughput.series.map(({ name }) => name), [
+      '10000 d, 8 c, 50/s',
+      '10000 d, 8 c, 100/s',
+    ]);
+    t.same(
+      tables.at(-1)?.rows.map(({ shards, strategy }) => [shards, strategy]),
+      [
+        [1, 'graph'],
+        [64, 'scan 96.9 %, graph 3.1 %'],
+      ],
+    );
+    t.same(
+      tables[0]?.rows.map(({ what, verdict }) => [/\d+ shards/.exec(String(what))?.[0], verdict]),
+      [...[8, 16, 32].map((shards) => [`${shards} shards`, 'not measured']), ['64 shards', 'reached']],
+      '--full is what the promise is for',
+    );
+    t.match(notes.join('\n'), /What HTTP takes is in both sides of every ratio/);
+  },
+);
+
+t.test('only of an open loop a report says how late the generator was', async (t) => {
+  const notesOf = (rates: readonly (number | null)[], latenessMs: number | null) =>
+    shardsFindings(shardsMeasurement(rates, latenessMs), readCommandLine([]).optionsFor('')).notes.join('\n');
+  t.notMatch(notesOf([null], null), /Open loop|\blate\b|n\/a ms/);
+  t.match(notesOf([null], null), /Closed loop: /);
+  t.match(notesOf([50], 0.25), /Open loop: .*up to 0\.25 ms late \(p99\)/);
+  t.notMatch(notesOf([50], 0.25), /Closed loop: /);
+  t.match(notesOf([50], null), /Open loop: .*too few to tell how late/);
+});
+
 t.test('a report says which processor it was, what it can and which kernels ran', async (t) => {
   const x86 =
     'vendor_id\t: GenuineIntel\nmodel\t\t: 167\nmodel name\t: A processor\nflags\t\t: fpu avx2 f16c avx512f avx512_vnni\n';
@@ -223,20 +398,91 @@ t.test('a report says which processor it was, what it can and which kernels ran'
 });
 
 t.test('a promise is kept, missed or not measured, as the figure beside it says', async (t) => {
-  const { rows } = promiseTable(
+  const table = promiseTable(
     [
       { what: 'fast', reached: 5, least: 5 },
       { what: 'slow', reached: 4.9, least: 5 },
       { what: 'small', reached: 1, most: 1 },
       { what: 'large', reached: 1.1, most: 1 },
       { what: 'unknown', reached: null, most: 1 },
+      { what: 'a little too much', reached: 0.010_04, most: 0.01 },
+      { what: 'a little too little', reached: 0.949_99, least: 0.95 },
+      { what: 'beyond what is shown of a third', reached: 0.333_36, most: 1 / 3 },
+      { what: 'nearly 3', reached: 2.999, most: 3 },
+      { what: 'nothing is promised', reached: 7 },
     ],
     2,
   );
   t.same(
-    rows.map(({ wanted, verdict }) => `${wanted} ${verdict}`),
-    ['>= 5 reached', '>= 5 MISSED', '<= 1 reached', '<= 1 MISSED', '<= 1 not measured'],
+    table.rows.map((row) => cellsOf(table, row).slice(1).join(' ').trim()),
+    [
+      ...['5.00 >= 5 reached', '4.90 >= 5 MISSED', '1.00 <= 1 reached', '1.10 <= 1 MISSED'],
+      ...['n/a <= 1 not measured', '0.01004 <= 0.01 MISSED', '0.94999 >= 0.95 MISSED'],
+      ...['0.3334 <= 0.333 MISSED', '3.00 <= 3 reached', '7.00'],
+    ],
+    'no figure is rounded to the other side of its bound',
   );
+});
+
+t.test('a run that was not what a promise is for shows its figure and is not judged', async (t) => {
+  const promisedFor = unmet([
+    ['10,000 documents', false],
+    ['10 results', true],
+    measuredLongEnough({ rounds: 2, seconds: 1 }, 1),
+  ]);
+  const table = promiseTable([{ what: 'CPU', reached: 1.5, most: 1, promisedFor }], 2);
+  t.same(cellsOf(table, table.rows[0]!), [
+    ...['CPU', '1.50', '<= 1'],
+    'not judged: the promise is for 10,000 documents, at least 3 rounds of 1 s',
+  ]);
+  t.equal(unmet([measuredLongEnough({ rounds: 3, seconds: 1 }, 1)]), null);
+});
+
+/** An engine of which only the given modes and the losses by replacing are known. */
+function measuredEngine(name: string, perCpuSecond: number, churned: readonly number[]): MeasuredEngine {
+  const figures = { p50Ms: 1, p99Ms: 1, replacedPerSecond: 0, searchesPerSecond: 1 };
+  const mode = { effort: 1, recall: 0.95, filter: null, inFlight: 1, replacing: false, last: false };
+  const rounds = [{ ...figures, searchesPerCpuSecond: perCpuSecond }];
+  const spent = { wallMs: 1, cpuMs: 1 };
+  return {
+    ...{ name, version: '1', synchronous: true, curve: [], saved: null, loaded: null },
+    built: { ...spent, before: null, after: null, bytesByPart: null },
+    modes: [{ ...mode, name: 'recall 0.95', rounds }],
+    churned: { ...spent, effort: 1, recalls: churned },
+  };
+}
+
+t.test('the promises of the engine are judged for 100,000 x 384 vectors only', async (t) => {
+  const options = readCommandLine(['--rounds', '3', '--seconds', '0.3']).optionsFor('');
+  const losing = Array.from({ length: 11 }, (_, round) => 0.96 - 0.001_004 * round);
+  const verdicts = (rows: number, dimensions: number, recalls: readonly number[]) => {
+    const set = {
+      name: 'own',
+      folder: '',
+      rows,
+      dimensions,
+      questions: 1,
+      unused: { rows: 0, questions: 0 },
+    };
+    const engines = [measuredEngine('quarry', 80, recalls), measuredEngine('hnswlib-node', 10, recalls)];
+    const table = promiseTable(enginePromises({ set, engines, missing: [], leftOut: [] }, options), 2);
+    const cells = table.rows.map((row) => cellsOf(table, row));
+    return [cells[0], cells.at(-1)].map((row) => row?.slice(1).join(' '));
+  };
+  t.same(verdicts(100_000, 384, losing), ['8.00 >= 7 reached', '0.01004 <= 0.01 MISSED']);
+  t.same(verdicts(100_000, 384, losing.slice(0, 4)), [
+    '8.00 >= 7 reached',
+    '0.00 <= 0.01 not judged: the promise is for 10 rounds of replacing',
+  ]);
+  for (const [rows, dimensions] of [
+    [20_000, 384],
+    [100_000, 128],
+  ] as const) {
+    t.same(verdicts(rows, dimensions, losing), [
+      '8.00 >= 7 not judged: the promise is for 100,000 x 384 vectors',
+      '0.01004 <= 0.01 not judged: the promise is for 100,000 x 384 vectors',
+    ]);
+  }
 });
 
 t.test(

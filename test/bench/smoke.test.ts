@@ -60,7 +60,20 @@ t.test('every case runs small and says what it measured', async (t) => {
       /^# .*\n[\s\S]*\n\| ---|^# .*\n[\s\S]*\n\| :---/,
     );
     t.ok(report.tables.every(({ rows }) => rows.length > 0));
-    if (promising.includes(name)) t.equal(report.tables[0]?.title, 'Reached and wanted', name);
+    if (promising.includes(name)) {
+      t.equal(report.tables[0]?.title, 'Reached and wanted', name);
+      const verdicts = report.tables[0]?.rows.map(({ verdict }) => String(verdict)) ?? [];
+      t.ok(
+        verdicts.some((verdict) => verdict.startsWith('not judged: the promise is for ')),
+        `${name} judges nothing by a run that is too small`,
+      );
+      if (name !== 'parsing')
+        t.same(
+          verdicts.filter((verdict) => /^(reached|MISSED)$/.test(verdict)),
+          [],
+          name,
+        );
+    }
     t.ok(
       report.method.length > 0 && report.notes.length > 0,
       `${name} says how it measured and how to read it`,
@@ -123,7 +136,10 @@ t.test(
   async (t) => {
     const report = JSON.parse(await readFile(join(smokeFolder, 'shards.json'), 'utf8')) as Report;
     const [promises, ingest, load] = report.tables;
-    t.match(promises?.rows[0], { what: /8 shards against one/, verdict: /^(reached|MISSED)$/ });
+    t.match(promises?.rows[0], {
+      ...{ what: /8 shards against one/, reached: Number },
+      verdict: /^not judged: the promise is for 10,000 documents, 300 words each, /,
+    });
     t.same(
       promises?.rows.slice(1).map(({ verdict }) => verdict),
       ['not measured', 'not measured', 'not measured'],
@@ -141,10 +157,14 @@ t.test(
         Number(row.p50Ms) > 0 && Number(row.mostMs) >= Number(row.p50Ms),
         `${row.shards} shards have latencies`,
       );
+      t.equal(row.strategy, 'scan', 'forty documents are scanned');
       t.ok(Number(row.agreement) > 50, `${row.agreement} % of the documents are the same`);
     }
     t.equal(rows[0]?.throughputRatio, 1, 'the peer is once as fast as itself');
-    t.match(report.notes.join('\n'), /generator's ceiling: [\d,]+ requests\/s/);
+    const notes = report.notes.join('\n');
+    t.match(notes, /generator's ceiling: [\d,]+ requests\/s/);
+    t.match(notes, /Closed loop: /);
+    t.notMatch(notes, /Open loop|late \(p99\)/, 'what was not run is not spoken of');
   },
 );
 
@@ -156,7 +176,7 @@ t.test('with a slow model the report says what it took of the cores, and what is
   const { tables } = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8')) as Report;
   t.match(tables[0]?.rows[0], {
     ...{ what: /with a model of [\d.]+ ms, as a share of what \d+ cores? can do/ },
-    ...{ wanted: '>= 95', verdict: /^(reached|MISSED)$/ },
+    ...{ wanted: '>= 95', reached: Number, verdict: /^not judged: .*, a model of 3 ms$/ },
   });
   const [closed] = tables[1]?.rows ?? [];
   const busy = (Number(closed?.runs) * Number(closed?.ms)) / 1_000;
