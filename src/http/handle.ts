@@ -267,15 +267,15 @@ export class Door {
     this.#admit(visit, match.route.operation);
     switch (match.route.kind) {
       case 'json':
-        return this.#serveJson(visit, match.route);
+        return await this.#serveJson(visit, match.route);
       case 'account':
-        return this.#serveAccount(visit, match.route, match);
+        return await this.#serveAccount(visit, match.route, match);
       case 'put':
       case 'multipart':
-        return this.#serveUpload(visit, match.route, match);
+        return await this.#serveUpload(visit, match.route, match);
       case 'file':
       case 'image':
-        return this.#serveToken(visit, match.route);
+        return await this.#serveToken(visit, match.route);
       default:
         return unreachable(match.route);
     }
@@ -327,7 +327,9 @@ export class Door {
     visit.deadline.start(settings.requestMsMax);
     const body = new WholeBody(this.#budget);
     try {
-      const request = await this.#readRequest(visit, { route, body });
+      const bytes = await body.read(new BoundedBody(visit.exchange, this.#bodyBounds(), this.#options.clock));
+      const given = withQueryFields(parseJson(bytes), route.queryFields, visit.exchange);
+      const request = this.#validatorOf(route)(given);
       const call = this.#callOf(visit);
       route.check(request, this.#boundsFor(call.principal));
       if (guards?.limit !== undefined) await guards.limit(call, route.operation, request);
@@ -406,16 +408,6 @@ export class Door {
     } catch (error) {
       throw new AssertionFailure(`${route.operation} answers its documented shape`, { cause: error });
     }
-  }
-
-  async #readRequest(
-    { exchange }: Visit,
-    { route, body }: { route: JsonRoute; body: WholeBody },
-  ): Promise<unknown> {
-    const given = parseJson(
-      await body.read(new BoundedBody(exchange, this.#bodyBounds(), this.#options.clock)),
-    );
-    return this.#validatorOf(route)(withQueryFields(given, route.queryFields, exchange));
   }
 
   async #serveUpload(visit: Visit, route: UploadRoute, { params }: Match): Promise<Reply> {

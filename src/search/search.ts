@@ -403,7 +403,8 @@ export class Search {
     const generation = generationOf(request.collection);
     const { weights } = request.control;
     const missing: MissingModel[] = [];
-    const { analysed, text, corrections } = await this.#understand(request);
+    const understood = this.#understand(request);
+    const { analysed, text, corrections } = understood instanceof Promise ? await understood : understood;
     const understoodMs = clock.monotonic() - started;
     const made = request.vector ?? null;
     const embed = () => made ?? models.embed({ collectionId, model, text, shared: request.wide });
@@ -445,18 +446,25 @@ export class Search {
     );
   }
 
-  /** What a model makes, or null when it does not answer and the query may do without; then `missing` has why. */
-  async #orWithout<Made>(
+  /**
+   * What a model makes, or null when it does not answer and the query may do without; then `missing` has why. What is
+   * made at once is there at once.
+   */
+  #orWithout<Made>(
     missing: MissingModel[],
     part: MissingModel['part'],
     make: () => Made | Promise<Made>,
-  ): Promise<Made | null> {
-    try {
-      return await make();
-    } catch (error) {
+  ): Made | null | Promise<Made | null> {
+    const without = (error: unknown): null => {
       if (!(error instanceof ModelUnavailable) || !this.#options.doesWithout) throw error;
       missing.push({ part, model: error.model, reason: error.reason });
       return null;
+    };
+    try {
+      const made = make();
+      return made instanceof Promise ? made.catch(without) : made;
+    } catch (error) {
+      return without(error);
     }
   }
 
@@ -481,8 +489,9 @@ export class Search {
 
   /** The best `count` passages; of a search that looks twice, those that are the best then. */
   async #bestPassages(run: Run, candidates: CandidateList, count: number): Promise<Passage[]> {
-    const looked = looksTwice(run) ? Math.max(count, lookDepth) : count;
-    const passages = await this.#lookedAt(run, this.#read(run, candidates.best(looked)));
+    if (!looksTwice(run)) return this.#read(run, candidates.best(count));
+    const first = this.#read(run, candidates.best(Math.max(count, lookDepth)));
+    const passages = await this.#lookedAt(run, first);
     return passages.slice(0, count);
   }
 
