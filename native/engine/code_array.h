@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "engine/block_array.h"
@@ -27,12 +29,26 @@ class CodeArray {
   void Reserve(size_t rows) { rows_.Reserve(rows); }
   void ReserveExactly(size_t rows) { rows_.ReserveExactly(rows); }
   uint8_t* Row(uint32_t row) const { return rows_.Row(row); }
-  void Set(uint32_t row, const float* vector) { codec_.Encode(vector, rows_.Row(row)); }
+  void Set(uint32_t row, const float* vector) {
+    codec_.Encode(vector, rows_.Row(row));
+    Measure(row);
+  }
+  // As Set, with codes of this codec.
+  void Copy(uint32_t row, const uint8_t* codes) {
+    std::memcpy(rows_.Row(row), codes, codec_.stride());
+    Measure(row);
+  }
+  // What the squared length of no row's codes is below; see Codec::Squares. For who may use the rows.
+  float SquaresMin() const { return squaresMin_.load(std::memory_order_relaxed); }
   size_t BytesOf(size_t rows) const { return rows_.BytesOf(rows); }
   // For loading: calls fill(codes, bytes) for the codes of rows [0, rows), run by run, until it answers false.
   template <class Fill>
   void ForRuns(size_t rows, const Fill& fill) {
-    rows_.ForRuns(rows, [&](size_t, uint8_t* codes, size_t count) { return fill(codes, rows_.BytesOf(count)); });
+    rows_.ForRuns(rows, [&](size_t first, uint8_t* codes, size_t count) {
+      if (!fill(codes, rows_.BytesOf(count))) return false;
+      for (size_t row = first; row < first + count; row++) Measure(static_cast<uint32_t>(row));
+      return true;
+    });
   }
 
   int32_t Score(const CodeView& query, uint32_t row) const { return codec_.Score(query, rows_.Row(row)); }
@@ -61,8 +77,17 @@ class CodeArray {
   }
 
  private:
+  // Before the row's number is published: who reads the row then reads this as well.
+  void Measure(uint32_t row) {
+    const float squares = codec_.Squares(rows_.Row(row));
+    float least = squaresMin_.load(std::memory_order_relaxed);
+    while (squares < least && !squaresMin_.compare_exchange_weak(least, squares, std::memory_order_relaxed)) {
+    }
+  }
+
   const Codec codec_;
   BlockArray<uint8_t> rows_;
+  std::atomic<float> squaresMin_{1};
 };
 
 }  // namespace quarry

@@ -78,6 +78,19 @@ float Codec::SimilarityMax(const CodeView& query, const uint8_t* codes) const {
   return 1 - static_cast<float>(distance) * step_ * step_ / 2 + RoundingError();
 }
 
+float Codec::Squares(const uint8_t* codes) const {
+  thread_local AlignedBytes values;
+  values.Grow(stride_);
+  return Similarity(Score(Centre(codes, values.As<int8_t>()), codes));
+}
+
+float Codec::Squares(const CodeView& view) const {
+  thread_local AlignedBytes codes;
+  codes.Grow(stride_);
+  for (size_t i = 0; i < stride_; i++) codes.As<uint8_t>()[i] = static_cast<uint8_t>(view.values[i]) ^ kCodeMiddle;
+  return Similarity(Score(view, codes.As<uint8_t>()));
+}
+
 void Codec::Query(const float* vector, CodedQuery* query) const {
   query->values_.Grow(stride_);
   EncodeRotated(Rotated(vector), query->values_.As<uint8_t>());

@@ -262,7 +262,7 @@ bool Shard::CopyFrom(const Shard& source, uint32_t slots, const std::function<bo
       rowMap[old.firstRow + i] = row;
       facts_[row].bodyLength = source.facts_[old.firstRow + i].bodyLength;
       std::memcpy(vectors_.Row(row), source.vectors_.Row(old.firstRow + i), stride_ * sizeof(float));
-      std::memcpy(codes_.Row(row), source.codes_.Row(old.firstRow + i), codes_.codec().stride());
+      codes_.Copy(row, source.codes_.Row(old.firstRow + i));
     }
     document.life.store(LifeWord::Alive(kNever), std::memory_order_release);
     stagedVersions_[old.version] = {slot, true};

@@ -28,6 +28,8 @@ float WalkCost(uint32_t effort, bool sparse) {
   return kWalkStart + (sparse ? kSparseEffort : kWalkedEffort) * static_cast<float>(effort);
 }
 
+constexpr auto kNearerByCodes = [](Near left, Near right) { return left.score > right.score; };
+
 // Working memory of one thread.
 GraphScratch& ThreadScratch() {
   thread_local GraphScratch scratch;
@@ -124,7 +126,7 @@ class VectorSearch {
     const auto cut = [&] {
       if (kept.size() < proposed_) return;
       const auto last = kept.begin() + proposed_ - 1;
-      std::nth_element(kept.begin(), last, kept.end(), [](Near left, Near right) { return left.score > right.score; });
+      std::nth_element(kept.begin(), last, kept.end(), kNearerByCodes);
       bound = last->score;
       kept.resize(proposed_);
     };
@@ -140,13 +142,25 @@ class VectorSearch {
     return status;
   }
 
+  // Finds what comparing every row by its cosine would: codes only tell which rows cannot be among the nearest.
   Status ScanExactly() {
     auto& best = near_->rows;  // a heap, farthest on top
     const auto nearer = [](const NearRow& left, const NearRow& right) {
       return left.similarity != right.similarity ? left.similarity > right.similarity : left.row < right.row;
     };
+    auto& scored = scratch_.results;
     return ForEachStep([&](std::span<const uint32_t> rows) {
-      for (const uint32_t row : rows) {
+      scored.clear();
+      shard_.codes().Compare(query_.coded().view(), rows, [&](Near near) { scored.push_back(near); });
+      if (scored.size() > proposed_) {
+        // The likely ones first: the more of the rest is certainly farther.
+        std::nth_element(scored.begin(), scored.begin() + proposed_, scored.end(), kNearerByCodes);
+      }
+      const float error = query_.ErrorMax(shard_.codes());
+      for (const auto [score, row] : scored) {
+        if (best.size() == proposed_) {
+          if (shard_.codes().codec().Similarity(score) + error < best.front().similarity) continue;
+        }
         const NearRow near{query_.Similarity(shard_, row), row, view_.number()};
         if (best.size() == proposed_) {
           if (!nearer(near, best.front())) continue;
@@ -188,6 +202,7 @@ void NearQuery::Set(const std::vector<float>& vector, const Codec& codec) {
   std::copy(vector.begin(), vector.end(), exact_.As<float>());
   std::fill(exact_.As<float>() + vector.size(), exact_.As<float>() + padded, 0.0F);
   codec.Query(vector.data(), &coded_);
+  squares_ = codec.Squares(coded_.view());
   roundingError_ = codec.RoundingError();
 }
 

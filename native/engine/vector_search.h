@@ -36,6 +36,8 @@ class NearQuery {
   bool MayReach(float least, float similarity, const CodeArray& codes, uint32_t row) const {
     return similarity >= least - roundingError_ || codes.codec().SimilarityMax(coded_.view(), codes.Row(row)) >= least;
   }
+  // By how much the cosine with any of these rows may exceed what its codes say.
+  float ErrorMax(const CodeArray& codes) const { return codes.codec().ErrorMax(squares_, codes.SquaresMin()); }
   // The cosine with a row of the shard.
   float Similarity(const Shard& shard, uint32_t row) const {
     return ActiveKernels().dot(exact(), shard.Vector(row), shard.stride());
@@ -44,6 +46,7 @@ class NearQuery {
  private:
   AlignedBytes exact_;
   CodedQuery coded_;
+  float squares_ = 0;  // of its codes
   float roundingError_ = 0;
 };
 

@@ -1,7 +1,11 @@
 #include "engine/search.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <future>
+#include <map>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -162,6 +166,90 @@ TEST("a shard that holds more of the nearest rows than its share is searched wid
   const auto there = std::count(hits.shard.begin(), hits.shard.end(), 3);
   CHECK(there == 60);
   CHECK(hits.shards[2].strategy == Strategy::kGraph && hits.shards[3].strategy == Strategy::kScan);
+}
+
+// Rows among which some have coordinates that codes cut off.
+class CutRows {
+ public:
+  static constexpr uint32_t kWide = 128;
+
+  // A cloud's vector, or two times in three one that leans towards a coordinate of the rotated space.
+  std::vector<float> Next() {
+    std::vector<float> vector = cloud_.Next();
+    const uint32_t kind = test::Below(&random_, 3);
+    if (kind == 0) return vector;
+    const uint32_t coordinate = test::Below(&random_, 3);
+    const float lean = 0.1F * static_cast<float>(1 + test::Below(&random_, 9));
+    float length = 0;
+    for (uint32_t i = 0; i < kWide; i++) {
+      vector[i] = lean * Rotated(i, coordinate) + (1 - lean) * vector[i];
+      length += vector[i] * vector[i];
+    }
+    for (float& value : vector) value /= std::sqrt(length);
+    return vector;
+  }
+
+ private:
+  // Coordinate j of what the rotation makes of unit vector i, which is dimension i of the vector that it turns into j.
+  float Rotated(uint32_t i, uint32_t j) {
+    std::vector<float> unit(kWide);
+    unit[i] = 1;
+    AlignedBytes codes(codec_.stride());
+    codec_.Encode(unit.data(), codes.As<uint8_t>());
+    return (codes.As<uint8_t>()[j] > kCodeMiddle ? 1 : -1) / std::sqrt(static_cast<float>(kWide));
+  }
+
+  const Codec codec_{kWide};
+  test::Cloud cloud_{kWide, 12, 26};
+  test::Random random_{26};
+};
+
+TEST("where few rows are, all the nearest are found, also if codes cut coordinates off, were compacted or loaded") {
+  const test::TemporaryFolder folder;
+  test::HeldBackground background;
+  const CollectionOptions options{"test", CutRows::kWide, 1, folder.path() + "/c"};
+  std::shared_ptr<Collection> collection;
+  REQUIRE(Collection::Open(options, background.Function(), &collection).ok());
+  CutRows source;
+  std::map<uint64_t, std::vector<float>> rows;
+  uint64_t sequence = 0;
+  for (uint64_t version = 1; version <= 500; version++) {
+    rows[version] = source.Next();
+    const auto input = test::MakeDocument(version, {rows[version]}, {{{kCommonWord, {1, 0}}}}, {});
+    REQUIRE(test::Stage(collection, 0, input).ok());
+    REQUIRE(collection->Commit({++sequence, 0, version, {}}).ok());
+  }
+  const auto check = [&] {
+    for (int round = 0; round < 200; round++) {
+      SearchRequest request;
+      request.vector = source.Next();
+      request.vectorCandidates = 10;
+      SearchHits hits;
+      REQUIRE(Search(collection->Now(), request, &hits).ok());
+      CHECK(hits.shards[0].strategy == Strategy::kScan);
+      std::vector<float> found(hits.similarity.begin(), hits.similarity.end());
+      std::sort(found.begin(), found.end(), std::greater<>());
+      std::vector<float> nearest;
+      for (const auto& [version, row] : rows) {
+        nearest.push_back(std::inner_product(row.begin(), row.end(), request.vector.begin(), 0.0F));
+      }
+      std::sort(nearest.begin(), nearest.end(), std::greater<>());
+      REQUIRE(found.size() == 10);
+      for (size_t i = 0; i < found.size(); i++) CHECK(std::abs(found[i] - nearest[i]) < 1e-5);
+    }
+  };
+  check();
+  for (uint64_t version = 1; version <= 300; version++) {
+    rows.erase(version);
+    REQUIRE(collection->Commit({++sequence, 0, {}, version}).ok());
+  }
+  CHECK(background.RunAll() > 0);
+  check();
+  Collection::Snapshot snapshot;
+  REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+  REQUIRE(Collection::Open(options, background.Function(), &collection).ok());
+  CHECK(collection->opened()[0].state == ShardState::kLoaded);
+  check();
 }
 
 double RecallOf(Fixture* fixture, const Moment& moment, uint32_t wanted, Scanning scanning = Scanning::kByCost) {
