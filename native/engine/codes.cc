@@ -68,16 +68,6 @@ CodeView Codec::Signed(int8_t* values) const {
   return {values, dotCodes_(middle_.As<uint8_t>(), values, stride)};
 }
 
-float Codec::SimilarityMax(const CodeView& query, const uint8_t* codes) const {
-  // The cosine of vectors of length 1 follows from their distance, and cutting off brings no two vectors farther apart.
-  int32_t distance = 0;
-  for (size_t i = 0; i < stride_; i++) {
-    const int32_t apart = codes[i] - kCodeMiddle - query.values[i];
-    distance += apart * apart;
-  }
-  return 1 - static_cast<float>(distance) * step_ * step_ / 2 + RoundingError();
-}
-
 float Codec::Squares(const uint8_t* codes) const {
   thread_local AlignedBytes values;
   values.Grow(stride_);

@@ -96,13 +96,12 @@ class Codec {
   // vectors of length 1 evenly by up to half a step: their product errs with a deviation of step x sqrt(2 / 12). Where
   // coordinates are cut off, the cosine may be larger by far more.
   float RoundingError() const { return 5.5F * 0.4083F * step_; }
-  // What the cosine with a row does not exceed, but for that one time, whatever was cut off.
-  float SimilarityMax(const CodeView& query, const uint8_t* codes) const;
   // The squared length of the vector that codes stand for: up to rounding 1, less where coordinates were cut off.
   float Squares(const uint8_t* codes) const;
   float Squares(const CodeView& view) const;
-  // By how much the cosine of two vectors may exceed what codes of such squared lengths say, but for that one time.
-  // Vectors of length 1 have a cosine that follows from their distance, and cutting off brings no two farther apart.
+  // By how much the cosine of two vectors may exceed what codes of such squared lengths say, but for that one time,
+  // whatever was cut off: of vectors of length 1 it follows from their distance, and cutting off brings no two farther
+  // apart.
   float ErrorMax(float squares, float otherSquares) const {
     return RoundingError() + std::max(0.0F, 1 - (squares + otherSquares) / 2);
   }

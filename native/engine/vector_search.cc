@@ -203,7 +203,6 @@ void NearQuery::Set(const std::vector<float>& vector, const Codec& codec) {
   std::fill(exact_.As<float>() + vector.size(), exact_.As<float>() + padded, 0.0F);
   codec.Query(vector.data(), &coded_);
   squares_ = codec.Squares(coded_.view());
-  roundingError_ = codec.RoundingError();
 }
 
 Status FindNear(const ShardView& view, const SearchRequest& request, const NearQuery& query, const Breadth& breadth,

@@ -32,12 +32,15 @@ class NearQuery {
   // Padded and aligned like a row of a shard.
   const float* exact() const { return exact_.As<float>(); }
   const CodedQuery& coded() const { return coded_; }
-  // Whether the cosine with a row may be at least `least`; `similarity` is what its codes say.
-  bool MayReach(float least, float similarity, const CodeArray& codes, uint32_t row) const {
-    return similarity >= least - roundingError_ || codes.codec().SimilarityMax(coded_.view(), codes.Row(row)) >= least;
-  }
   // By how much the cosine with any of these rows may exceed what its codes say.
   float ErrorMax(const CodeArray& codes) const { return codes.codec().ErrorMax(squares_, codes.SquaresMin()); }
+  // Whether the cosine with a row may be at least `least`; `similarity` is what its codes say.
+  bool MayReach(float least, float similarity, const CodeArray& codes, uint32_t row) const {
+    const Codec& codec = codes.codec();
+    if (similarity + codec.RoundingError() >= least) return true;
+    if (similarity + ErrorMax(codes) < least) return false;
+    return similarity + codec.ErrorMax(squares_, codec.Squares(codes.Row(row))) >= least;
+  }
   // The cosine with a row of the shard.
   float Similarity(const Shard& shard, uint32_t row) const {
     return ActiveKernels().dot(exact(), shard.Vector(row), shard.stride());
@@ -47,7 +50,6 @@ class NearQuery {
   AlignedBytes exact_;
   CodedQuery coded_;
   float squares_ = 0;  // of its codes
-  float roundingError_ = 0;
 };
 
 struct NearRow {

@@ -120,8 +120,10 @@ TEST("no cosine exceeds what the codes say is the most, also of nearly equal vec
       codes.Set(0, row.data());
       const CodedQuery query = codes.codec().Query(vector.data());
       const double cosine = Dot(row, vector);
-      const double most = codes.codec().SimilarityMax(query.view(), codes.Row(0));
       const double coded = codes.codec().Similarity(codes.Score(query.view(), 0));
+      const float squares = codes.codec().Squares(codes.Row(0));
+      const double most = coded + codes.codec().ErrorMax(codes.codec().Squares(query.view()), squares);
+      CHECK(codes.SquaresMin() <= squares);
       CHECK(cosine <= most);
       CHECK(most < cosine + 3 * codes.codec().RoundingError() || coded < cosine - codes.codec().RoundingError());
       beyondRounding += cosine > coded + codes.codec().RoundingError() ? 1 : 0;
