@@ -7,6 +7,7 @@ import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { type Listed, Roster } from '../base/roster.ts';
 import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
 import { compileValidator, type Validate } from '../schemas/validate.ts';
 import type { Call } from '../services/call.ts';
@@ -117,7 +118,7 @@ export interface DoorOptions {
 const usualHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
 /** What is known of one exchange on its way through the corridor. */
-interface Visit {
+interface Visit extends Listed {
   readonly exchange: Exchange;
   readonly requestId: string;
   /** Milliseconds of `Clock.monotonic()`. */
@@ -144,7 +145,7 @@ export class Door {
   readonly #budget: BodyBudget;
   readonly #requests = new Map<Route, Validate<unknown>>();
   readonly #replies = new Map<Route, Validate<unknown>>();
-  readonly #visits = new Set<Visit>();
+  readonly #visits = new Roster<Visit>();
   readonly #crowd = new Crowd(limits.requestsRunningMax);
   readonly #idle: (() => void)[] = [];
   #uploadsRunning = 0;
@@ -179,6 +180,7 @@ export class Door {
       principal: null,
       crowdOf: null,
       walked: Promise.resolve(),
+      place: -1,
     };
     exchange.onGone(() => deadline.leave());
     this.#visits.add(visit);

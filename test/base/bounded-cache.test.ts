@@ -1,5 +1,6 @@
 import t from 'tap';
 import { BoundedCache } from '../../src/base/bounded-cache.ts';
+import { Roster } from '../../src/base/roster.ts';
 
 const kept = (cache: BoundedCache<unknown>) => [...cache.keys()].sort();
 
@@ -93,5 +94,31 @@ t.test('over any sequence of uses the cost is the sum of what is kept', (t) => {
     if (cache.cost !== sum || sum > 50) t.fail(`step ${step}: ${cache.cost} is kept, ${sum} counted`);
   }
   t.equal(cache.costMax, 50);
+  t.end();
+});
+
+t.test('a roster lists what a set would, whatever comes and goes', (t) => {
+  const items = Array.from({ length: 9 }, () => ({ place: -1 }));
+  const roster = new Roster<(typeof items)[number]>();
+  const set = new Set<(typeof items)[number]>();
+  for (let step = 0; step < 2_000; step += 1) {
+    const item = items[(step * step + (step >> 3)) % items.length]!;
+    if (set.delete(item)) {
+      roster.delete(item);
+    } else {
+      set.add(item);
+      roster.add(item);
+    }
+    const same = roster.size === set.size && [...roster].every((each) => set.has(each));
+    if (!same || new Set(roster).size !== set.size) t.fail(`step ${step}`);
+  }
+  for (const item of roster) {
+    roster.delete(item);
+    roster.delete(item);
+  }
+  t.equal(roster.size, 0);
+  const [first] = items;
+  roster.add(first!);
+  t.throws(() => roster.add(first!), { message: /nothing is listed twice/ });
   t.end();
 });

@@ -238,6 +238,24 @@ t.test('what is wrong is refused with its code and changes nothing', async (t) =
   await index.close();
 });
 
+t.test('hundreds of searches at one time are each answered what they asked', async (t) => {
+  const index = await openIndex(freshDirectory());
+  for (let version = 0; version < 20; version++) {
+    const rows = Array.from({ length: 200 }, () => vectors());
+    await index.stage(makeDocument({ shard: 0, version }, rows));
+    index.commit({ sequence: version, shard: 0, add: version });
+  }
+  const wanted = Array.from({ length: 500 }, (_, i) => i + 1);
+  const found = await Promise.all(
+    wanted.map((vectorCandidates) => index.search(query({ ...anything, vectorCandidates }))),
+  );
+  t.same(
+    found.map(({ count }) => count),
+    wanted,
+  );
+  await index.close();
+});
+
 t.test('a search ends early when its time is over or its signal is aborted', async (t) => {
   const index = await openIndex(freshDirectory());
   for (let version = 0; version < 40; version++) {
