@@ -89,10 +89,10 @@ function documentModel(
 }
 
 /**
- * Documents that are indexed for each chunk thread: while one is cut, others are written and put into the shards. More
- * take in hardly more text and let searches wait longer, since what becomes ready together is finished together.
+ * Documents that are indexed for each chunk thread: while some are cut, others are put into the shards and written. With
+ * fewer, commits are many and small and threads wait for one another; with more, searches wait longer.
  */
-const indexingPerThread = 16;
+const indexingPerThread = 32;
 
 /** What happens to documents and queries between the door and the shards. */
 export async function buildPipeline(settings: Settings, parts: PipelineParts) {
