@@ -77,7 +77,7 @@ function findingsOf(measurement: SearchMeasurement, { options }: BenchContext, c
     notes: [
       modelMs === null
         ? 'The built-in model is a static one: embedding a question costs microseconds. With a model that takes milliseconds (--model-ms), throughput is what the model allows.'
-        : `Questions were embedded by a model that takes ${modelMs.toFixed(2)} ms of one core for each text, on a thread for each core. Questions that wait for a thread share the next run, which takes as many times as long: each has a whole run's work of its own. Nothing was kept for questions that come again. So ${cores} cores answer at most ${figure((cores * 1_000) / modelMs, 0)} questions per second; wanted are 95 % of what they answer when everything else, the client included, takes ${besideModelMs} ms.`,
+        : `Questions were embedded by a model that takes ${modelMs.toFixed(2)} ms of one core for each text, on a thread for each core. Questions that wait for a thread share the next runs, each of which takes as many times as long: a question has a whole run's work of its own. No vector was kept for questions that come again. So ${cores} cores answer at most ${figure((cores * 1_000) / modelMs, 0)} questions per second; wanted are 95 % of what they answer when everything else, the client included, takes ${besideModelMs} ms.`,
       ...loadNotes(measurement),
     ],
     figures: configurations.flatMap(loadFigures),

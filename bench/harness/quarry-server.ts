@@ -96,7 +96,7 @@ async function addOwnModel(data: string, folder: string | null): Promise<Record<
     QUARRY_EMBEDDING_MODEL: slowModel,
     QUARRY_EMBED_THREADS: String(availableParallelism()),
     // A question that comes again is embedded again.
-    QUARRY_QUERY_CACHE_BYTES: '0',
+    QUARRY_QUERY_VECTOR_CACHE_BYTES: '0',
   };
 }
 

@@ -32,7 +32,7 @@ import { Switchboard } from '../pipeline/switchboard.ts';
 import { Search } from '../search/search.ts';
 import { generationOf, hasOwnVectors, ownVectors, type VectorSet } from '../store/collections.ts';
 import { chance, clock, turns } from './given.ts';
-import { cacheBytes, type Pools, parseLimitsOf, type Storage } from './storage.ts';
+import { type Pools, parseLimitsOf, type Storage } from './storage.ts';
 
 /** From a document to rows of the shards, and from a question to rows. */
 
@@ -106,7 +106,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     inlineUnitsMax: embeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
     pooled: (texts, model) => models.embed(texts, 'query', { model, priority: 'query' }),
     runsMax: (model) => (isFileModel(catalogue.embedding(model)) ? settings.embedThreads : null),
-    bytesMax: cacheBytes(settings).vectors,
+    bytesMax: settings.queryVectorCacheBytes,
   });
   const parseLimits = parseLimitsOf(settings);
   const shared = {

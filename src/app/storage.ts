@@ -26,15 +26,6 @@ import { clock } from './given.ts';
 /** Tasks that may wait for one of the pools. */
 const poolTasksMax = 4_096;
 
-/** The memory of queries is mostly for texts; a vector is small beside those that it finds. */
-export function cacheBytes({ queryCacheBytes }: Settings): {
-  readonly texts: number;
-  readonly vectors: number;
-} {
-  const vectors = Math.floor(queryCacheBytes / 8);
-  return { texts: queryCacheBytes - vectors, vectors };
-}
-
 /** Everything that reads or writes one data directory. */
 export async function buildStorage(settings: Settings, data: DataDirectory, logger: Logger) {
   const { store } = data;
@@ -47,7 +38,7 @@ export async function buildStorage(settings: Settings, data: DataDirectory, logg
     reader: new VersionReader({
       ...reads,
       fileToken: (documentId) => issueToken(data.secret, { kind: 'file', documentId }),
-      bytesMax: cacheBytes(settings).texts,
+      bytesMax: settings.queryCacheBytes,
     }),
     sequence: await Sequence.open(store),
     changes: new ChangeLog(store),

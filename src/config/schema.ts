@@ -155,7 +155,10 @@ const table = {
     defaultMeaning: '80 % of the memory this machine or container has',
   }),
   queryCacheBytes: bytes(0, 100_000 * gigabyte, 128 * megabyte, {
-    meaning: 'Memory for texts and query vectors that queries ask for again and again; 0 keeps none',
+    meaning: 'Memory for texts that queries ask for again and again; 0 keeps none',
+  }),
+  queryVectorCacheBytes: bytes(0, 100_000 * gigabyte, 16 * megabyte, {
+    meaning: 'Memory for the vectors of recent queries by models of your own; 0 keeps none',
   }),
   queriesRunningMax: whole(1, 4_096, 128, {
     meaning: 'Queries without a reranker that run at one time; for the rest organisations take turns',

@@ -51,7 +51,7 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
   metrics.gauges(
     {
       name: 'quarry_query_cache_bytes',
-      help: 'Memory kept for queries, at most queryCacheBytes.',
+      help: 'Memory kept for queries, at most queryCacheBytes and queryVectorCacheBytes.',
       label: 'part',
     },
     () => ({ texts: figures.reader.bytes, vectors: figures.queryEmbedder.bytes }),

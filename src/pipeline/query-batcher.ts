@@ -38,7 +38,10 @@ export class QueryBatcher {
   #waiting: Waiting[] = [];
   #callOff: (() => void) | null = null;
 
-  /** `runsMax`: while so many runs are under way the others wait, and share the next. */
+  /**
+   * `runsMax`: while so many runs are under way the others wait, and share the next ones. Each run takes its share of
+   * them and no more: what it leaves is there for the next run that ends, while the answers of this one are on their way.
+   */
   constructor(
     embed: (texts: readonly string[]) => Promise<EmbeddedBatch>,
     wait: Wait,
@@ -61,8 +64,14 @@ export class QueryBatcher {
   #flush(): void {
     this.#callOff?.();
     this.#callOff = null;
-    if (this.#running >= this.#runsMax) return;
-    const batch = this.#waiting.splice(0, batchQueriesMax);
+    const share = Number.isFinite(this.#runsMax)
+      ? Math.ceil(this.#waiting.length / this.#runsMax)
+      : this.#waiting.length;
+    while (this.#waiting.length > 0 && this.#running < this.#runsMax)
+      this.#start(this.#waiting.splice(0, Math.min(share, batchQueriesMax)));
+  }
+
+  #start(batch: readonly Waiting[]): void {
     this.#running += 1;
     void this.#run(batch).finally(() => {
       this.#running -= 1;

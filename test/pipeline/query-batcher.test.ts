@@ -42,7 +42,7 @@ t.test(
   },
 );
 
-t.test('while as many runs as may be are under way the others wait, and share the next', async (t) => {
+t.test('while as many runs as may be are under way the others wait, and share the next ones', async (t) => {
   const runs: (readonly string[])[] = [];
   const ends: (() => void)[] = [];
   const batcher = new QueryBatcher(
@@ -65,11 +65,33 @@ t.test('while as many runs as may be are under way the others wait, and share th
   ends.shift()!();
   await turn();
   await turn();
-  t.same(runs[2], ['ccc', 'broken', 'eeeee']);
+  t.same(runs.slice(2), [['ccc', 'broken']], 'its share, so that the next run to end finds work as well');
+  ends.shift()!();
+  await turn();
+  await turn();
+  t.same(runs.slice(3), [['eeeee']]);
   while (ends.length > 0) {
     ends.shift()!();
     await turn();
     await turn();
   }
   t.same(await Promise.all(asked), [1, 2, 3, 'Error: it holds no number', 5], 'nobody fails for his company');
+});
+
+t.test('those that come together are divided among the runs that may be', async (t) => {
+  const runs: (readonly string[])[] = [];
+  const batcher = new QueryBatcher(
+    async (texts) => {
+      runs.push(texts);
+      return { vectors: Float32Array.from(texts, Number), dimensions: 1 };
+    },
+    forThisTurn,
+    3,
+  );
+  const vectors = await Promise.all(['1', '2', '3', '4', '5', '6', '7'].map((text) => batcher.embed(text)));
+  t.same(runs, [['1', '2', '3'], ['4', '5', '6'], ['7']]);
+  t.same(
+    vectors.map(([component]) => component),
+    [1, 2, 3, 4, 5, 6, 7],
+  );
 });
