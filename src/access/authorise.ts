@@ -118,6 +118,13 @@ const wholeCollections: ReadonlySet<Operation> = new Set([
   'usage-counters',
 ]);
 
+/** The meter counts calls of the models by organization, not by key, so no part of them belongs to a restricted key. */
+const wholeOrganization: ReadonlySet<Operation> = new Set([
+  'usage-reranker',
+  'usage-embed',
+  'usage-models-counters',
+]);
+
 type Caller = 'nobody' | 'read_only' | 'all' | 'administrator' | 'person';
 type Answer =
   | 'yes'
@@ -170,7 +177,7 @@ export function authorise(principal: Principal | null, operation: Operation): Ap
   const answer: Answer = answers[callerOf(principal)][operationNeeds[operation]];
   switch (answer) {
     case 'yes':
-      return hasFilter(principal) && wholeCollections.has(operation) ? filtered(operation) : null;
+      return restrictionRefusal(principal, operation);
     case 'who are you':
       return unauthorised(
         'This operation needs an API key: send the header "Authorization: Bearer <API key>".',
@@ -196,8 +203,19 @@ export function authorise(principal: Principal | null, operation: Operation): Ap
   }
 }
 
-function hasFilter(principal: Principal | null): boolean {
-  return principal?.kind === 'organisation' && (principal.restriction?.filter ?? null) !== null;
+function restrictionRefusal(principal: Principal | null, operation: Operation): AppError | null {
+  if (principal?.kind !== 'organisation' || principal.restriction === undefined) return null;
+  if (wholeOrganization.has(operation)) return restricted(operation);
+  return principal.restriction.filter !== null && wholeCollections.has(operation)
+    ? filtered(operation)
+    : null;
+}
+
+function restricted(operation: Operation): AppError {
+  return new AppError(
+    'forbidden',
+    `This API key is restricted and may not call ${operation}, which counts the calls of the whole organization: use a key without a restriction.`,
+  );
 }
 
 function filtered(operation: Operation): AppError {

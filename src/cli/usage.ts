@@ -7,6 +7,7 @@ import type {
   UsageCountersResponse,
   UsageMetric,
 } from '../schemas/usage.ts';
+import { ReplyFailure } from './api.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -57,26 +58,42 @@ function usage(
 
 async function soFar({ api, terminal }: CommandContext, options: CommandOptions): Promise<number> {
   const counters = await api.call<UsageCountersResponse>('usage/counters', {});
-  const models = await api.call<ModelsUsageCountersResponse>('usage/models/counters', {});
+  const models = await nullIfRefused(api.call<ModelsUsageCountersResponse>('usage/models/counters', {}));
   if (options.json === true) {
     terminal.out(JSON.stringify({ counters, models }));
     return exitCodes.done;
   }
   const row = (what: string, month: UsageMetric, all: UsageMetric) => [what, ...cells(month), ...cells(all)];
   const { all_time: all, billing_cycle: month } = counters;
-  const [modelsAll, modelsMonth] = [models.all_time, models.billing_cycle];
   const rows = [
     row('Documents added', month.docs, all.docs),
     row('Documents parsed', month.ocr, all.ocr),
     row('Documents indexed', month.indexed, all.indexed),
     row('Queries', month.queries, all.queries),
-    row('Rerank calls', modelsMonth.rerank, modelsAll.rerank),
-    row('Embed calls', modelsMonth.embed, modelsAll.embed),
+    ...(models === null
+      ? []
+      : [
+          row('Rerank calls', models.billing_cycle.rerank, models.all_time.rerank),
+          row('Embed calls', models.billing_cycle.embed, models.all_time.embed),
+        ]),
   ];
   const headings = ['What', '>This month', '>Bytes', '>Units', '>In all', '>Bytes', '>Units'];
   table(headings, rows).forEach(terminal.out);
+  if (models === null) terminal.note(modelsHidden);
   return exitCodes.done;
 }
+
+/** A restricted key reads the usage of its collections, and no model usage, which belongs to the whole organization. */
+async function nullIfRefused<Reply>(called: Promise<Reply>): Promise<Reply | null> {
+  try {
+    return await called;
+  } catch (error) {
+    if (error instanceof ReplyFailure && error.status === 403) return null;
+    throw error;
+  }
+}
+
+const modelsHidden = 'The calls of models are not shown: this key is restricted.\n';
 
 function cells({ count, bytes, billable_units }: UsageMetric): string[] {
   return [String(count), byteWords(bytes), String(billable_units)];
@@ -99,10 +116,9 @@ async function overTime(
   const ofSome = collections.length === 0 ? {} : { collection_names: collections };
   const documents = await api.call<DocumentUsageResponse[]>('usage/documents', { ...range, ...ofSome });
   const queries = await api.call<QueryUsageResponse[]>('usage/queries', { ...range, ...ofSome });
-  // Models know no collections.
-  const isAll = collections.length === 0;
-  const reranker = isAll ? await api.call<RerankUsageResponse[]>('usage/models/reranker', range) : [];
-  const embed = isAll ? await api.call<EmbedUsageResponse[]>('usage/models/embed', range) : [];
+  const models = collections.length === 0 ? await nullIfRefused(modelWindows(api, range)) : null;
+  const isAll = models !== null;
+  const { reranker, embed } = models ?? { reranker: [], embed: [] };
   if (options.json === true) {
     terminal.out(JSON.stringify({ documents, queries, ...(isAll ? { reranker, embed } : {}) }));
     return exitCodes.done;
@@ -125,7 +141,14 @@ async function overTime(
   if (rows.length === 0) terminal.note('Nothing was used in that time.\n');
   const headings = ['From (UTC)', '>Added', '>Indexed', '>Deleted', '>Queries'];
   table([...headings, ...(isAll ? ['>Rerank', '>Embed'] : [])], rows).forEach(terminal.out);
+  if (collections.length === 0 && models === null) terminal.note(modelsHidden);
   return exitCodes.done;
+}
+
+/** Models know no collections. */
+async function modelWindows(api: CommandContext['api'], range: object) {
+  const reranker = await api.call<RerankUsageResponse[]>('usage/models/reranker', range);
+  return { reranker, embed: await api.call<EmbedUsageResponse[]>('usage/models/embed', range) };
 }
 
 /** A call of the model operation, not the work of documents and queries. */

@@ -766,6 +766,9 @@ function checkUsage(request: usage.UsageRequest): void {
   for (const name of request.collection_names ?? []) checks.checkCollectionName(name);
 }
 
+const filteredUsage = 'The key has a filter: it may not read counts of whole collections.';
+const restrictedUsage = 'The key is restricted: it may not read the model usage of the organization.';
+
 const usageRoutes: readonly Route[] = [
   serves({
     operation: 'usage-documents',
@@ -775,7 +778,7 @@ const usageRoutes: readonly Route[] = [
     request: usage.UsageRequest,
     reply: usage.DocumentUsageList,
     example: usageExample,
-    refusals: { 404: noCollection },
+    refusals: { 403: filteredUsage, 404: noCollection },
     check: checkUsage,
     serve: (services, call, request) => services.usageDocuments(call, request),
   }),
@@ -787,7 +790,7 @@ const usageRoutes: readonly Route[] = [
     request: usage.UsageRequest,
     reply: usage.QueryUsageList,
     example: usageExample,
-    refusals: { 404: noCollection },
+    refusals: { 403: filteredUsage, 404: noCollection },
     check: checkUsage,
     serve: (services, call, request) => services.usageQueries(call, request),
   }),
@@ -799,6 +802,7 @@ const usageRoutes: readonly Route[] = [
     request: usage.UsageRequest,
     reply: usage.RerankUsageList,
     example: usageExample,
+    refusals: { 403: restrictedUsage },
     check: checkUsage,
     serve: (services, call, request) => services.usageReranker(call, request),
   }),
@@ -810,6 +814,7 @@ const usageRoutes: readonly Route[] = [
     request: usage.UsageRequest,
     reply: usage.EmbedUsageList,
     example: usageExample,
+    refusals: { 403: restrictedUsage },
     check: checkUsage,
     serve: (services, call, request) => services.usageEmbed(call, request),
   }),
@@ -822,6 +827,7 @@ const usageRoutes: readonly Route[] = [
     request: EmptyRequest,
     reply: usage.ModelsUsageCountersResponse,
     example: {},
+    refusals: { 403: restrictedUsage },
     serve: (services, call, request) => services.usageModelsCounters(call, request),
   }),
   serves({
@@ -833,6 +839,7 @@ const usageRoutes: readonly Route[] = [
     request: EmptyRequest,
     reply: usage.UsageCountersResponse,
     example: {},
+    refusals: { 403: filteredUsage },
     serve: (services, call, request) => services.usageCounters(call, request),
   }),
 ];

@@ -94,7 +94,7 @@ export class UsageService {
 
   /** `POST /usage/models/reranker`; collection names are ignored. Errors: 400 bad range. */
   async reranker(call: UsageCall, request: UsageRequest): Promise<RerankUsageResponse[]> {
-    const rows = this.#ofModels(call, await this.#windows(call, request, 'rerank', null));
+    const rows = await this.#windows(call, request, 'rerank', null);
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
@@ -106,7 +106,7 @@ export class UsageService {
 
   /** `POST /usage/models/embed`; collection names are ignored. Errors: 400 bad range. */
   async embed(call: UsageCall, request: UsageRequest): Promise<EmbedUsageResponse[]> {
-    const rows = this.#ofModels(call, await this.#windows(call, request, 'embed', null));
+    const rows = await this.#windows(call, request, 'embed', null);
     return rows.map((row) => ({
       window_start: row.windowStart,
       organization_id: call.principal.organizationId,
@@ -176,11 +176,6 @@ export class UsageService {
     if (principal.restriction === undefined) return null;
     const seen = await collectionsOf(this.#collections, principal);
     return new Set(seen.map(({ collectionId }) => collectionId));
-  }
-
-  /** What models did inside of documents and queries says something of all collections. */
-  #ofModels<Kind extends UsageKind>({ principal }: UsageCall, rows: Row<Kind>[]): Row<Kind>[] {
-    return principal.restriction === undefined ? rows : rows.filter(isExplicit);
   }
 
   async #collectionIds(call: UsageCall, request: UsageRequest): Promise<ReadonlySet<string> | null> {

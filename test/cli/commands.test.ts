@@ -71,6 +71,23 @@ t.test('every flag of search reaches the operation it belongs to', async (t) => 
   }
 });
 
+t.test('usage with a restricted key shows what the key may read, and says what is missing', async (t) => {
+  const { server, variables } = await open(t);
+  const none = { count: 0, bytes: 0, billable_units: 0 };
+  const counters = { docs: none, ocr: none, indexed: none, queries: none };
+  server.fixed.set('usage/counters', { all_time: counters, billing_cycle: counters });
+  server.fixed.set('usage/documents', []);
+  server.fixed.set('usage/queries', []);
+  server.script = ({ url }) =>
+    url.startsWith('/v1/usage/models/') ? { status: 403, body: { detail: 'restricted' } } : null;
+  for (const words of [['usage'], ['usage', '--by', 'day']]) {
+    const ended = await quarry(words, { variables });
+    t.equal(ended.code, 0, ended.err);
+    t.match(ended.err, /calls of models are not shown: this key is restricted/);
+    t.notMatch(ended.out, /Rerank|Embed/);
+  }
+});
+
 t.test('search --json prints the reply as it is, and --explain shows scores and times', async (t) => {
   const { server, variables } = await open(t);
   const explain = {

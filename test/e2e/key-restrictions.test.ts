@@ -113,11 +113,25 @@ await t.test('use of other collections is not shown to a key', async (t) => {
   t.match(await named.call('usage/counters'), { all_time: { docs: { count: 5 }, queries: { count: 0 } } });
   t.match(await whole.call('usage/counters'), { all_time: { docs: { count: 10 }, queries: { count: 1 } } });
   t.ok((await whole.call('usage/models/embed', span)).some(({ explicit_call }) => !explicit_call));
-  t.same(await named.call('usage/models/embed', span), [], 'nor what models did for them');
   const asked = { ...span, collection_names: ['closed'] };
   t.equal(await named.status('usage/documents', asked), 404);
   for (const operation of ['usage/documents', 'usage/queries', 'usage/counters'])
     t.equal(await filtered.status(operation, span), 403, `${operation} counts what a filter hides`);
+});
+
+await t.test('a restricted key cannot read the model usage of the organization', async (t) => {
+  await whole.call('models/embed', { model: 'zembed-1', input: ['secret'], input_type: 'query' });
+  const span = { start_time: 0, end_time: 4_000_000_000, aggregation_window: 'daily' };
+  t.match(await whole.call('usage/models/counters'), { all_time: { embed: { count: 1 } } });
+  t.ok((await whole.call('usage/models/embed', span)).some(({ explicit_call }) => explicit_call));
+  const operations = ['usage/models/embed', 'usage/models/reranker', 'usage/models/counters'] as const;
+  for (const api of [named, filtered, both]) {
+    for (const operation of operations) {
+      const { status, body } = await api.ask(operation, span);
+      t.equal(status, 403, operation);
+      t.match(body, { detail: /use a key without a restriction/ });
+    }
+  }
 });
 
 /** Operations on a document; each works on one that is seen. */
