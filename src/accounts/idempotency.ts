@@ -17,10 +17,23 @@ export interface IdempotencyOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly chance: Chance;
-  /** Seals replies, together with the key that the client chose: a new API key may be in one. */
+  /** Seals replies, together with the key that the client chose. */
   readonly secret: Uint8Array;
   readonly callsPerPersonMax?: number;
 }
+
+/** A change that may be repeated. */
+export interface RepeatableWork<T> {
+  readonly work: () => Promise<T>;
+  /**
+   * For a reply with a secret in it, which must not be stored: the sentence that repetitions get instead, with 409. Null
+   * for a reply that may be stored.
+   */
+  readonly withheld?: ((reply: T) => string | null) | undefined;
+}
+
+/** What is kept of a call that ended well: its reply, or why there is none to repeat. */
+type StoredOutcome = { readonly reply: unknown } | { readonly refusal: string };
 
 /**
  * Changes that are sent with an `Idempotency-Key` are done once, however often they are sent: by the same person, of the
@@ -47,10 +60,12 @@ export class Idempotency {
   }
 
   /**
-   * The reply of `work`, or of the call that did it before. Errors: 400 for an impossible key; 409 when another request
-   * was sent with it, while the first is worked on, and when a crash cut that off; 429 for too many keys in a day.
+   * The reply of `work`, or of the call that did it before. The caller authorizes the person first: a stored reply says
+   * nothing about what they may do now. Errors: 400 for an impossible key; 409 when another request was sent with it,
+   * while the first is worked on, when a crash cut that off, and for a reply that is withheld; 429 for too many keys in a
+   * day.
    */
-  async once<T>(call: PersonCall, request: unknown, work: () => Promise<T>): Promise<T> {
+  async once<T>(call: PersonCall, request: unknown, { work, withheld }: RepeatableWork<T>): Promise<T> {
     const key = call.visitor.idempotencyKey;
     if (key === undefined) return work();
     if (!keyShape.test(key)) {
@@ -64,11 +79,11 @@ export class Idempotency {
     }
     const known = this.#records.get(place);
     if (known !== undefined && known.expiresAt > this.#clock.now()) {
-      return JSON.parse(this.#open(answered(known, requestHash), place, key)) as T;
+      return replyOf<T>(this.#open(answered(known, requestHash), place, key));
     }
     this.#running.add(nameOf(place));
     try {
-      return await this.#first(place, requestHash, key, work);
+      return await this.#first(place, requestHash, key, { work, withheld });
     } finally {
       this.#running.delete(nameOf(place));
     }
@@ -88,7 +103,7 @@ export class Idempotency {
     place: RepeatableCallPlace,
     requestHash: string,
     key: string,
-    work: () => Promise<T>,
+    { work, withheld }: RepeatableWork<T>,
   ): Promise<T> {
     const most = this.#callsPerPersonMax;
     if ((await this.#records.count(place.userId, most)) >= most) {
@@ -105,7 +120,9 @@ export class Idempotency {
         await this.#store.write([this.#records.delete(place)], { mayUseReserve: true });
       throw error;
     }
-    const sealed = this.#seal(JSON.stringify(reply), place, key);
+    const refusal = withheld?.(reply) ?? null;
+    const stored: StoredOutcome = refusal === null ? { reply } : { refusal };
+    const sealed = this.#seal(JSON.stringify(stored), place, key);
     await this.#store.write([this.#records.put(place, { ...begun, reply: sealed })], { mayUseReserve: true });
     return reply;
   }
@@ -125,9 +142,7 @@ export class Idempotency {
       return Buffer.concat([text, opening.final()]).toString();
     } catch (cause) {
       // Sealed with a secret of the installation that was replaced since.
-      const detail =
-        'The reply to the first request with this Idempotency-Key is lost: see whether it was done.';
-      throw new AppError('conflict', detail, { cause });
+      throw lost({ cause });
     }
   }
 
@@ -146,6 +161,22 @@ function answered({ requestHash, reply }: RepeatableCall, sent: string): Uint8Ar
   }
   if (reply === null) throw cutOff();
   return reply;
+}
+
+function replyOf<T>(stored: string): T {
+  const outcome = JSON.parse(stored) as StoredOutcome;
+  if ('refusal' in outcome) throw new AppError('conflict', outcome.refusal, { shouldRetry: false });
+  // Earlier versions stored the bare reply, an API key in it included: it is not repeated.
+  if (!('reply' in outcome)) throw lost();
+  return outcome.reply as T;
+}
+
+function lost(options: { readonly cause?: unknown } = {}): AppError {
+  return new AppError(
+    'conflict',
+    'The reply to the first request with this Idempotency-Key is lost: check whether the change was made.',
+    options,
+  );
 }
 
 function cutOff(): AppError {

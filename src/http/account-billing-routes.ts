@@ -4,7 +4,14 @@ import type { Billing, BillingCall } from '../billing/billing.ts';
 import * as wire from '../schemas/billing.ts';
 import type { Role } from '../schemas/principal.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
-import { type AccountRoute, type AccountServices, accountRoute, changes, serves } from './account-route.ts';
+import {
+  type AccountRoute,
+  type AccountServices,
+  accountRoute,
+  asRole,
+  changes,
+  serves,
+} from './account-route.ts';
 
 /** What organisations pay, and what for. */
 
@@ -18,6 +25,10 @@ const refusals = {
   503: 'The server takes no payments, or the payment provider does not answer.',
 } as const;
 
+/** The address opens a page of the payment provider for everybody who has it. */
+const shownOnce =
+  'The address is shown once and not stored. Send the request with a new Idempotency-Key for a new address.';
+
 /** An operation that its owners may call. */
 function ownersChange<Q extends TSchema, R extends TSchema>(
   words: {
@@ -29,12 +40,14 @@ function ownersChange<Q extends TSchema, R extends TSchema>(
     readonly reply: R;
     readonly example: Static<Q> & Named;
     readonly refusals?: AccountRoute['refusals'];
+    readonly withheld?: (reply: Static<R>) => string | null;
   },
   use: (billing: Billing, call: BillingCall, request: Static<Q>) => Promise<Static<R>>,
 ): AccountRoute {
   const route = changes({
     ...words,
     refusals: { ...refusals, ...words.refusals },
+    authorize: (services, call, request) => asRole(owners)(services, call, request as Named),
     serve: async (services, call, request) =>
       use(services.billing, billingCall(services, call, request as Named, owners), request),
   });
@@ -148,6 +161,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       reply: wire.AddPaymentResponse,
       example: organizationExample,
       refusals: { 400: 'return_url leads elsewhere.', 404: 'No such organisation or payment method.' },
+      withheld: ({ url }) => (url === undefined ? null : shownOnce),
     },
     (billing, call, request) => billing.addPaymentMethod(call, request),
   ),
@@ -178,6 +192,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       reply: wire.ManageBillingDetailsResponse,
       example: organizationExample,
       refusals: { 400: 'return_url leads elsewhere.' },
+      withheld: () => shownOnce,
     },
     (billing, call, request) => billing.manageDetails(call, request),
   ),

@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts';
 import type { Begun } from '../marketplaces/marketplaces.ts';
 import { GenericMessageResponse } from '../schemas/accounts.ts';
 import * as wire from '../schemas/marketplaces.ts';
-import { type AccountRoute, accountRoute, changes, serves } from './account-route.ts';
+import { type AccountRoute, accountRoute, asRole, changes, serves } from './account-route.ts';
 
 const signUpExample = { sign_up: 'Jm9ZbS1XQ1R0c2ZkZ2hqa2xxd2VydHl1aW9wYXNkZmc' } as const;
 const done = Object.freeze({ message: 'Success!' });
@@ -130,6 +130,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     reply: wire.BindMarketplaceResponse,
     example: { ...signUpExample, organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' },
     refusals: { 404: notHere, 409: 'It belongs to another organisation.', 502: signUpRefusals[502] },
+    authorize: asRole(owners),
     serve: async ({ marketplaces, gate }, call, request) => {
       const organization_id = gate.enter(call, request, owners).organisation.organizationId;
       const { sign_up: token, set_variables } = request;

@@ -1,6 +1,6 @@
 import type { Attempts } from '../accounts/attempts.ts';
 import type { Idempotency } from '../accounts/idempotency.ts';
-import type { MembershipGate } from '../accounts/membership-gate.ts';
+import type { MembershipGate, Named } from '../accounts/membership-gate.ts';
 import type { OrganisationOperations } from '../accounts/organisation-operations.ts';
 import type { ProviderOperations } from '../accounts/provider-operations.ts';
 import type { SignInOperations } from '../accounts/sign-in-operations.ts';
@@ -9,7 +9,7 @@ import type { Outcome, Visitor } from '../accounts/visitor.ts';
 import { assert } from '../base/assert.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
-import type { Principal } from '../schemas/principal.ts';
+import type { Principal, Role } from '../schemas/principal.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
 import type { RouteWords } from './route-words.ts';
 
@@ -131,17 +131,43 @@ export function serves<Q extends TSchema, R extends TSchema>({
   });
 }
 
+/** Refuses a person who may not have the reply of a change now, whatever they were allowed when they sent it first. */
+type Authorize<Q> = (services: AccountServices, call: PersonCall, request: Q) => void;
+
+type ForChanges<Q extends TSchema, R extends TSchema> = ForPeople<Q, R> & {
+  /**
+   * Checked before the change and before a stored reply is repeated. `caller`: the change concerns only the person, or
+   * ends their access, and its reply tells no more than that it was made.
+   */
+  readonly authorize: Authorize<Static<Q>> | 'caller';
+  /** See `RepeatableWork`. */
+  readonly withheld?: (reply: Static<R>) => string | null;
+};
+
+/** For an operation on an organization: the caller still has one of these roles in it. */
+export function asRole(allowed: readonly Role[]): Authorize<Named> {
+  return ({ gate }, call, request) => {
+    gate.enter(call, request, allowed);
+  };
+}
+
 /** What changes something: with an `Idempotency-Key` it is done once, however often it is sent. */
 export function changes<Q extends TSchema, R extends TSchema>({
   serve,
+  authorize,
+  withheld,
   ...words
-}: ForPeople<Q, R>): AccountRoute {
+}: ForChanges<Q, R>): AccountRoute {
   const route = serves({
     ...words,
     refusals: { 409: notAgain, 429: 'Too many changes in a short time.', ...words.refusals },
     serve: (services, call, request) => {
       services.pace.take(call.principal.userId);
-      return services.idempotency.once(call, request, () => serve(services, call, request));
+      if (authorize !== 'caller') authorize(services, call, request);
+      return services.idempotency.once(call, request, {
+        work: () => serve(services, call, request),
+        withheld,
+      });
     },
   });
   return { ...route, mayRepeat: true };

@@ -1,9 +1,19 @@
+import { everybody, managers, owners } from '../accounts/membership-gate.ts';
+import type { PersonCall } from '../accounts/user-operations.ts';
 import * as wire from '../schemas/accounts.ts';
 import { AuditLogResponse } from '../schemas/audit.ts';
 import { EmptyRequest } from '../schemas/wire.ts';
 import { billingRoutes } from './account-billing-routes.ts';
 import { marketplaceRoutes } from './account-marketplace-routes.ts';
-import { type AccountRoute, accountRoute, changes, serves, visits } from './account-route.ts';
+import {
+  type AccountRoute,
+  type AccountServices,
+  accountRoute,
+  asRole,
+  changes,
+  serves,
+  visits,
+} from './account-route.ts';
 
 const getQuery = { method: 'GET', from: 'query' } as const;
 
@@ -177,6 +187,7 @@ const userRoutes: readonly AccountRoute[] = [
     reply: wire.EditUserResponse,
     example: { name: 'Ada Lovelace' },
     refusals: { 404: 'Your user does not exist any more.' },
+    authorize: 'caller',
     serve: ({ users }, call, request) => users.editUser(call, request),
   }),
   serves({
@@ -198,6 +209,7 @@ const userRoutes: readonly AccountRoute[] = [
     reply: wire.GenericMessageResponse,
     example: {},
     refusals: { 404: 'You have no such session.' },
+    authorize: 'caller',
     serve: ({ users }, call, request) => users.revokeSession(call, request),
   }),
 ];
@@ -212,6 +224,7 @@ const organisationRoutes: readonly AccountRoute[] = [
     reply: wire.AddOrganizationResponse,
     example: { name: 'Acme' },
     refusals: { 429: 'You own as many organisations as one person may.' },
+    authorize: 'caller',
     serve: ({ organisations }, call, request) => organisations.add(call, request),
   }),
   serves({
@@ -234,6 +247,7 @@ const organisationRoutes: readonly AccountRoute[] = [
     reply: wire.GenericMessageResponse,
     example: { ...organizationExample, name: 'Acme Inc.' },
     refusals: { 403: notYourRole, 404: notYours },
+    authorize: asRole(owners),
     serve: ({ organisations }, call, request) => organisations.rename(call, request),
   }),
   changes({
@@ -252,6 +266,7 @@ const organisationRoutes: readonly AccountRoute[] = [
       502: 'The payment provider failed; nothing was deleted.',
       503: 'The payment provider does not answer in time; nothing was deleted.',
     },
+    authorize: 'caller',
     serve: ({ organisations }, call, request) => organisations.delete(call, request),
   }),
   serves({
@@ -268,6 +283,12 @@ const organisationRoutes: readonly AccountRoute[] = [
   }),
 ];
 
+/** Somebody who left has no role any more, and may hear again that they left. */
+function removesMember(services: AccountServices, call: PersonCall, request: wire.RemoveUserRequest): void {
+  if (request.user_id.toLowerCase() === call.principal.userId) return;
+  services.gate.enter(call, request, owners);
+}
+
 const memberRoutes: readonly AccountRoute[] = [
   changes({
     operation: 'invite-user',
@@ -283,6 +304,11 @@ const memberRoutes: readonly AccountRoute[] = [
       404: notYours,
       429: '20 an hour, one a minute to an address.',
     },
+    authorize: asRole(everybody),
+    withheld: ({ invite_code, invitation }) =>
+      invite_code === undefined
+        ? null
+        : `${invitation?.email} is invited. The code is shown once: invite the address again for a new one.`,
     serve: ({ organisations }, call, request) => organisations.invite(call, request),
   }),
   changes({
@@ -294,6 +320,7 @@ const memberRoutes: readonly AccountRoute[] = [
     reply: wire.AcceptInviteResponse,
     example: { invite_code: 'eyJ...' },
     refusals: { 404: 'The invitation does not exist, was used, or is for another address.' },
+    authorize: 'caller',
     serve: ({ organisations }, call, request) => organisations.acceptInvite(call, request),
   }),
   changes({
@@ -305,6 +332,7 @@ const memberRoutes: readonly AccountRoute[] = [
     reply: wire.UpdateUserResponse,
     example: { ...memberExample, permission: 'ADMIN' },
     refusals: { 403: `${notYourRole} Also for the last owner.`, 404: 'No such organisation or member.' },
+    authorize: asRole(owners),
     serve: ({ organisations }, call, request) => organisations.updateUser(call, request),
   }),
   changes({
@@ -316,6 +344,7 @@ const memberRoutes: readonly AccountRoute[] = [
     reply: wire.RemoveUserResponse,
     example: memberExample,
     refusals: { 400: 'The last owner cannot go.', 403: notYourRole, 404: 'No such organisation or member.' },
+    authorize: removesMember,
     serve: ({ organisations }, call, request) => organisations.removeUser(call, request),
   }),
   changes({
@@ -327,6 +356,7 @@ const memberRoutes: readonly AccountRoute[] = [
     reply: wire.DeleteInviteUserResponse,
     example: { ...organizationExample, email: 'grace@example.com' },
     refusals: { 403: notYourRole, 404: 'No such organisation or invitation.' },
+    authorize: asRole(owners),
     serve: ({ organisations }, call, request) => organisations.deleteInvite(call, request),
   }),
 ];
@@ -342,6 +372,9 @@ const keyRoutes: readonly AccountRoute[] = [
     example: { ...organizationExample, name: 'Website', permission: 'read_only' },
     success: 201,
     refusals: { 403: notYourRole, 404: notYours },
+    authorize: asRole(managers),
+    withheld: ({ id }) =>
+      `API key ${id} was created by the first request with this Idempotency-Key. Its secret is shown once and not stored: delete that key and create another if it is lost.`,
     serve: ({ organisations }, call, request) => organisations.addKey(call, request),
   }),
   changes({
@@ -353,6 +386,7 @@ const keyRoutes: readonly AccountRoute[] = [
     reply: wire.GenericMessageResponse,
     example: { ...keyExample, permission: 'all' },
     refusals: { 400: 'Nothing to change is given.', 403: notYourRole, 404: 'No such organisation or key.' },
+    authorize: asRole(managers),
     serve: ({ organisations }, call, request) => organisations.updateKey(call, request),
   }),
   changes({
@@ -364,6 +398,7 @@ const keyRoutes: readonly AccountRoute[] = [
     reply: wire.GenericMessageResponse,
     example: keyExample,
     refusals: { 403: notYourRole, 404: 'No such organisation or key.', 409: 'QUARRY_API_KEY sets this key.' },
+    authorize: asRole(managers),
     serve: ({ organisations }, call, request) => organisations.deleteKey(call, request),
   }),
 ];

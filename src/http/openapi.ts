@@ -230,7 +230,7 @@ const idempotencyParameter = {
   in: 'header',
   required: false,
   description:
-    'Chosen by the client: for a day, a request that is sent with it again is answered and not done again.',
+    'Chosen by the client: for a day, a request that is sent with it again gets the first reply, if its sender is still allowed to have it, and is not done again. A reply with a secret in it (an API key, an address of the payment provider) is not stored: its repetition gets 409.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 

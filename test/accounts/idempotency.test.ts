@@ -47,9 +47,9 @@ t.test(
   'the same request with the same key is done once and answered alike, even after a restart',
   async (t) => {
     const { idempotency, open, work, done } = build();
-    const first = await idempotency.once(callOf('k'), { name: 'a' }, work);
-    t.same(await idempotency.once(callOf('k'), { name: 'a' }, work), first);
-    t.same(await open().once(callOf('k'), { name: 'a' }, work), first);
+    const first = await idempotency.once(callOf('k'), { name: 'a' }, { work });
+    t.same(await idempotency.once(callOf('k'), { name: 'a' }, { work }), first);
+    t.same(await open().once(callOf('k'), { name: 'a' }, { work }), first);
     t.equal(done(), 1);
   },
 );
@@ -57,20 +57,21 @@ t.test(
 t.test('keys are of one person and one operation; without one everything is done', async (t) => {
   const { idempotency, work, done } = build();
   const calls = [callOf('k'), callOf('k', { userId: bob }), callOf('k', { operation: 'other' }), callOf('K')];
-  for (const call of [...calls, callOf(undefined), callOf(undefined)]) await idempotency.once(call, {}, work);
+  for (const call of [...calls, callOf(undefined), callOf(undefined)])
+    await idempotency.once(call, {}, { work });
   t.equal(done(), 6);
 });
 
 t.test('another request with a known key is refused and not done', async (t) => {
   const { idempotency, work, done } = build();
-  await idempotency.once(callOf('k'), { name: 'a' }, work);
-  await refused(t, idempotency.once(callOf('k'), { name: 'b' }, work), 409, /another/);
+  await idempotency.once(callOf('k'), { name: 'a' }, { work });
+  await refused(t, idempotency.once(callOf('k'), { name: 'b' }, { work }), 409, /another/);
   t.equal(done(), 1);
 });
 
 t.test('of many at once one is done, and the others are told to wait', async (t) => {
   const { idempotency, work, done } = build();
-  const tries = Array.from({ length: 20 }, () => idempotency.once(callOf('k'), {}, work));
+  const tries = Array.from({ length: 20 }, () => idempotency.once(callOf('k'), {}, { work }));
   const settled = await Promise.allSettled(tries);
   t.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const one of settled)
@@ -80,35 +81,35 @@ t.test('of many at once one is done, and the others are told to wait', async (t)
 
 t.test('what is refused may be tried again; what breaks or is cut off has an unknown outcome', async (t) => {
   const { idempotency, open, work, done } = build();
-  const refuse = () => Promise.reject(new AppError('forbidden', 'No.'));
-  await refused(t, idempotency.once(callOf('refused'), {}, refuse), 403);
-  await idempotency.once(callOf('refused'), {}, work);
+  const refuse = (): Promise<never> => Promise.reject(new AppError('forbidden', 'No.'));
+  await refused(t, idempotency.once(callOf('refused'), {}, { work: refuse }), 403);
+  await idempotency.once(callOf('refused'), {}, { work });
   t.equal(done(), 1);
 
-  const crash = () => Promise.reject(new Error('the disk is gone'));
-  await t.rejects(idempotency.once(callOf('broken'), {}, crash), new Error('the disk is gone'));
-  await refused(t, idempotency.once(callOf('broken'), {}, work), 409, /cut off/);
+  const crash = (): Promise<never> => Promise.reject(new Error('the disk is gone'));
+  await t.rejects(idempotency.once(callOf('broken'), {}, { work: crash }), new Error('the disk is gone'));
+  await refused(t, idempotency.once(callOf('broken'), {}, { work }), 409, /cut off/);
 
   await new Promise<void>((begun) => {
     const endless = () => {
       begun();
       return new Promise(() => {});
     };
-    void idempotency.once(callOf('cut off'), {}, endless);
+    void idempotency.once(callOf('cut off'), {}, { work: endless });
   });
-  await refused(t, open().once(callOf('cut off'), {}, work), 409, /cut off/);
+  await refused(t, open().once(callOf('cut off'), {}, { work }), 409, /cut off/);
   t.equal(done(), 1, 'never twice');
 });
 
 t.test('after a day a key is free again and its reply is swept away', async (t) => {
   const { idempotency, store, clock, work, done } = build();
-  await idempotency.once(callOf('k'), {}, work);
+  await idempotency.once(callOf('k'), {}, { work });
   await clock.advance(limits.repeatableCallMsMax - 1);
   await idempotency.sweep();
-  await idempotency.once(callOf('k'), {}, work);
+  await idempotency.once(callOf('k'), {}, { work });
   t.equal(done(), 1);
   await clock.advance(1);
-  await idempotency.once(callOf('k'), {}, work);
+  await idempotency.once(callOf('k'), {}, { work });
   t.equal(done(), 2);
   await clock.advance(limits.repeatableCallMsMax);
   await idempotency.sweep();
@@ -117,7 +118,7 @@ t.test('after a day a key is free again and its reply is swept away', async (t) 
 
 t.test('a reply lies in the store sealed, and so does the key that opens it', async (t) => {
   const { idempotency, store, work } = build();
-  await idempotency.once(callOf('the-key-of-the-client'), { name: 'a' }, work);
+  await idempotency.once(callOf('the-key-of-the-client'), { name: 'a' }, { work });
   const rows = await rowsOf(store);
   t.equal(rows.length, 1);
   t.notMatch(rows.join(), /ze_secret|the-key-of-the-client/);
@@ -126,10 +127,10 @@ t.test('a reply lies in the store sealed, and so does the key that opens it', as
 t.test('impossible keys are 400, too many 429', async (t) => {
   const { idempotency, work, done } = build({ callsPerPersonMax: 3 });
   for (const key of ['', 'é', 'x'.repeat(256), 'a\n'])
-    await refused(t, idempotency.once(callOf(key), {}, work), 400);
-  for (const key of ['1', '2', 'x'.repeat(255)]) await idempotency.once(callOf(key), {}, work);
-  await refused(t, idempotency.once(callOf('4'), {}, work), 429);
-  await idempotency.once(callOf('4', { userId: bob }), {}, work);
+    await refused(t, idempotency.once(callOf(key), {}, { work }), 400);
+  for (const key of ['1', '2', 'x'.repeat(255)]) await idempotency.once(callOf(key), {}, { work });
+  await refused(t, idempotency.once(callOf('4'), {}, { work }), 429);
+  await idempotency.once(callOf('4', { userId: bob }), {}, { work });
   t.equal(done(), 4);
 });
 
@@ -150,9 +151,18 @@ async function rowsOf(store: MemoryStore): Promise<string[]> {
 
 t.test('a reply that was sealed with a secret of earlier days is told to be lost', async (t) => {
   const { store, clock, idempotency, work, done } = build();
-  await idempotency.once(callOf('k'), {}, work);
+  await idempotency.once(callOf('k'), {}, { work });
   const secret = new Uint8Array(32).fill(2);
   const later = new Idempotency({ store, clock, chance: systemChance, secret });
-  await refused(t, later.once(callOf('k'), {}, work), 409, /is lost/);
+  await refused(t, later.once(callOf('k'), {}, { work }), 409, /is lost/);
+  t.equal(done(), 1);
+});
+
+t.test('a reply with a secret is not stored: the repetition is refused and not done again', async (t) => {
+  const { idempotency, open, work, done } = build();
+  const withheld = ({ api_key }: { api_key: string }) => (api_key === 'ze_secret1' ? 'Shown once.' : null);
+  t.same(await idempotency.once(callOf('k'), {}, { work, withheld }), { api_key: 'ze_secret1' });
+  await refused(t, idempotency.once(callOf('k'), {}, { work, withheld }), 409, /^Shown once\.$/);
+  await refused(t, open().once(callOf('k'), {}, { work, withheld }), 409, /^Shown once\.$/);
   t.equal(done(), 1);
 });
