@@ -5,7 +5,7 @@ import { KeyRing } from '../../src/accounts/key-ring.ts';
 import { Memberships } from '../../src/accounts/memberships.ts';
 import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
-import type { Tiers } from '../../src/accounts/tiers.ts';
+import type { Tiers } from '../../src/admission/tiers.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemChance } from '../../src/base/ids.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import { type Role, roles } from '../schemas/principal.ts';
 import { type Invitation, InvitationRecords } from '../store/invitations.ts';
 import type { Operation, Store } from '../store/store.ts';
@@ -44,7 +44,7 @@ const sweptMax = 1_000;
 export class Invitations {
   readonly #options: InvitationsOptions;
   readonly #records: InvitationRecords;
-  readonly #changes = new OneAtATime();
+  readonly #changes = new Mutex();
 
   constructor(options: InvitationsOptions) {
     this.#options = options;

@@ -4,7 +4,7 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Chance, derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import { checkCollectionName } from '../schemas/checks.ts';
 import type { KeyPermission, KeyRestriction } from '../schemas/principal.ts';
 import { type ApiKey, ApiKeys, type StoredRestriction } from '../store/api-keys.ts';
@@ -59,7 +59,7 @@ export class KeyRing {
   readonly #records: ApiKeys;
   readonly #checkFilter: KeyRingOptions['checkFilter'];
   readonly #keysPerOrganisationMax: number;
-  readonly #changes = new OneAtATime();
+  readonly #changes = new Mutex();
   /** Since they were written last, by key. */
   readonly #uses = new Map<string, { readonly place: KeyPlace; readonly at: number }>();
   #revision = 0;

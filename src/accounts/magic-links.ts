@@ -3,7 +3,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import { type SignInLink, SignInLinks } from '../store/sign-in-links.ts';
 import type { Operation, Store } from '../store/store.ts';
 import { newToken, tokenDigest } from './secret-token.ts';
@@ -27,7 +27,7 @@ export class MagicLinks {
   readonly #clock: Clock;
   readonly #chance: Chance;
   readonly #records: SignInLinks;
-  readonly #changes = new OneAtATime();
+  readonly #changes = new Mutex();
 
   constructor(options: { readonly store: Store; readonly clock: Clock; readonly chance: Chance }) {
     this.#store = options.store;

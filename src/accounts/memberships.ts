@@ -1,7 +1,7 @@
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import { type Role, roles } from '../schemas/principal.ts';
 import { type Member, Members } from '../store/members.ts';
 import type { Operation, Store } from '../store/store.ts';
@@ -25,7 +25,7 @@ export interface Place {
 export class Memberships {
   readonly #options: MembershipsOptions;
   readonly #records: Members;
-  readonly #changes = new OneAtATime();
+  readonly #changes = new Mutex();
 
   constructor(options: MembershipsOptions) {
     this.#options = options;

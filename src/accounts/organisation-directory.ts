@@ -1,8 +1,9 @@
+import { limitsOf, type OrganisationLimits, type Tiers } from '../admission/tiers.ts';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import {
   noOverrides,
   type Organisation,
@@ -11,7 +12,6 @@ import {
   type Tier,
 } from '../store/organisations.ts';
 import type { Operation, Store, WriteOptions } from '../store/store.ts';
-import { limitsOf, type OrganisationLimits, type Tiers } from './tiers.ts';
 
 /** What to change; what is absent or null stays. An override of 0 removes it. */
 export interface OrganisationChanges {
@@ -39,7 +39,7 @@ export class OrganisationDirectory {
   readonly #audit: AuditLog;
   readonly #tiers: Tiers;
   readonly #records: Organisations;
-  readonly #changes = new OneAtATime();
+  readonly #changes = new Mutex();
   readonly #limits = new Map<string, OrganisationLimits>();
   #revision = 0;
   /** Null until all have been read. */

@@ -1,10 +1,11 @@
+import { RateWindow } from '../admission/rate-window.ts';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { auditPage } from '../audit/audit-page.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
-import { KeyedLock } from '../base/keyed-lock.ts';
 import { limits } from '../base/limits.ts';
+import { KeyedMutex } from '../core/async/mutex.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { AuditLogResponse } from '../schemas/audit.ts';
 import { limitsToShow, type OrganizationStorage, overridesToShow } from '../schemas/organisation-limits.ts';
@@ -14,7 +15,6 @@ import type { Invitation } from '../store/invitations.ts';
 import type { Organisation } from '../store/organisations.ts';
 import { ExpectationFailed } from '../store/store.ts';
 import type { User } from '../store/users.ts';
-import { Attempts } from './attempts.ts';
 import { normalisedEmail } from './email-address.ts';
 import { type InvitationCode, type Invitations, noInvitation } from './invitations.ts';
 import { type KeyRing, restrictionOf } from './key-ring.ts';
@@ -58,20 +58,24 @@ const hour = 3_600_000;
  */
 export class OrganisationOperations {
   readonly #options: OrganisationOperationsOptions;
-  readonly #foundings: Attempts;
-  readonly #foundingsInTurn = new KeyedLock();
-  readonly #invitationsOfPerson: Attempts;
-  readonly #invitationsOfOrganisation: Attempts;
-  readonly #invitationsToAddress: Attempts;
+  readonly #foundings: RateWindow;
+  readonly #foundingsInTurn = new KeyedMutex();
+  readonly #invitationsOfPerson: RateWindow;
+  readonly #invitationsOfOrganisation: RateWindow;
+  readonly #invitationsToAddress: RateWindow;
 
   constructor(options: OrganisationOperationsOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#foundings = new Attempts('new organisations', [{ ms: hour, max: 20 }], clock);
+    this.#foundings = new RateWindow('new organisations', [{ ms: hour, max: 20 }], clock);
     // Or whoever founds one organisation after another could write to anybody without end.
-    this.#invitationsOfPerson = new Attempts('invitations', [{ ms: hour, max: 60 }], clock);
-    this.#invitationsOfOrganisation = new Attempts('invitations', [{ ms: hour, max: 20 }], clock);
-    this.#invitationsToAddress = new Attempts('invitations to one address', [{ ms: 60_000, max: 1 }], clock);
+    this.#invitationsOfPerson = new RateWindow('invitations', [{ ms: hour, max: 60 }], clock);
+    this.#invitationsOfOrganisation = new RateWindow('invitations', [{ ms: hour, max: 20 }], clock);
+    this.#invitationsToAddress = new RateWindow(
+      'invitations to one address',
+      [{ ms: 60_000, max: 1 }],
+      clock,
+    );
   }
 
   /** 429 when the person owns as many organisations as anybody may, or founds too many; 403 where nobody may. */

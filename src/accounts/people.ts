@@ -4,7 +4,7 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import type { Operation, Store } from '../store/store.ts';
 import { type User, Users } from '../store/users.ts';
 
@@ -28,7 +28,7 @@ export interface ProfileChanges {
 export class People {
   readonly #options: PeopleOptions;
   readonly #records: Users;
-  readonly #changes = new OneAtATime();
+  readonly #changes = new Mutex();
 
   constructor(options: PeopleOptions) {
     this.#options = options;

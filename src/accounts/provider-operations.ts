@@ -1,4 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
+import { addressKey } from '../admission/address-key.ts';
+import { RateWindow } from '../admission/rate-window.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Refusals } from '../audit/refusals.ts';
 import { AppError } from '../base/app-error.ts';
@@ -9,7 +11,6 @@ import type * as wire from '../schemas/accounts.ts';
 import { Identities, type SignInFlow } from '../store/identities.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { User } from '../store/users.ts';
-import { Attempts, addressKey } from './attempts.ts';
 import { normalisedEmail } from './email-address.ts';
 import type { Checks, Identity, IdentityProvider, ProviderName } from './identity-providers.ts';
 import { type InvitationCode, type Invitations, noInvitation } from './invitations.ts';
@@ -47,12 +48,12 @@ const sweptMax = 1_000;
 export class ProviderOperations {
   readonly #options: ProviderOperationsOptions;
   readonly #records: Identities;
-  readonly #beginnings: Attempts;
+  readonly #beginnings: RateWindow;
 
   constructor(options: ProviderOperationsOptions) {
     this.#options = options;
     this.#records = new Identities(options.store);
-    this.#beginnings = new Attempts('sign-ins', [{ ms: 60_000, max: 30 }], options.clock);
+    this.#beginnings = new RateWindow('sign-ins', [{ ms: 60_000, max: 30 }], options.clock);
   }
 
   /** Which are configured. */

@@ -1,18 +1,19 @@
 import { timingSafeEqual } from 'node:crypto';
+import { addressKey } from '../admission/address-key.ts';
+import { BackOff } from '../admission/back-off.ts';
+import { RateWindow } from '../admission/rate-window.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Refusals } from '../audit/refusals.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
 import { isOperatorProof } from '../base/operator-proof.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { SignInLink } from '../store/sign-in-links.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { User } from '../store/users.ts';
-import { Attempts, addressKey } from './attempts.ts';
-import { BackOff } from './back-off.ts';
 import { confirmationPage } from './confirmation-page.ts';
 import { maskedEmail, normalisedEmail } from './email-address.ts';
 import { deadLink, isSameBrowser, type MagicLinks } from './magic-links.ts';
@@ -61,10 +62,10 @@ export const operatorEmail = 'operator@localhost';
 /** How people come in: by a link in a mail, by a link that the operator prints, by the administrator's password. */
 export class SignInOperations {
   readonly #options: SignInOperationsOptions;
-  readonly #mailsToAddress: Attempts;
-  readonly #mailsFromHost: Attempts;
+  readonly #mailsToAddress: RateWindow;
+  readonly #mailsFromHost: RateWindow;
   readonly #passwords: BackOff;
-  readonly #passwordChecks = new OneAtATime();
+  readonly #passwordChecks = new Mutex();
   #passwordsWaiting = 0;
   readonly #proofs: BackOff;
 
@@ -75,8 +76,8 @@ export class SignInOperations {
       { ms: mailPauseMs, max: 1 },
       { ms: 60 * minute, max: 5 },
     ];
-    this.#mailsToAddress = new Attempts('sign-in mails to this address', toAddress, clock);
-    this.#mailsFromHost = new Attempts('sign-in mails', [{ ms: 60 * minute, max: 20 }], clock);
+    this.#mailsToAddress = new RateWindow('sign-in mails to this address', toAddress, clock);
+    this.#mailsFromHost = new RateWindow('sign-in mails', [{ ms: 60 * minute, max: 20 }], clock);
     this.#passwords = new BackOff(clock);
     this.#proofs = new BackOff(clock);
   }

@@ -1,4 +1,3 @@
-import { Attempts } from '../accounts/attempts.ts';
 import { Idempotency } from '../accounts/idempotency.ts';
 import { gitHubProvider, openIdProvider, type ProviderSettings } from '../accounts/identity-providers.ts';
 import { Invitations } from '../accounts/invitations.ts';
@@ -14,8 +13,9 @@ import { People } from '../accounts/people.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
 import { Sessions } from '../accounts/sessions.ts';
 import { operatorEmail, SignInOperations } from '../accounts/sign-in-operations.ts';
-import type { Tiers } from '../accounts/tiers.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
+import { RateWindow } from '../admission/rate-window.ts';
+import type { Tiers } from '../admission/tiers.ts';
 import { AuditLog } from '../audit/audit-log.ts';
 import { Refusals } from '../audit/refusals.ts';
 import { limits } from '../base/limits.ts';
@@ -109,7 +109,7 @@ export function buildAccounts(
   });
   return {
     idempotency: rooms.idempotency,
-    pace: new Attempts('changes', changesMax, clock),
+    pace: new RateWindow('changes', changesMax, clock),
     gate,
     billing,
     marketplaces,

@@ -1,6 +1,7 @@
-import { Attempts, addressKey } from '../accounts/attempts.ts';
 import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
-import { limitsOf, type Tiers, tiersOf } from '../accounts/tiers.ts';
+import { addressKey } from '../admission/address-key.ts';
+import { RateWindow } from '../admission/rate-window.ts';
+import { limitsOf, type Tiers, tiersOf } from '../admission/tiers.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Billing } from '../billing/billing.ts';
@@ -76,7 +77,7 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
 
 /** Of an organisation, of a person, or whoever founds one organisation after another would guess on, and from a host. */
 function guessesOfCodes(): Guesses {
-  const within = (max: number) => new Attempts('promo codes', [{ ms: 3_600_000, max }], clock);
+  const within = (max: number) => new RateWindow('promo codes', [{ ms: 3_600_000, max }], clock);
   const ofPerson = within(limits.redemptionsPerHourMax);
   const ofOrganisation = within(limits.redemptionsPerHourMax);
   const fromHost = within(limits.redemptionsFromHostPerHourMax);

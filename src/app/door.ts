@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Authenticator } from '../access/authenticate.ts';
 import { type Operation, operationNeeds } from '../access/authorise.ts';
-import type { Quotas } from '../access/quotas.ts';
+import type { Quotas } from '../admission/quotas.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';

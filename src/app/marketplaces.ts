@@ -1,5 +1,6 @@
-import { Attempts, addressKey } from '../accounts/attempts.ts';
 import { keyDigest } from '../accounts/key-format.ts';
+import { addressKey } from '../admission/address-key.ts';
+import { RateWindow } from '../admission/rate-window.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { derivedSecret } from '../base/operator-proof.ts';
@@ -48,9 +49,9 @@ export function buildMarketplaces(
   const { organisations, audit } = rooms;
   const agreements = new Agreements(data.store);
   const billing = new BillingRecords(data.store);
-  const comings = new Attempts('sign-ups from marketplaces', [{ ms: 60_000, max: 30 }], clock);
+  const comings = new RateWindow('sign-ups from marketplaces', [{ ms: 60_000, max: 30 }], clock);
   const perMinute = [{ ms: 60_000, max: limits.marketplaceMessagesPerMinuteMax }];
-  const messages = new Attempts('messages from marketplaces', perMinute, clock);
+  const messages = new RateWindow('messages from marketplaces', perMinute, clock);
   const sealing = new Sealing(derivedSecret(data.secret, 'marketplaces'), chance);
   const marketplaces = new Marketplaces({
     ...{ store: data.store, agreements, clock, chance, audit, logger },

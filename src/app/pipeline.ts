@@ -1,9 +1,10 @@
-import { KeyedLock } from '../base/keyed-lock.ts';
+import { IngestAdmission } from '../admission/ingest-admission.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
 import { heldBytes } from '../base/process-memory.ts';
 import type { Settings } from '../config/schema.ts';
+import { KeyedMutex } from '../core/async/mutex.ts';
 import type { CataloguedEmbedding, ModelCatalogue } from '../models/catalogue.ts';
 import { embedChunks } from '../models/chunk-vectors.ts';
 import { dotWithCodes } from '../models/codes.ts';
@@ -14,7 +15,6 @@ import { defaultEmbeddingModel, embeddingModel } from '../models/registry.ts';
 import type { StaticEmbedder } from '../models/static-embedder.ts';
 import type { OpenedTools } from '../parsing/open-tools.ts';
 import { hasPageImages } from '../parsing/parse-task.ts';
-import { Admission } from '../pipeline/admission.ts';
 import { ChunkBatches } from '../pipeline/chunk-batches.ts';
 import type { DerivedFiles } from '../pipeline/derived-files.ts';
 import type { DocumentEvent } from '../pipeline/document-event.ts';
@@ -112,7 +112,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
   const shared = {
     ...storage,
     switchboard: new Switchboard(storage),
-    locks: new KeyedLock(),
+    locks: new KeyedMutex(),
     clock,
     chance,
     count: (event: DocumentEvent) => storage.meter.documentOperations(documentFact(event)),
@@ -150,7 +150,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     onJob: (job) => ingest.offer(job),
     onAbandoned: (record) => ingest.abandon(record),
   });
-  const admission = new Admission({
+  const admission = new IngestAdmission({
     space: storage.space,
     queue: ingest,
     queueDocumentsMax: settings.queueDocumentsMax,

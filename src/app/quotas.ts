@@ -1,9 +1,9 @@
-import { KeptBuckets } from '../access/kept-buckets.ts';
-import { ModelAdmission } from '../access/model-admission.ts';
-import { Quotas } from '../access/quotas.ts';
-import { RateLimiter } from '../access/rate-limit.ts';
-import { systemTimer } from '../access/timer.ts';
 import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
+import { ModelAdmission } from '../admission/model-admission.ts';
+import { PersistedBuckets } from '../admission/persisted-buckets.ts';
+import { Quotas } from '../admission/quotas.ts';
+import { RateLimiter } from '../admission/rate-limiter.ts';
+import { systemTimer } from '../admission/timer.ts';
 import type { Logger } from '../base/logger.ts';
 import { clock } from './given.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -25,7 +25,7 @@ export function buildQuotas(
   { ingest }: Pick<Pipeline, 'ingest'>,
   { organisations, logger }: { readonly organisations: OrganisationDirectory; readonly logger: Logger },
 ) {
-  const kept = new KeptBuckets({ store, clock, logger });
+  const kept = new PersistedBuckets({ store, clock, logger });
   const limiter = new RateLimiter(clock, kept);
   kept.start((organizationId, limit) => limiter.balance(organizationId, limit));
   const limitsOf = (organizationId: string) => organisations.limitsOf(organizationId);

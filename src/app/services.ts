@@ -1,12 +1,13 @@
-import { FairTurns } from '../access/fair-turns.ts';
-import type { ModelAdmission } from '../access/model-admission.ts';
-import type { Quotas } from '../access/quotas.ts';
 import type { KeyRing } from '../accounts/key-ring.ts';
 import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
 import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
+import type { ModelAdmission } from '../admission/model-admission.ts';
+import { organizationSemaphore } from '../admission/organization-semaphore.ts';
+import type { Quotas } from '../admission/quotas.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { limits } from '../base/limits.ts';
 import type { Settings } from '../config/schema.ts';
+import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Services } from '../http/services.ts';
 import { toDimensions } from '../models/dimensions.ts';
 import { defaultEmbeddingModel } from '../models/registry.ts';
@@ -132,7 +133,7 @@ function queryServices({ settings, storage, pipeline }: ServiceParts, addresses:
     search: buildSearch(settings, storage, pipeline),
     addresses,
     clock,
-    turns: queryTurns(settings),
+    semaphores: querySemaphores(settings),
     rerankModels: () => pipeline.catalogue.rerankerNames,
     rerankerDefault: settings.reranker,
     embedModel: defaultEmbeddingModel,
@@ -143,8 +144,8 @@ function parserServices({ settings, storage, pools, pipeline, made }: ServicePar
   const { blobsFolder: folder } = storage;
   const { parseLimits } = pipeline;
   const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
-  const turns = parserTurns(settings);
-  return new ParserServices({ reader, turns, fileBytesMax: settings.uploadBytesMax, clock });
+  const semaphore = parserSemaphore(settings);
+  return new ParserServices({ reader, semaphore, fileBytesMax: settings.uploadBytesMax, clock });
 }
 
 function inspectionOf({
@@ -157,17 +158,17 @@ function inspectionOf({
   return new Inspection({ store, blobs, audit, indexFolder: data.indexPath, madeFolder: made.folder });
 }
 
-function queryTurns({ queriesRunningMax, rerankedQueriesRunningMax }: Settings) {
+function querySemaphores({ queriesRunningMax, rerankedQueriesRunningMax }: Settings) {
   const [waitingMax, what] = [limits.queriesWaitingMax, 'queries'];
   return {
-    plain: new FairTurns({ runningMax: queriesRunningMax, waitingMax, what }),
-    reranked: new FairTurns({ runningMax: rerankedQueriesRunningMax, waitingMax, what }),
+    plain: organizationSemaphore({ permits: queriesRunningMax, waitingMax, what }),
+    reranked: organizationSemaphore({ permits: rerankedQueriesRunningMax, waitingMax, what }),
   };
 }
 
 /** As many as the documents that are read to be stored: so each of both gets half of the parsers. */
-function parserTurns({ parseThreads: runningMax }: Settings): FairTurns {
-  return new FairTurns({ runningMax, waitingMax: limits.queriesWaitingMax, what: 'files' });
+function parserSemaphore({ parseThreads: permits }: Settings): FairSemaphore {
+  return organizationSemaphore({ permits, waitingMax: limits.queriesWaitingMax, what: 'files' });
 }
 
 function modelService({

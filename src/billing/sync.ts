@@ -2,9 +2,9 @@ import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
-import { KeyedLock } from '../base/keyed-lock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { KeyedMutex } from '../core/async/mutex.ts';
 import type {
   BillingAccount,
   BillingCopy,
@@ -68,7 +68,7 @@ const serving: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due'])
  */
 export class BillingSync {
   readonly #options: BillingSyncOptions;
-  readonly #turns = new KeyedLock();
+  readonly #turns = new KeyedMutex();
   /** Readings that have not begun. */
   readonly #waiting = new Map<string, Promise<BillingAccount>>();
   readonly #changing = new Set<string>();

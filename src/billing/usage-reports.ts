@@ -1,8 +1,8 @@
 import type Stripe from 'stripe';
 import type { Clock } from '../base/clock.ts';
-import { KeyedLock } from '../base/keyed-lock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { KeyedMutex } from '../core/async/mutex.ts';
 import type { BillingAccount, BillingRecords, ReportedUsage } from '../store/billing.ts';
 import type { Store } from '../store/store.ts';
 import type { StripeCalls } from './calls.ts';
@@ -47,7 +47,7 @@ const dayMinutes = 1_440;
 export class UsageReports {
   readonly #options: UsageReportsOptions;
   /** Of each organisation one thing is reported after another, so that nothing is added up twice. */
-  readonly #turns = new KeyedLock();
+  readonly #turns = new KeyedMutex();
 
   constructor(options: UsageReportsOptions) {
     this.#options = options;

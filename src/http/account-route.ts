@@ -1,4 +1,3 @@
-import type { Attempts } from '../accounts/attempts.ts';
 import type { Idempotency } from '../accounts/idempotency.ts';
 import type { MembershipGate, Named } from '../accounts/membership-gate.ts';
 import type { OrganisationOperations } from '../accounts/organisation-operations.ts';
@@ -6,6 +5,7 @@ import type { ProviderOperations } from '../accounts/provider-operations.ts';
 import type { SignInOperations } from '../accounts/sign-in-operations.ts';
 import type { PersonCall, UserOperations } from '../accounts/user-operations.ts';
 import type { Outcome, Visitor } from '../accounts/visitor.ts';
+import type { RateWindow } from '../admission/rate-window.ts';
 import { assert } from '../base/assert.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
@@ -21,7 +21,7 @@ export interface AccountServices {
   readonly organisations: OrganisationOperations;
   readonly idempotency: Idempotency;
   /** How many changes one person may ask for. */
-  readonly pace: Pick<Attempts, 'take'>;
+  readonly pace: Pick<RateWindow, 'take'>;
   readonly gate: MembershipGate;
   readonly billing: Billing;
   readonly marketplaces: Marketplaces;

@@ -1,5 +1,6 @@
 import { authorise, type Operation } from '../access/authorise.ts';
 import { type Credentials, refuseOtherSites } from '../access/credentials.ts';
+import { ConcurrencyLimiter, tooManyRequests } from '../admission/concurrency-limiter.ts';
 import { AppError, invalidField } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -14,7 +15,6 @@ import type { Call } from '../services/call.ts';
 import { Rendered } from '../services/rendered.ts';
 import { outcomeReply, visitorOf } from './account-exchange.ts';
 import type { AccountRoute, AccountServices } from './account-route.ts';
-import { Crowd, crowded } from './crowd.ts';
 import type { Dashboard } from './dashboard.ts';
 import { Deadline } from './deadline.ts';
 import { DoorMetrics } from './door-metrics.ts';
@@ -127,7 +127,7 @@ interface Visit extends Listed {
   route: Route | null;
   principal: Principal | null;
   /** The organisation that it counts for. */
-  crowdOf: string | null;
+  countedFor: string | null;
   /** The end of the walk; never rejects. */
   walked: Promise<void>;
 }
@@ -146,7 +146,7 @@ export class Door {
   readonly #requests = new Map<Route, Validate<unknown>>();
   readonly #replies = new Map<Route, Validate<unknown>>();
   readonly #visits = new Roster<Visit>();
-  readonly #crowd = new Crowd(limits.requestsRunningMax);
+  readonly #concurrency = new ConcurrencyLimiter(limits.requestsRunningMax);
   readonly #idle: (() => void)[] = [];
   #uploadsRunning = 0;
   #draining = false;
@@ -178,7 +178,7 @@ export class Door {
       deadline,
       route: null,
       principal: null,
-      crowdOf: null,
+      countedFor: null,
       walked: Promise.resolve(),
       place: -1,
     };
@@ -220,7 +220,7 @@ export class Door {
       this.#logFailure(visit, error);
     }
     this.#visits.delete(visit);
-    if (visit.crowdOf !== null) this.#crowd.leave(visit.crowdOf);
+    if (visit.countedFor !== null) this.#concurrency.release(visit.countedFor);
     if (this.#visits.size === 0) for (const idle of this.#idle.splice(0)) idle();
   }
 
@@ -287,7 +287,7 @@ export class Door {
     if (this.#draining) throw stopping();
     const reason = this.#options.notReady();
     if (reason !== null) throw new AppError('unavailable', reason, { retryAfterMs: 2_000 });
-    if (this.#crowd.isPacked(this.#visits.size - 1)) throw crowded();
+    if (this.#concurrency.isFull(this.#visits.size - 1)) throw tooManyRequests();
   }
 
   /** Steps 1 and 2: who is it, and may they call this? Both before the body. */
@@ -309,12 +309,12 @@ export class Door {
 
   #enter(visit: Visit): void {
     if (visit.principal?.kind !== 'organisation') {
-      if (this.#visits.size > limits.requestsRunningMax) throw crowded();
+      if (this.#visits.size > limits.requestsRunningMax) throw tooManyRequests();
       return;
     }
     const { organizationId } = visit.principal;
-    this.#crowd.enter(organizationId, this.#visits.size - 1);
-    visit.crowdOf = organizationId;
+    this.#concurrency.acquire(organizationId, this.#visits.size - 1);
+    visit.countedFor = organizationId;
   }
 
   async #servePage(visit: Visit, route: PageRoute, { params }: Match): Promise<Reply> {

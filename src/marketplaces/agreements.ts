@@ -1,4 +1,4 @@
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import { type Agreement, MarketplaceRecords, type Offer, subjectOf } from '../store/marketplaces.ts';
 import type { Operation, Store } from '../store/store.ts';
 
@@ -12,7 +12,7 @@ export interface Change {
 export class Agreements {
   readonly records: MarketplaceRecords;
   readonly #store: Store;
-  readonly #changes = new OneAtATime();
+  readonly #changes = new Mutex();
 
   constructor(store: Store) {
     this.#store = store;

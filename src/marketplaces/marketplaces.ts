@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import {
   type Agreement,
   type Offer,
@@ -111,7 +111,7 @@ const failuresMax = 3;
 export class Marketplaces {
   readonly #options: MarketplacesOptions;
   /** Grants come one after another, each from all that lasts then: an earlier one never overtakes a later. */
-  readonly #grants = new OneAtATime();
+  readonly #grants = new Mutex();
 
   constructor(options: MarketplacesOptions) {
     this.#options = options;

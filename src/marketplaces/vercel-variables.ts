@@ -1,5 +1,5 @@
 import type { Logger } from '../base/logger.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
+import { Mutex } from '../core/async/mutex.ts';
 import type { Agreement, VariablesState, VercelOffer } from '../store/marketplaces.ts';
 import type { Agreements } from './agreements.ts';
 import type { Sealing } from './sealing.ts';
@@ -38,7 +38,7 @@ const projectsAtATime = 4;
  */
 export class VercelVariables {
   readonly #options: VercelVariablesOptions;
-  readonly #turns = new OneAtATime();
+  readonly #turns = new Mutex();
 
   constructor(options: VercelVariablesOptions) {
     this.#options = options;

@@ -121,15 +121,15 @@ export class HttpEmbedder {
 
   /** Takes one place and sends one request; whoever leaves others behind calls the next. Never rejects. */
   async #serve(urgent: boolean): Promise<void> {
-    const { slots } = this.#options.provider;
+    const { semaphore } = this.#options.provider;
     const queue = this.#waiting[urgent ? 'urgent' : 'patient'];
-    await slots.enter(urgent);
+    await semaphore.acquire({ priority: urgent ? 'high' : 'normal' });
     try {
       const batch = this.#take(queue);
       if (queue.length > 0) void this.#serve(urgent);
       if (batch !== null) await this.#run(batch);
     } finally {
-      slots.leave();
+      semaphore.release();
     }
   }
 

@@ -52,7 +52,7 @@ export class HttpReranker {
 
   async #run(query: string, batch: readonly string[], deadline: number | null): Promise<number[]> {
     const { provider } = this.#options;
-    await provider.slots.enter(deadline !== null);
+    await provider.semaphore.acquire({ priority: deadline === null ? 'normal' : 'high' });
     try {
       return await provider.ask(this.#body(query, batch), deadline, (reply) =>
         this.#read(reply, batch.length),
@@ -60,7 +60,7 @@ export class HttpReranker {
     } catch (error) {
       throw error instanceof ProviderTrouble ? refusedText(provider.model, error) : error;
     } finally {
-      provider.slots.leave();
+      provider.semaphore.release();
     }
   }
 

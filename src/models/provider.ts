@@ -4,9 +4,9 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
+import { Semaphore } from '../core/async/semaphore.ts';
 import { type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import { ProviderTrouble, postJson } from './post-json.ts';
-import { RequestSlots } from './request-slots.ts';
 
 /** Where a model is served over HTTP, and how it is asked. */
 export interface ProviderOptions {
@@ -52,7 +52,8 @@ const laterMsMin = 1_000;
 
 /** One HTTP service with a model: places, time-outs, retries, and a circuit breaker around every request. */
 export class Provider {
-  readonly slots: RequestSlots;
+  /** Requests at a time; documents leave one of several permits to queries. */
+  readonly semaphore: Semaphore;
   readonly #options: ProviderOptions;
   readonly #breaker: CircuitBreaker;
   #trouble: string | null = null;
@@ -61,7 +62,7 @@ export class Provider {
 
   constructor(options: ProviderOptions) {
     this.#options = options;
-    this.slots = new RequestSlots(options.requestsMax);
+    this.semaphore = new Semaphore({ permits: options.requestsMax, reservedPermits: 1 });
     this.#breaker = new CircuitBreaker({
       clock: options.clock,
       random: options.random,

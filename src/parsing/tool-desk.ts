@@ -1,11 +1,11 @@
 import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { Semaphore } from '../core/async/semaphore.ts';
 import type { ToolReply, ToolRequest } from './document-tools.ts';
 import { convertOffice } from './libre-office.ts';
 import { processLimits } from './limits.ts';
 import { type OptionalToolName, toolNotes } from './optional-tools.ts';
 import type { Recogniser } from './recogniser.ts';
-import { Slots } from './slots.ts';
 import { NoRoom, type ToolEnd, type ToolRunner } from './tool-runner.ts';
 
 /** Where converted files are kept for the pages that are drawn of them later. */
@@ -49,16 +49,16 @@ const failuresMax = 10_000;
  */
 export class ToolDesk {
   readonly #options: ToolDeskOptions;
-  readonly #office: Slots;
-  readonly #others: Slots;
+  readonly #office: Semaphore;
+  readonly #others: Semaphore;
   readonly #converting = new Map<string, Promise<ToolReply>>();
   /** What could not be converted since the start. */
   readonly #failed = new Map<string, ToolReply>();
 
   constructor(options: ToolDeskOptions) {
     this.#options = options;
-    this.#office = new Slots(options.runningMax);
-    this.#others = new Slots(options.runningMax);
+    this.#office = new Semaphore({ permits: options.runningMax });
+    this.#others = new Semaphore({ permits: options.runningMax });
   }
 
   /** Whether Office files can be converted here. */
@@ -100,7 +100,9 @@ export class ToolDesk {
   ): Promise<DeskReply> {
     if (image.byteLength > imageBytesMax) return plain(tooLarge);
     const { recogniser } = this.#options;
-    return plain(await this.#others.run(() => recogniser.recognise(image, { msMax, signal }), signal));
+    return plain(
+      await withPermit(this.#others, () => recogniser.recognise(image, { msMax, signal }), signal),
+    );
   }
 
   async #convert(
@@ -151,13 +153,17 @@ export class ToolDesk {
     signal: AbortSignal,
     take: (result: string) => Promise<ToolReply>,
   ): Promise<ToolReply> {
-    return await this.#office.run(async () => {
-      for (let number = 1; ; number++) {
-        const reply = await convertOffice(this.#options.runner, { ...request, signal }, take);
-        const again = reply.kind === 'failed' && reply.code === 'crash' && !signal.aborted;
-        if (!again || number >= processLimits.attemptsMax) return reply;
-      }
-    }, signal);
+    return await withPermit(
+      this.#office,
+      async () => {
+        for (let number = 1; ; number++) {
+          const reply = await convertOffice(this.#options.runner, { ...request, signal }, take);
+          const again = reply.kind === 'failed' && reply.code === 'crash' && !signal.aborted;
+          if (!again || number >= processLimits.attemptsMax) return reply;
+        }
+      },
+      signal,
+    );
   }
 
   async #openHeif(
@@ -206,7 +212,26 @@ export class ToolDesk {
           ? { kind: 'bytes', bytes: await readFile(target) }
           : imageFailure(tool, end, msMax);
       });
-    return plain(await this.#others.run(work, signal));
+    return plain(await withPermit(this.#others, work, signal));
+  }
+}
+
+/** A caller that gave up while it waited runs without a permit: its work sees the signal and ends at once. */
+async function withPermit<Result>(
+  semaphore: Semaphore,
+  work: () => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  try {
+    await semaphore.acquire({ signal });
+  } catch (error) {
+    if (signal.aborted) return await work();
+    throw error;
+  }
+  try {
+    return await work();
+  } finally {
+    semaphore.release();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { KeyedLock } from '../base/keyed-lock.ts';
+import type { KeyedMutex } from '../core/async/mutex.ts';
 import { type Collection, type Collections, ownVectors } from '../store/collections.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { Counts } from '../store/counts.ts';
@@ -32,7 +32,7 @@ export interface DocumentProgressOptions {
   /** Refuses while the disk is nearly full. */
   readonly space: SpaceGuard;
   /** The same locks as the document writer's. */
-  readonly locks: KeyedLock;
+  readonly locks: KeyedMutex;
   readonly clock: Clock;
   readonly count: (event: DocumentEvent) => Operation[];
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Chance, timedUuid } from '../base/ids.ts';
-import type { KeyedLock } from '../base/keyed-lock.ts';
+import type { KeyedMutex } from '../core/async/mutex.ts';
 import { putBlobReference } from '../store/blob-references.ts';
 import type { Collection, Collections } from '../store/collections.ts';
 import type { Contents } from '../store/content.ts';
@@ -45,7 +45,7 @@ export interface DocumentWriterOptions {
   readonly sequence: Sequence;
   readonly switchboard: Switchboard;
   /** Everything about one path happens under `pathKey`. */
-  readonly locks: KeyedLock;
+  readonly locks: KeyedMutex;
   readonly clock: Clock;
   readonly chance: Chance;
   /** Operations that count an event, joined to the write that causes it. */

@@ -1,17 +1,17 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { FileReader } from '../pipeline/file-reader.ts';
 import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/parsers.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import { type Call, msLeft } from './call.ts';
 import { decodeFile } from './file-bytes.ts';
-import type { Turns } from './turns.ts';
 
 export interface ParserServicesOptions {
   readonly reader: Pick<FileReader, 'read'>;
-  /** Documents that are to be stored want the parsers, too. */
-  readonly turns: Turns;
+  /** Leaves parsers to the documents that are to be stored. */
+  readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
   readonly fileBytesMax: number;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Milliseconds after the request in which the caller gets an answer, whatever the parsers do; `waitMsMax` by default. */
@@ -50,13 +50,13 @@ export class ParserServices {
     bytes: Uint8Array,
     bounds: Parameters<FileReader['read']>[1],
   ): ReturnType<FileReader['read']> {
-    const { reader, turns } = this.#options;
-    await turns.enter(principal.organizationId, caller);
+    const { reader, semaphore } = this.#options;
+    await semaphore.acquire(principal.organizationId, caller);
     try {
       bounds.signal.throwIfAborted();
       return await reader.read(bytes, bounds);
     } finally {
-      turns.leave();
+      semaphore.release();
     }
   }
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import { checkControl, checkK, checkQuery } from '../schemas/checks.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import type {
@@ -27,7 +28,8 @@ import { vectorOfQuery } from './given-vectors.ts';
 import { documentsReply, pagesReply, type Showing, snippetsReply } from './query-replies.ts';
 import type { Rendered } from './rendered.ts';
 import { filterOf, within } from './sight.ts';
-import type { Turns } from './turns.ts';
+
+type QuerySemaphore = Pick<FairSemaphore, 'acquire' | 'release'>;
 
 export interface QueryServicesOptions {
   readonly search: Search;
@@ -38,7 +40,7 @@ export interface QueryServicesOptions {
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
   readonly clock: Clock;
   /** Of queries without and with a reranker, which take their time in other places. */
-  readonly turns: { readonly plain: Turns; readonly reranked: Turns };
+  readonly semaphores: { readonly plain: QuerySemaphore; readonly reranked: QuerySemaphore };
   /** Ids a query may name. */
   readonly rerankModels: () => readonly string[];
   /** Reranker of queries that name none; null for no reranking. */
@@ -112,14 +114,14 @@ export class QueryServices {
     search: SearchRequest,
     work: (engine: Search, asked: SearchRequest) => Promise<T>,
   ): Promise<T> {
-    const turns = this.#options.turns[search.reranker === null ? 'plain' : 'reranked'];
-    const turn = turns.enter(principal.organizationId, caller);
+    const semaphore = this.#options.semaphores[search.reranker === null ? 'plain' : 'reranked'];
+    const turn = semaphore.acquire(principal.organizationId, caller);
     if (turn !== null) await turn;
     try {
       const asked = turn === null ? search : { ...search, deadlineMs: this.#msLeft(receivedAt) };
       return await work(this.#options.search, asked);
     } finally {
-      turns.leave();
+      semaphore.release();
     }
   }
 

@@ -7,7 +7,7 @@ import { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { accountRooms, bearer, byTest, credentials } from '../accounts/rooms.ts';
-import { FakeTime } from './fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 
 const oldKey = 'the-key-we-always-had';
 const adminKey = 'administrators-only-please';

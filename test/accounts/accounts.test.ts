@@ -1,15 +1,15 @@
 import t from 'tap';
 import { firstStart } from '../../src/accounts/first-start.ts';
 import { keyDigest } from '../../src/accounts/key-format.ts';
-import type { OrganisationLimits, Tiers } from '../../src/accounts/tiers.ts';
+import type { OrganisationLimits, Tiers } from '../../src/admission/tiers.ts';
 import type { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
+import { publishedTiers } from '../admission/tiers.ts';
 import { accountRooms, byTest } from './rooms.ts';
-import { publishedTiers } from './tiers.ts';
 
 /** One run of the program over a store that may have seen earlier runs. */
 async function startProgram(store: Store, operatorKey: string | null = null, tiers: Tiers = publishedTiers) {

@@ -5,7 +5,7 @@ import { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 
 const ada = '11111111-1111-4111-8111-111111111111';
 const bob = '22222222-2222-4222-8222-222222222222';

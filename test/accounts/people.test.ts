@@ -6,7 +6,7 @@ import type { AppError } from '../../src/base/app-error.ts';
 import { limits } from '../../src/base/limits.ts';
 import { roles } from '../../src/schemas/principal.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 import { seeded } from '../store/seeded.ts';
 import { accountRooms, byTest } from './rooms.ts';
 

@@ -7,15 +7,15 @@ import { Memberships } from '../../src/accounts/memberships.ts';
 import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
 import { People } from '../../src/accounts/people.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
-import type { Tiers } from '../../src/accounts/tiers.ts';
+import type { Tiers } from '../../src/admission/tiers.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { Refusals } from '../../src/audit/refusals.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 import type { Store } from '../../src/store/store.ts';
-import { FakeTime } from '../access/fake-time.ts';
-import { publishedTiers } from './tiers.ts';
+import { FakeTime } from '../admission/fake-time.ts';
+import { publishedTiers } from '../admission/tiers.ts';
 
 /** Who does things in tests of rooms. */
 export const byTest = { actor: 'the test', address: '192.0.2.1' } as const;

@@ -1,12 +1,13 @@
 import t from 'tap';
-import { Attempts, addressKey } from '../../src/accounts/attempts.ts';
-import { BackOff } from '../../src/accounts/back-off.ts';
 import { confirmationPage } from '../../src/accounts/confirmation-page.ts';
 import { maskedEmail, normalisedEmail } from '../../src/accounts/email-address.ts';
 import { localPath } from '../../src/accounts/redirect.ts';
+import { addressKey } from '../../src/admission/address-key.ts';
+import { BackOff } from '../../src/admission/back-off.ts';
+import { RateWindow } from '../../src/admission/rate-window.ts';
 import { AppError } from '../../src/base/app-error.ts';
 import { plainAddress } from '../../src/http/origin.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 
 function statusOf(work: () => unknown): number {
   try {
@@ -146,7 +147,7 @@ t.test('a browser is sent to paths of this server only', async (t) => {
 
 t.test('attempts are counted within each window, by key, and the wait is told', async (t) => {
   const clock = new FakeTime();
-  const attempts = new Attempts(
+  const attempts = new RateWindow(
     'tries',
     [
       { ms: 60_000, max: 1 },

@@ -17,7 +17,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import type { SignInResponse } from '../../src/schemas/accounts.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, RangeOptions } from '../../src/store/store.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 import { mailServer } from '../e2e/people.ts';
 import { accountRooms, byTest } from './rooms.ts';
 

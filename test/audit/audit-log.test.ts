@@ -7,7 +7,7 @@ import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { AuditLogEntry } from '../../src/schemas/audit.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 
 const ours = '11111111-1111-4111-8111-111111111111';
 const theirs = 'ffffffff-ffff-4fff-8fff-ffffffffffff';

@@ -11,7 +11,7 @@ import { VercelVariables } from '../../src/marketplaces/vercel-variables.ts';
 import type { Agreement, AwsOffer } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Tier } from '../../src/store/organisations.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 
 /** What a crash leaves between two steps, and what two things at once may not do to each other. */
 

@@ -9,7 +9,7 @@ import { hourMs, Metering, type Uses } from '../../src/marketplaces/metering.ts'
 import { Sealing } from '../../src/marketplaces/sealing.ts';
 import type { Agreement } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 import { type AwsAnswer, awsKey, awsLookAlike } from '../e2e/aws-look-alike.ts';
 
 /** Use of hours, reported with the real SDK to a look-alike of AWS, by a clock that the test moves. */

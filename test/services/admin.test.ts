@@ -9,8 +9,8 @@ import { AdminService } from '../../src/services/admin.ts';
 import type { Call } from '../../src/services/call.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { noOverrides } from '../../src/store/organisations.ts';
-import { FakeTime } from '../access/fake-time.ts';
 import { accountRooms, bearer } from '../accounts/rooms.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 import { callerWith } from '../base/caller.ts';
 
 const call: Call<Extract<Principal, { kind: 'administrator' }>> = {

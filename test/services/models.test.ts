@@ -1,13 +1,13 @@
 import t from 'tap';
-import { ModelAdmission } from '../../src/access/model-admission.ts';
-import type { OrganisationLimits } from '../../src/accounts/tiers.ts';
+import { ModelAdmission } from '../../src/admission/model-admission.ts';
+import type { OrganisationLimits } from '../../src/admission/tiers.ts';
 import { AppError } from '../../src/base/app-error.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import type { OrganisationPrincipal } from '../../src/schemas/principal.ts';
 import type { Call } from '../../src/services/call.ts';
 import { type ModelFact, type ModelRuns, ModelService } from '../../src/services/models.ts';
-import { FakeTime } from '../access/fake-time.ts';
-import { publishedTiers } from '../accounts/tiers.ts';
+import { FakeTime } from '../admission/fake-time.ts';
+import { publishedTiers } from '../admission/tiers.ts';
 import { callerWith } from '../base/caller.ts';
 
 const offered = [2560, 1280, 640, 320, 160, 80, 40];

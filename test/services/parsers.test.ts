@@ -10,7 +10,7 @@ const performanceClock = { monotonic: () => performance.now() };
 const services = (read: (bytes: Uint8Array, signal: AbortSignal) => Promise<Outcome>, msMax?: number) =>
   new ParserServices({
     reader: { read: (bytes, { signal }) => read(bytes, signal) },
-    turns: { enter: () => null, leave: () => {} },
+    semaphore: { acquire: () => null, release: () => {} },
     fileBytesMax: 1_000_000,
     clock: performanceClock,
     ...(msMax === undefined ? {} : { msMax }),

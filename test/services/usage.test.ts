@@ -10,7 +10,7 @@ import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { DocumentFact } from '../../src/usage/facts.ts';
 import { UsageLedger } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 import { callerWith } from '../base/caller.ts';
 
 const mine = '11111111-1111-4111-8111-111111111111';

@@ -16,8 +16,7 @@ import { secret } from '../simulate/process.ts';
 
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
-/** Everybody is next. */
-const noTurns = { enter: () => null, leave: () => {} };
+const unlimited = { acquire: () => null, release: () => {} };
 
 export function callOf(organization = organizationId): Call<OrganisationPrincipal> {
   return {
@@ -88,7 +87,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
       recordEmbed: (fact) => void modelled.push({ kind: 'embed', ...fact }),
       recordRerank: (fact) => void modelled.push({ kind: 'rerank', ...fact }),
     },
-    turns: { plain: noTurns, reranked: noTurns },
+    semaphores: { plain: unlimited, reranked: unlimited },
     rerankModels: () => ['zerank-2'],
     rerankerDefault: null,
     embedModel: 'letters',

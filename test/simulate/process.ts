@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Chance } from '../../src/base/ids.ts';
-import { KeyedLock } from '../../src/base/keyed-lock.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Turns } from '../../src/base/turns.ts';
 import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
 import { type ChunkMeans, prepareDocument } from '../../src/chunking/prepare-document.ts';
+import { KeyedMutex } from '../../src/core/async/mutex.ts';
 import { embedChunks } from '../../src/models/chunk-vectors.ts';
 import { dotWithCodes } from '../../src/models/codes.ts';
 import type { Embedder } from '../../src/models/model.ts';
@@ -98,7 +98,7 @@ export async function openProcess(options: ProcessOptions) {
   const shared = {
     ...parts,
     switchboard: new Switchboard({ ...parts, indexes }),
-    locks: new KeyedLock(),
+    locks: new KeyedMutex(),
     clock,
     chance,
     space,

@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { UsageLedger, type WindowQuestion } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 
 const organizationId = '11111111-1111-4111-8111-111111111111';
 const begin = Date.UTC(2026, 1, 26, 22, 0);

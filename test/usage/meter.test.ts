@@ -6,7 +6,7 @@ import type { Operation, Store, WriteOptions } from '../../src/store/store.ts';
 import type { DocumentFact, EmbedFact } from '../../src/usage/facts.ts';
 import { namedCounters, UsageLedger } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
-import { FakeTime } from '../access/fake-time.ts';
+import { FakeTime } from '../admission/fake-time.ts';
 
 const organizationId = '11111111-1111-4111-8111-111111111111';
 const otherOrganisation = '22222222-2222-4222-8222-222222222222';

@@ -1,6 +1,6 @@
 import t from 'tap';
+import { IngestAdmission } from '../../src/admission/ingest-admission.ts';
 import { AppError } from '../../src/base/app-error.ts';
-import { Admission } from '../../src/pipeline/admission.ts';
 import { MemoryLimit } from '../../src/pipeline/memory-limit.ts';
 import { openTestDoor, post } from '../http/fakes.ts';
 
@@ -19,7 +19,7 @@ t.test('documents are refused at the limits, with the limit and the time to come
       [full, 9, 99, 'reserve_reached', /disk/],
     ];
   for (const [disk, depth, bytes, code, message] of cases) {
-    const admission = new Admission({
+    const admission = new IngestAdmission({
       space: {
         check() {
           if (disk !== null) throw disk;
@@ -46,7 +46,7 @@ t.test('memory that is free again is noticed, and not asked for at every documen
     bytesMax: 100,
     clock: { monotonic: () => now },
   });
-  const admission = new Admission({
+  const admission = new IngestAdmission({
     space: { check() {} },
     queue: queueOf(0),
     queueDocumentsMax: 10,
@@ -67,7 +67,7 @@ t.test(
   async (t) => {
     let bytes = 99;
     let now = 0;
-    const admission = new Admission({
+    const admission = new IngestAdmission({
       space: { check() {} },
       queue: queueOf(0),
       queueDocumentsMax: 10,
@@ -110,7 +110,7 @@ t.test(
 t.test('a queue that one organisation fills still takes a few documents of each other', async (t) => {
   const depths = new Map([['crowd', 80]]);
   const sum = () => [...depths.values()].reduce((total, depth) => total + depth, 0);
-  const admission = new Admission({
+  const admission = new IngestAdmission({
     space: { check() {} },
     queue: {
       get depth() {

@@ -5,8 +5,8 @@ import {
   type ModelKind,
   RateLimiter,
   type SlowReservation,
-} from '../../src/access/rate-limit.ts';
-import type { ModelLimits } from '../../src/accounts/tiers.ts';
+} from '../../src/admission/rate-limiter.ts';
+import type { ModelLimits } from '../../src/admission/tiers.ts';
 import { FakeTime } from './fake-time.ts';
 
 const small: ModelLimits = { bytesPerMinuteFast: 400, bytesPerMinuteSlow: 4_000, rerankRequestsPerMinute: 8 };

@@ -3,9 +3,9 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { SavedBuckets } from '../store/buckets.ts';
 import type { Operation, Store } from '../store/store.ts';
-import type { BucketMemory, LimitName } from './rate-limit.ts';
+import type { BucketPersistence, LimitName } from './rate-limiter.ts';
 
-export interface KeptBucketsOptions {
+export interface PersistedBucketsOptions {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
@@ -19,8 +19,8 @@ type Balances = (organizationId: string, limit: LimitName) => number | null;
  * crash gives back what a second took and no more; what a bucket gained while the server was away comes from the clock
  * on the wall, a step backwards of which gains nothing.
  */
-export class KeptBuckets implements BucketMemory {
-  readonly #options: KeptBucketsOptions;
+export class PersistedBuckets implements BucketPersistence {
+  readonly #options: PersistedBucketsOptions;
   readonly #saved: SavedBuckets;
   /** By organisation. */
   #noted = new Map<string, Set<LimitName>>();
@@ -28,7 +28,7 @@ export class KeptBuckets implements BucketMemory {
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(options: KeptBucketsOptions) {
+  constructor(options: PersistedBucketsOptions) {
     this.#options = options;
     this.#saved = new SavedBuckets(options.store);
   }

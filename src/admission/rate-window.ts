@@ -3,25 +3,25 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 
 /** At most `max` within any `ms` milliseconds. */
-export interface Window {
+export interface WindowBound {
   readonly ms: number;
   readonly max: number;
 }
 
 /**
- * Counts what somebody tries, by key, and refuses what is too much. It forgets on restart, and the keys that were used
- * longest ago when there are too many: it guards against guessing, not against an attack with endless addresses.
+ * Sliding window per key: refuses what exceeds one of its bounds. The counts are in memory only, and the least recently
+ * used keys are dropped beyond `attemptsRememberedMax`: it slows guessing down, it does not stop a botnet.
  */
-export class Attempts {
+export class RateWindow {
   readonly #clock: Clock;
   readonly #what: string;
-  readonly #windows: readonly Window[];
+  readonly #windows: readonly WindowBound[];
   readonly #longestMs: number;
   /** Times of the latest attempts, oldest first, in milliseconds of `Clock.monotonic()`. */
   readonly #times = new Map<string, number[]>();
 
   /** `what` completes the sentence of a refusal: "Too many <what>". */
-  constructor(what: string, windows: readonly Window[], clock: Clock) {
+  constructor(what: string, windows: readonly WindowBound[], clock: Clock) {
     this.#what = what;
     this.#windows = windows;
     this.#clock = clock;
@@ -57,16 +57,4 @@ export class Attempts {
 function spelled(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   return seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
-}
-
-/** One host of IPv4, or the /64 of IPv6 that one customer usually has. */
-export function addressKey(address: string): string {
-  if (!address.includes(':') || address.includes('.')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':').filter((group) => group !== '');
-  if (tail !== undefined) while (groups.length < 4) groups.push('0');
-  return groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':');
 }

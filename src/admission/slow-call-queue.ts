@@ -1,8 +1,8 @@
 import { assert } from '../base/assert.ts';
+import { FairQueue } from '../core/async/fair-queue.ts';
 import type { Timer } from './timer.ts';
-import { TurnQueue } from './turn-queue.ts';
 
-export interface SlowQueueOptions {
+export interface SlowCallQueueOptions {
   readonly timer: Timer;
   /** Slow calls that may run at the same time; the model pools let fast work pass them. */
   readonly runningMax: number;
@@ -10,7 +10,7 @@ export interface SlowQueueOptions {
   readonly waitingBytesMax: number;
 }
 
-export interface SlowTicket {
+export interface SlowCall {
   readonly organizationId: string;
   readonly chargedBytes: number;
   /** Not before this many milliseconds: the bucket is short until then. */
@@ -20,27 +20,27 @@ export interface SlowTicket {
   readonly signal: AbortSignal;
 }
 
-/** `started`: run now and call `leave` once. `crowded`: too much waits already. `late`: no turn came in time. */
-export type SlowTurn =
+/** `started`: run now and call `leave` once. `full`: too much waits already. `late`: no place was free in time. */
+export type SlowCallOutcome =
   | { readonly outcome: 'started'; readonly leave: () => void }
-  | { readonly outcome: 'crowded' | 'late' };
+  | { readonly outcome: 'full' | 'late' };
 
 interface Waiting {
   readonly start: () => void;
 }
 
 /**
- * Where slow model calls wait: for their bucket first, then for one of a few places, for which organisations take turns
- * and the calls of each go in order of readiness.
+ * Queue of slow model calls. A call waits until its bucket has filled, then for one of a few places, with round robin
+ * between organizations.
  */
-export class SlowQueue {
-  readonly #options: SlowQueueOptions;
-  readonly #ready = new TurnQueue<Waiting>();
+export class SlowCallQueue {
+  readonly #options: SlowCallQueueOptions;
+  readonly #ready = new FairQueue<Waiting>();
   #running = 0;
   #waitingBytes = 0;
   #waitingCalls = 0;
 
-  constructor(options: SlowQueueOptions) {
+  constructor(options: SlowCallQueueOptions) {
     assert(options.runningMax > 0, 'a slow queue lets at least one call run');
     this.#options = options;
   }
@@ -54,48 +54,47 @@ export class SlowQueue {
     return this.#running;
   }
 
-  /** Resolves when it is this call's turn or when there is none for it. Rejects with the signal's reason on abort. */
-  async enter(ticket: SlowTicket): Promise<SlowTurn> {
-    ticket.signal.throwIfAborted();
-    const mayStart = ticket.notBeforeMs <= 0 && this.#running < this.#options.runningMax;
+  /** Resolves when the call may start or is refused. Rejects with the signal's reason on abort. */
+  async enter(call: SlowCall): Promise<SlowCallOutcome> {
+    call.signal.throwIfAborted();
+    const mayStart = call.notBeforeMs <= 0 && this.#running < this.#options.runningMax;
     if (mayStart) return this.#started();
-    if (this.#waitingBytes + ticket.chargedBytes > this.#options.waitingBytesMax)
-      return { outcome: 'crowded' };
-    this.#waitingBytes += ticket.chargedBytes;
+    if (this.#waitingBytes + call.chargedBytes > this.#options.waitingBytesMax) return { outcome: 'full' };
+    this.#waitingBytes += call.chargedBytes;
     this.#waitingCalls += 1;
     try {
-      return await this.#wait(ticket);
+      return await this.#wait(call);
     } finally {
-      this.#waitingBytes -= ticket.chargedBytes;
+      this.#waitingBytes -= call.chargedBytes;
       this.#waitingCalls -= 1;
     }
   }
 
-  #wait(ticket: SlowTicket): Promise<SlowTurn> {
+  #wait(call: SlowCall): Promise<SlowCallOutcome> {
     const { timer } = this.#options;
     return new Promise((resolve, reject) => {
       const settle = (finish: () => void): void => {
-        this.#ready.delete(ticket.organizationId, waiting);
+        this.#ready.delete(call.organizationId, waiting);
         stopBefore();
         stopAfter();
-        ticket.signal.removeEventListener('abort', aborted);
+        call.signal.removeEventListener('abort', aborted);
         finish();
       };
       const waiting: Waiting = { start: () => settle(() => resolve(this.#started())) };
-      const aborted = (): void => settle(() => reject(ticket.signal.reason));
+      const aborted = (): void => settle(() => reject(call.signal.reason));
       const ready = (): void => {
-        this.#ready.add(ticket.organizationId, waiting);
+        this.#ready.add(call.organizationId, waiting);
         this.#startNext();
       };
       let stopBefore = (): void => {};
-      const stopAfter = timer.after(ticket.waitMsMax, () => settle(() => resolve({ outcome: 'late' })));
-      ticket.signal.addEventListener('abort', aborted, { once: true });
-      if (ticket.notBeforeMs > 0) stopBefore = timer.after(ticket.notBeforeMs, ready);
+      const stopAfter = timer.after(call.waitMsMax, () => settle(() => resolve({ outcome: 'late' })));
+      call.signal.addEventListener('abort', aborted, { once: true });
+      if (call.notBeforeMs > 0) stopBefore = timer.after(call.notBeforeMs, ready);
       else ready();
     });
   }
 
-  #started(): SlowTurn {
+  #started(): SlowCallOutcome {
     this.#running += 1;
     let left = false;
     const leave = (): void => {

@@ -1,9 +1,8 @@
 import { AppError } from '../base/app-error.ts';
-import { mayTakeOne } from '../base/fair-share.ts';
+import { hasFairShare } from '../core/async/fair-share.ts';
 import type { SpaceGuard } from '../store/store.ts';
-import type { MemoryLimit } from './memory-limit.ts';
 
-export interface AdmissionOptions {
+export interface IngestAdmissionOptions {
   /** Refuses while the disk is nearly full. */
   readonly space: SpaceGuard;
   /** Documents that wait or are worked on; of one organisation; and how many organisations have some. */
@@ -13,22 +12,23 @@ export interface AdmissionOptions {
     readonly organisations: number;
   };
   readonly queueDocumentsMax: number;
-  readonly memory: Pick<MemoryLimit, 'check'>;
+  /** Refuses while the process is at its memory limit. */
+  readonly memory: { check(): void };
 }
 
-/** Refuses new documents early, with the limit that is reached, instead of growing without end. Reads go on. */
-export class Admission {
-  readonly #options: AdmissionOptions;
+/** Refuses new documents when the queue, the disk or the memory has reached its limit. Reads continue. */
+export class IngestAdmission {
+  readonly #options: IngestAdmissionOptions;
 
-  constructor(options: AdmissionOptions) {
+  constructor(options: IngestAdmissionOptions) {
     this.#options = options;
   }
 
-  /** Throws `AppError` queue_full or reserve_reached. A full queue still takes some of who has few in it. */
+  /** Errors: `queue_full`, `reserve_reached`. A full queue still accepts some documents of organizations with few. */
   check(organizationId: string): void {
     const { queueDocumentsMax } = this.#options;
     this.checkRoom();
-    if (!this.#hasPlace(organizationId)) {
+    if (!this.#hasShare(organizationId)) {
       throw new AppError(
         'queue_full',
         `The ingest queue is full: ${queueDocumentsMax} documents wait for indexing (QUARRY_QUEUE_DOCUMENTS_MAX).`,
@@ -37,16 +37,16 @@ export class Admission {
     }
   }
 
-  #hasPlace(organizationId: string): boolean {
+  #hasShare(organizationId: string): boolean {
     const { queue, queueDocumentsMax } = this.#options;
     const taken = queue.depth;
     if (taken < queueDocumentsMax) return true;
-    const mine = queue.depthOf(organizationId);
-    const holders = queue.organisations + (mine === 0 ? 1 : 0);
-    return mayTakeOne({ mine, taken, most: queueDocumentsMax, holders });
+    const held = queue.depthOf(organizationId);
+    const holders = queue.organisations + (held === 0 ? 1 : 0);
+    return hasFairShare({ held, taken, capacity: queueDocumentsMax, holders });
   }
 
-  /** The same but for the queue: for work that may be what the queue waits for. */
+  /** The same without the queue: for work that the queue may wait for. */
   checkRoom(): void {
     const { space, memory } = this.#options;
     space.check();

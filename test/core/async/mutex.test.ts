@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { KeyedLock } from '../../src/base/keyed-lock.ts';
+import { KeyedMutex, Mutex } from '../../../src/core/async/mutex.ts';
 
 t.test('two who hold the same key never run at the same time, and come in order', async (t) => {
-  const lock = new KeyedLock();
+  const lock = new KeyedMutex();
   const seen: string[] = [];
   await Promise.all(
     ['first', 'second', 'third'].map((name) =>
@@ -18,7 +18,7 @@ t.test('two who hold the same key never run at the same time, and come in order'
 });
 
 t.test('different keys do not wait for each other', async (t) => {
-  const lock = new KeyedLock();
+  const lock = new KeyedMutex();
   let release = () => {};
   const held = lock.run('a', () => new Promise<void>((resolve) => (release = resolve)));
   t.equal(await lock.run('b', async () => 'free'), 'free');
@@ -27,7 +27,7 @@ t.test('different keys do not wait for each other', async (t) => {
 });
 
 t.test('an error reaches its caller only, and the next one gets the key', async (t) => {
-  const lock = new KeyedLock();
+  const lock = new KeyedMutex();
   const failing = lock.run('a', async () => {
     throw new Error('mine');
   });
@@ -37,13 +37,13 @@ t.test('an error reaches its caller only, and the next one gets the key', async 
 });
 
 t.test('keys that nobody holds take no memory', async (t) => {
-  const lock = new KeyedLock();
+  const lock = new KeyedMutex();
   await Promise.all(Array.from({ length: 100 }, (_, i) => lock.run(`${i}`, async () => i)));
   t.equal(lock.size, 0);
 });
 
 t.test('it is settled when everything has ended, failures too', async (t) => {
-  const lock = new KeyedLock();
+  const lock = new KeyedMutex();
   const ended: string[] = [];
   const slow = lock.run('a', async () => {
     await wait(5);
@@ -56,4 +56,18 @@ t.test('it is settled when everything has ended, failures too', async (t) => {
   await Promise.all([lock.settled(), t.rejects(failing)]);
   t.same(ended, ['failing', 'slow']);
   await slow;
+});
+
+t.test('a mutex runs one task at a time, and a failed one does not stop the next', async (t) => {
+  const mutex = new Mutex();
+  const seen: string[] = [];
+  const failing = mutex.run(async () => {
+    await wait(1);
+    seen.push('first');
+    throw new Error('mine');
+  });
+  const next = mutex.run(async () => seen.push('second'));
+  await t.rejects(failing, /mine/);
+  await next;
+  t.same(seen, ['first', 'second']);
 });

@@ -1,15 +1,15 @@
 import t from 'tap';
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts';
 import { AppError } from '../../src/base/app-error.ts';
-import { Crowd } from '../../src/http/crowd.ts';
 
 /** Requests that are under way; `ask` is one more of an organisation. */
 function build(most: number) {
-  const crowd = new Crowd(most);
+  const limiter = new ConcurrencyLimiter(most);
   let taken = 0;
   const ask = (organizationId: string): boolean => {
-    if (crowd.isPacked(taken)) return false;
+    if (limiter.isFull(taken)) return false;
     try {
-      crowd.enter(organizationId, taken);
+      limiter.acquire(organizationId, taken);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'unavailable') throw error;
       return false;
@@ -18,7 +18,7 @@ function build(most: number) {
     return true;
   };
   const end = (organizationId: string): void => {
-    crowd.leave(organizationId);
+    limiter.release(organizationId);
     taken -= 1;
   };
   return { ask, end, taken: () => taken };

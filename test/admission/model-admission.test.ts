@@ -1,6 +1,6 @@
 import t from 'tap';
-import { ModelAdmission, type ModelCall } from '../../src/access/model-admission.ts';
-import type { OrganisationLimits } from '../../src/accounts/tiers.ts';
+import { ModelAdmission, type ModelCall } from '../../src/admission/model-admission.ts';
+import type { OrganisationLimits } from '../../src/admission/tiers.ts';
 import { AppError } from '../../src/base/app-error.ts';
 import { FakeTime, settled } from './fake-time.ts';
 

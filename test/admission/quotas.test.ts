@@ -1,7 +1,7 @@
 import t from 'tap';
-import { Quotas, type Stored } from '../../src/access/quotas.ts';
-import { RateLimiter } from '../../src/access/rate-limit.ts';
-import type { OrganisationLimits } from '../../src/accounts/tiers.ts';
+import { Quotas, type Stored } from '../../src/admission/quotas.ts';
+import { RateLimiter } from '../../src/admission/rate-limiter.ts';
+import type { OrganisationLimits } from '../../src/admission/tiers.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
 import { FakeTime } from './fake-time.ts';
 

@@ -1,7 +1,7 @@
-import type { ModelLimits } from '../accounts/tiers.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { ModelLimits } from './tiers.ts';
 
 /** The two kinds of model work; each has buckets of its own. */
 export type ModelKind = 'embed' | 'rerank';
@@ -50,15 +50,15 @@ export interface Due {
   readonly cost: number;
 }
 
-/** Where buckets are kept for the next start; see `KeptBuckets`. */
-export interface BucketMemory {
+/** Where buckets are kept for the next start; see `PersistedBuckets`. */
+export interface BucketPersistence {
   /** What is left of a bucket that nobody has used since the start; null when nothing is known of it. */
   recall(organizationId: string, limit: LimitName, allowance: number): number | null;
   /** It has changed since it was noted last. */
   note(organizationId: string, limit: LimitName): void;
 }
 
-const noMemory: BucketMemory = { recall: () => null, note: () => {} };
+const noMemory: BucketPersistence = { recall: () => null, note: () => {} };
 
 /** What waiting calls will take when a quarter begins. */
 interface Reservation {
@@ -173,14 +173,14 @@ interface Account extends Due {
 /** The buckets of all organisations. Decides at once and never waits; time is the clock's monotonic reading. */
 export class RateLimiter {
   readonly #clock: Clock;
-  readonly #memory: BucketMemory;
+  readonly #memory: BucketPersistence;
   readonly #bucketsKept: number;
   /** By organisation and limit. */
   readonly #buckets = new Map<string, Map<LimitName, Bucket>>();
   #size = 0;
   #sweptAtQuarter = -1;
 
-  constructor(clock: Clock, memory: BucketMemory = noMemory, bucketsKept = bucketsKeptMax) {
+  constructor(clock: Clock, memory: BucketPersistence = noMemory, bucketsKept = bucketsKeptMax) {
     this.#clock = clock;
     this.#memory = memory;
     this.#bucketsKept = bucketsKept;

@@ -1,8 +1,8 @@
-import type { OrganisationLimits } from '../accounts/tiers.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { FairTurns } from './fair-turns.ts';
+import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
+import { organizationSemaphore } from './organization-semaphore.ts';
 import {
   type LatencyMode,
   type LimitName,
@@ -11,8 +11,9 @@ import {
   type ModelKind,
   RateLimiter,
   type SlowReservation,
-} from './rate-limit.ts';
-import { SlowQueue } from './slow-queue.ts';
+} from './rate-limiter.ts';
+import { SlowCallQueue } from './slow-call-queue.ts';
+import type { OrganisationLimits } from './tiers.ts';
 import type { Timer } from './timer.ts';
 
 export interface ModelCall {
@@ -60,20 +61,20 @@ export class ModelAdmission {
   readonly #clock: Clock;
   readonly #timer: Timer;
   readonly #limiter: RateLimiter;
-  readonly #fast: FairTurns;
-  readonly #slow: SlowQueue;
+  readonly #fast: FairSemaphore;
+  readonly #slow: SlowCallQueue;
 
   constructor(options: ModelAdmissionOptions) {
     this.#limitsOf = options.limitsOf;
     this.#clock = options.clock;
     this.#timer = options.timer;
     this.#limiter = options.limiter ?? new RateLimiter(options.clock);
-    this.#fast = new FairTurns({
-      runningMax: options.fastCallsRunningMax ?? limits.fastCallsRunningMax,
+    this.#fast = organizationSemaphore({
+      permits: options.fastCallsRunningMax ?? limits.fastCallsRunningMax,
       waitingMax: limits.fastCallsWaitingMax,
       what: 'model calls',
     });
-    this.#slow = new SlowQueue({
+    this.#slow = new SlowCallQueue({
       timer: options.timer,
       runningMax: options.slowCallsRunningMax ?? limits.slowCallsRunningMax,
       waitingBytesMax: options.slowWaitingBytesMax ?? limits.slowWaitingBytesMax,
@@ -103,14 +104,14 @@ export class ModelAdmission {
 
   /** At once, while not so many run that another organisation would have to wait for all of them. */
   async #admitFast({ organizationId, signal }: ModelCall): Promise<AdmittedCall> {
-    const turn = this.#fast.enter(organizationId, {
+    const turn = this.#fast.acquire(organizationId, {
       gone: signal.aborted,
       onGone: (listener) => signal.addEventListener('abort', listener, { once: true }),
     });
     if (turn !== null) await turn;
     let isRunning = true;
     const leave = (): void => {
-      if (isRunning) this.#fast.leave();
+      if (isRunning) this.#fast.release();
       isRunning = false;
     };
     return { mode: 'fast', leave, firstPiece: (work) => work };

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { KeptBuckets } from '../../src/access/kept-buckets.ts';
-import { type Due, RateLimiter } from '../../src/access/rate-limit.ts';
+import { PersistedBuckets } from '../../src/admission/persisted-buckets.ts';
+import { type Due, RateLimiter } from '../../src/admission/rate-limiter.ts';
 import { createLogger } from '../../src/base/logger.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -12,7 +12,7 @@ const due = (cost: number): Due[] => [{ limit: 'queries', allowance: 400, cost }
 /** A start of the server on a store; its own time begins anew, the one on the wall goes on. */
 function start(store: Store, wall: number) {
   const clock = new FakeTime({ wall, elapsed: 7_000 });
-  const kept = new KeptBuckets({ store, clock, logger: createLogger('silent') });
+  const kept = new PersistedBuckets({ store, clock, logger: createLogger('silent') });
   const limiter = new RateLimiter(clock, kept);
   kept.start((organization, limit) => limiter.balance(organization, limit));
   t.teardown(() => kept.close());

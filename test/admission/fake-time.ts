@@ -1,4 +1,4 @@
-import type { Timer } from '../../src/access/timer.ts';
+import type { Timer } from '../../src/admission/timer.ts';
 import type { Clock } from '../../src/base/clock.ts';
 
 /** Time that stands still until a test moves it; timers fire in order on the way. */

@@ -1,9 +1,8 @@
-import type { OrganisationLimits } from '../accounts/tiers.ts';
 import { AppError } from '../base/app-error.ts';
-import { KeyedLock } from '../base/keyed-lock.ts';
+import { KeyedMutex } from '../core/async/mutex.ts';
 import type { Principal } from '../schemas/principal.ts';
-import type { Operation } from './authorise.ts';
-import type { Due, LimitName, RateLimiter } from './rate-limit.ts';
+import type { Due, LimitName, RateLimiter } from './rate-limiter.ts';
+import type { OrganisationLimits } from './tiers.ts';
 
 /** Documents and the raw bytes of their files and texts. */
 export interface Stored {
@@ -43,15 +42,15 @@ interface Held {
   onEnd: () => void;
 }
 
-const queries: ReadonlySet<Operation> = new Set(['top-documents', 'top-pages', 'top-snippets']);
-const adding: ReadonlySet<Operation> = new Set([
+const queries: ReadonlySet<string> = new Set(['top-documents', 'top-pages', 'top-snippets']);
+const adding: ReadonlySet<string> = new Set([
   'add-document',
   'add-documents',
   'put-document',
   'upload-document',
 ]);
 /** What comes into the queue. */
-const queueing: ReadonlySet<Operation> = new Set([...adding, 'update-document']);
+const queueing: ReadonlySet<string> = new Set([...adding, 'update-document']);
 /** When it is worth to ask whether the queue is shorter. */
 const ingestRetryMs = 2_000;
 /** What is stored never grows less by itself. */
@@ -65,14 +64,14 @@ export class Quotas {
   readonly #options: QuotasOptions;
   readonly #held = new Map<string, Held>();
   /** Whoever asks first is answered first, so that of a batch the first documents find the room that is left. */
-  readonly #asking = new KeyedLock();
+  readonly #asking = new KeyedMutex();
 
   constructor(options: QuotasOptions) {
     this.#options = options;
   }
 
   /** Before the body: counts the request, and the query if it is one. Whoever has no room for documents sends none. */
-  admit(principal: Principal | null, operation: Operation): void {
+  admit(principal: Principal | null, operation: string): void {
     if (principal?.kind !== 'organisation') return;
     const { organizationId } = principal;
     const limits = this.#options.limitsOf(organizationId);
@@ -104,7 +103,7 @@ export class Quotas {
     return this.#sum(await this.#options.collectionsOf(organizationId));
   }
 
-  #admitDocuments(organizationId: string, operation: Operation, limits: OrganisationLimits): void {
+  #admitDocuments(organizationId: string, operation: string, limits: OrganisationLimits): void {
     const { documentBytesPerMinute, ingestDocumentsMax } = limits;
     if (ingestDocumentsMax !== null) this.#refuseIngesting(organizationId, ingestDocumentsMax);
     if (documentBytesPerMinute === null || !adding.has(operation)) return;
@@ -171,7 +170,7 @@ export class Quotas {
     if (this.#options.ingesting(organizationId) + incoming < most) return;
     throw new AppError(
       'rate_limited',
-      `${most} documents of your organisation wait for parsing and indexing, the most that may at one time: go on when some are done.`,
+      `${most} documents of your organisation wait for parsing and indexing, the most that may wait at a time: continue when some are done.`,
       { retryAfterMs: ingestRetryMs, headers: { 'x-quarry-limit': 'ingest-documents' } },
     );
   }

@@ -14,8 +14,8 @@ const firstMs = 1_000;
 const longestMs = 15 * 60_000;
 
 /**
- * Makes guessing slow: after a few wrong tries each further one has to wait, 1 s, 2 s, 4 s and so on up to 15 minutes.
- * It never locks anybody out for good, and a right try forgets the wrong ones.
+ * Exponential back-off per key: after a few wrong tries each further one has to wait, 1 s, 2 s, 4 s and so on up to
+ * 15 minutes. A right try clears the wrong ones.
  */
 export class BackOff {
   readonly #clock: Clock;

@@ -1,13 +1,13 @@
 import t from 'tap';
-import { FairTurns } from '../../src/access/fair-turns.ts';
+import { organizationSemaphore } from '../../src/admission/organization-semaphore.ts';
 import { callerWith } from '../base/caller.ts';
 
 /** Everything that begins, in order; the work of a turn ends when the test says so. */
-function build(runningMax: number, waitingMax = 10_000) {
-  const turns = new FairTurns({ runningMax, waitingMax, what: 'queries' });
+function build(permits: number, waitingMax = 10_000) {
+  const semaphore = organizationSemaphore({ permits, waitingMax, what: 'queries' });
   const begun: string[] = [];
   const ask = (organizationId: string, signal?: AbortSignal): Promise<void> => {
-    const turn = turns.enter(organizationId, callerWith(signal));
+    const turn = semaphore.acquire(organizationId, callerWith(signal));
     const begin = () => void begun.push(organizationId);
     if (turn !== null) return turn.then(begin);
     begin();
@@ -15,24 +15,24 @@ function build(runningMax: number, waitingMax = 10_000) {
   };
   const end = async (count = 1): Promise<void> => {
     for (let i = 0; i < count; i += 1) {
-      turns.leave();
+      semaphore.release();
       await Promise.resolve();
       await Promise.resolve();
     }
   };
-  return { turns, begun, ask, end };
+  return { semaphore, begun, ask, end };
 }
 
 t.test('while there is room everybody goes at once', async (t) => {
-  const { turns, begun, ask, end } = build(3);
+  const { semaphore, begun, ask, end } = build(3);
   for (const name of ['a', 'a', 'b']) void ask(name);
   t.same(begun, ['a', 'a', 'b']);
   await end(3);
-  t.equal(turns.running, 0);
+  t.equal(semaphore.running, 0);
 });
 
 t.test("a thousand queries of one organisation are not in the way of another's one", async (t) => {
-  const { turns, begun, ask, end } = build(4);
+  const { semaphore, begun, ask, end } = build(4);
   for (let i = 0; i < 1_000; i += 1) void ask('crowd');
   void ask('guest');
   await end(2);
@@ -42,14 +42,14 @@ t.test("a thousand queries of one organisation are not in the way of another's o
   await end(6);
   t.same(begun.slice(6), ['crowd', 'guest', 'third', 'crowd', 'guest', 'crowd'], 'they take turns');
   await end(995);
-  t.equal(turns.waiting, 0);
+  t.equal(semaphore.waiting, 0);
   t.equal(begun.length, 1_005, 'and nobody is forgotten');
   await end(2);
-  t.equal(turns.running, 0);
+  t.equal(semaphore.running, 0);
 });
 
 t.test('who leaves while waiting has no turn and is in nobody’s way', async (t) => {
-  const { turns, begun, ask, end } = build(1);
+  const { semaphore, begun, ask, end } = build(1);
   void ask('a');
   const controller = new AbortController();
   const leaving = ask('b', controller.signal);
@@ -58,8 +58,8 @@ t.test('who leaves while waiting has no turn and is in nobody’s way', async (t
   await t.rejects(leaving, { code: 'unavailable' });
   await end(1);
   t.same(begun, ['a', 'c']);
-  t.equal(turns.waiting, 0);
-  t.throws(() => void turns.enter('b', callerWith(controller.signal)), { code: 'unavailable' });
+  t.equal(semaphore.waiting, 0);
+  t.throws(() => void semaphore.acquire('b', callerWith(controller.signal)), { code: 'unavailable' });
 });
 
 t.test('of one organisation only so many wait', async (t) => {

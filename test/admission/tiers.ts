@@ -1,4 +1,4 @@
-import { type Tiers, tiersOf } from '../../src/accounts/tiers.ts';
+import { type Tiers, tiersOf } from '../../src/admission/tiers.ts';
 
 /** No tier limits anything else. */
 const unlimited = {

@@ -1,0 +1,11 @@
+/** One host of IPv4, or the /64 of IPv6 that one customer usually has. */
+export function addressKey(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  if (tail !== undefined) while (groups.length < 4) groups.push('0');
+  return groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':');
+}

@@ -1,0 +1,38 @@
+import { AppError } from '../base/app-error.ts';
+import { hasFairShare } from '../core/async/fair-share.ts';
+
+/**
+ * Bounds the requests that run at a time. When the limit is reached, organizations with few running requests still get
+ * more from a small reserve, so that the requests of one organization do not keep out the others.
+ */
+export class ConcurrencyLimiter {
+  readonly #capacity: number;
+  readonly #runningByOrganization = new Map<string, number>();
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Whether no caller at all can be served while `running` requests run. */
+  isFull(running: number): boolean {
+    return running > this.#capacity + this.#capacity / 8 + this.#runningByOrganization.size;
+  }
+
+  /** `running`: requests that run, without this one. Errors: `unavailable` (503) without a share for the organization. */
+  acquire(organizationId: string, running: number): void {
+    const held = this.#runningByOrganization.get(organizationId) ?? 0;
+    const holders = this.#runningByOrganization.size + (held === 0 ? 1 : 0);
+    if (!hasFairShare({ held, taken: running, capacity: this.#capacity, holders })) throw tooManyRequests();
+    this.#runningByOrganization.set(organizationId, held + 1);
+  }
+
+  release(organizationId: string): void {
+    const left = (this.#runningByOrganization.get(organizationId) ?? 1) - 1;
+    if (left === 0) this.#runningByOrganization.delete(organizationId);
+    else this.#runningByOrganization.set(organizationId, left);
+  }
+}
+
+export function tooManyRequests(): AppError {
+  return new AppError('unavailable', 'The server is serving as many requests as it can; try again shortly.');
+}

@@ -1,0 +1,48 @@
+import { Mutex as Lock } from 'async-mutex';
+
+/** Runs one task at a time, in the order of arrival. A failed task does not stop the next one. */
+export class Mutex {
+  readonly #lock = new Lock();
+
+  /** Resolves or rejects as `task` does. */
+  run<Result>(task: () => Promise<Result>): Promise<Result> {
+    return this.#lock.runExclusive(task);
+  }
+}
+
+interface Entry {
+  readonly lock: Lock;
+  /** Tasks that run or wait. */
+  tasks: number;
+}
+
+/**
+ * One mutex per key; different keys never wait for each other. Guards what must be read, decided and written as one
+ * step, for example everything about one path. A key without tasks takes no memory.
+ */
+export class KeyedMutex {
+  readonly #entries = new Map<string, Entry>();
+
+  /** Runs `task` after every earlier task of `key`. Resolves or rejects as `task` does. */
+  async run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
+    const entry = this.#entries.get(key) ?? { lock: new Lock(), tasks: 0 };
+    this.#entries.set(key, entry);
+    entry.tasks += 1;
+    try {
+      return await entry.lock.runExclusive(task);
+    } finally {
+      entry.tasks -= 1;
+      if (entry.tasks === 0) this.#entries.delete(key);
+    }
+  }
+
+  /** Resolves when every task that was added until now has ended. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#entries.values()].map(({ lock }) => lock.runExclusive(() => undefined)));
+  }
+
+  /** Keys with a task that runs or waits. */
+  get size(): number {
+    return this.#entries.size;
+  }
+}
