@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import t from 'tap';
 import { seeded } from '../store/seeded.ts';
 import { CrashRounds, type Ending, endings } from './rounds.ts';
@@ -10,7 +11,7 @@ t.test(
   `what was acknowledged survives ${rounds.length} times kill -9, wholly and once, and what was deleted stays gone (seed ${chance.seed})`,
   { timeout: 200_000 },
   async (t) => {
-    const crashes = new CrashRounds(t, chance);
+    const crashes = new CrashRounds({ t, chance, data: join(t.testdir(), 'data') });
     await crashes.run(rounds);
     t.ok(crashes.world.acknowledged > 0);
   },

@@ -1,25 +1,18 @@
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Test } from 'tap';
 import type { Seeded } from '../store/seeded.ts';
 import { Check } from './check.ts';
+import { processesBelow } from './child-processes.ts';
+import type { Findings } from './findings.ts';
 import { Lost, ServerProcess } from './server.ts';
-import { type Folder, World } from './world.ts';
+import { builtInModel, type Folder, World } from './world.ts';
 
 /** How a round ends. */
 export const endings = [
   'after some answers',
   'at some moment',
+  'parser processes first',
   'during a snapshot',
   'during the deletion of a large collection',
   'during the parsing of long files',
@@ -27,6 +20,11 @@ export const endings = [
   'stopped, and a snapshot deleted',
 ] as const;
 export type Ending = (typeof endings)[number];
+
+interface RoundFindings extends Findings {
+  pass(message: string): unknown;
+  comment(text: string): unknown;
+}
 
 const workers = 6;
 const snapshotMs = 5_000;
@@ -36,33 +34,42 @@ const damagedEvent = 'shard snapshot damaged, rebuilding';
 /** Kills a server again and again on one data directory and checks after each start what it has promised. */
 export class CrashRounds {
   readonly world: World;
-  readonly #t: Test;
+  readonly #t: RoundFindings;
   readonly #chance: Seeded;
   readonly #data: string;
+  readonly #start: () => Promise<ServerProcess>;
   readonly #addresses = new Map<string, string>();
   #damaged = false;
 
-  constructor(t: Test, chance: Seeded) {
-    const folder = mkdtempSync(join(tmpdir(), 'quarry-kill-'));
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
-    this.#t = t;
-    this.#chance = chance;
-    this.#data = join(folder, 'data');
-    this.world = new World(chance);
+  constructor(parts: {
+    t: RoundFindings;
+    chance: Seeded;
+    data: string;
+    models?: readonly string[];
+    start?: () => Promise<ServerProcess>;
+  }) {
+    this.#t = parts.t;
+    this.#chance = parts.chance;
+    this.#data = parts.data;
+    this.#start = parts.start ?? (() => ServerProcess.start(parts.data));
+    this.world = new World(parts.chance, parts.models);
   }
 
-  async run(rounds: readonly Ending[]): Promise<void> {
-    let server = await ServerProcess.start(this.#data);
+  async run(rounds: Iterable<Ending>): Promise<void> {
+    let server = await this.#start();
     try {
-      for (const [round, ending] of rounds.entries()) {
+      let round = 0;
+      for (const ending of rounds) {
+        round += 1;
         await this.#round(server, ending);
-        server = await ServerProcess.start(this.#data);
-        if (this.#damaged && !server.log.includes(damagedEvent)) this.#t.fail('damage is told in the log');
+        server = await this.#start();
+        if (this.#damaged && !server.log.includes(damagedEvent))
+          this.#t.fail('damage is told in the log', { kind: 'lost' });
         this.#damaged = false;
         const { world } = this;
         const check = { t: this.#t, server, world, chance: this.#chance, addresses: this.#addresses };
         await new Check(check).all();
-        this.#t.pass(`round ${round + 1}, ${ending}: ${world.acknowledged} answers kept`);
+        this.#t.pass(`round ${round}, ${ending}: ${world.acknowledged} answers kept`);
       }
     } catch (error) {
       this.#t.comment(server.log);
@@ -88,7 +95,8 @@ export class CrashRounds {
         isEnough: () => this.world.acknowledged - acknowledged >= goal,
       });
       stopped = true;
-      if (ending.startsWith('stopped')) this.#t.equal(await server.stop(), 0, 'the server stops in order');
+      if (ending.startsWith('stopped'))
+        this.#t.same(await server.stop(), 0, 'the server stops in order', { kind: 'lost' });
       else await kill();
     };
     await Promise.all([failed, end()]);
@@ -108,6 +116,8 @@ export class CrashRounds {
       case 'at some moment':
         await wait(this.#chance.below(1_200));
         return;
+      case 'parser processes first':
+        return this.#killParsers(server);
       case 'during a snapshot':
         await wait(snapshotMs + this.#chance.below(60));
         return;
@@ -121,10 +131,26 @@ export class CrashRounds {
     }
   }
 
+  /** Ends random processes below the server at random moments. */
+  async #killParsers(server: ServerProcess): Promise<void> {
+    const kills = 1 + this.#chance.below(4);
+    for (let i = 0; i < kills; i += 1) {
+      await wait(this.#chance.below(400));
+      const below = processesBelow(server.pid);
+      const pid = below[this.#chance.below(below.length)];
+      if (pid !== undefined && endProcess(pid)) this.world.parserKills += 1;
+    }
+  }
+
   async #deleteLarge(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
     const name = `large ${this.world.acknowledged}`;
-    const folder: Folder = { name, exists: [true], paths: new Map(), users: 0, exclusive: true };
-    await server.call('collections/add-collection', { collection_name: name, num_shards: 8 });
+    const folder: Folder = {
+      ...{ name, exists: [true], models: [builtInModel], isChanging: false },
+      ...{ paths: new Map(), users: 0, exclusive: true },
+    };
+    await server.call('collections/add-collection', {
+      ...{ collection_name: name, num_shards: 8, embedding_model: builtInModel },
+    });
     this.world.folders.set(name, folder);
     for (let from = 0; from < largeDocuments; from += 64) {
       const documents = Array.from({ length: 64 }, (_, i) => {
@@ -189,5 +215,15 @@ export class CrashRounds {
     if (file === undefined) return;
     const whole = this.#chance.below(2) === 0;
     rmSync(whole ? join(file, '..') : file, { recursive: true, force: true });
+  }
+}
+
+/** Whether there was such a process to end. */
+function endProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
   }
 }

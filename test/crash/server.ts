@@ -22,6 +22,12 @@ function inherited(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_')));
 }
 
+export interface StartOptions {
+  /** Further variables, with their prefix. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly onSpawn?: (child: ChildProcess) => void;
+}
+
 /** A real server in a process of its own, made to be killed. */
 export class ServerProcess {
   readonly url: string;
@@ -42,7 +48,7 @@ export class ServerProcess {
   }
 
   /** Resolves when the server has loaded everything. */
-  static async start(data: string): Promise<ServerProcess> {
+  static async start(data: string, options: StartOptions = {}): Promise<ServerProcess> {
     const threads = ['parse', 'chunk', 'embed', 'rerank'].flatMap((pool) => [`--${pool}-threads`, '1']);
     const own = ['--search-threads', '2', '--snapshot-seconds', '5', '--disk-reserve-bytes', '0'];
     const flags = ['--port', '0', '--data', data, '--log-level', 'info', ...own, ...threads];
@@ -51,8 +57,9 @@ export class ServerProcess {
     const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, entry, 'serve', ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: join(data, '..'),
-      env: { ...inherited(), QUARRY_API_KEY: apiKey },
+      env: { ...inherited(), QUARRY_API_KEY: apiKey, ...options.variables },
     });
+    options.onSpawn?.(child);
     const log: string[] = [];
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     child.stderr.on('data', (chunk: Buffer) => log.push(chunk.toString()));
@@ -70,6 +77,10 @@ export class ServerProcess {
       });
     });
     return new ServerProcess({ url, child, ended, log });
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
   }
 
   /** What the server has logged, one JSON line per event. */

@@ -10,6 +10,10 @@ export interface Folder {
   /** Whether the collection exists; two entries while an answer is missing. */
   exists: readonly boolean[];
   readonly paths: Map<string, States>;
+  /** Its embedding model; two entries while a change of it is not answered. */
+  models: readonly string[];
+  /** A change of its model was acknowledged since the last check: its vectors may be of either. */
+  isChanging: boolean;
   /** Requests that touch its documents. */
   users: number;
   /** It is being created or deleted: nobody else touches it. */
@@ -22,6 +26,7 @@ export interface Retired {
   readonly marker: string;
 }
 
+export const builtInModel = 'zembed-1';
 const shardCounts = [1, 8, 16];
 const pathsMax = 40;
 
@@ -34,11 +39,17 @@ export class World {
   readonly touched = new Set<string>();
   readonly maker: DocumentMaker;
   readonly #chance: Seeded;
+  /** Embedding models that collections are created with and changed to. */
+  readonly #models: readonly string[];
   readonly #busy = new Set<string>();
   acknowledged = 0;
+  /** Processes other than the server that were killed since the last check. */
+  parserKills = 0;
+  modelChanges = 0;
 
-  constructor(chance: Seeded) {
+  constructor(chance: Seeded, models: readonly string[] = [builtInModel]) {
     this.#chance = chance;
+    this.#models = models;
     this.maker = new DocumentMaker(chance);
   }
 
@@ -62,6 +73,7 @@ export class World {
     if (usable.length < 2 || roll < 1) return this.#createFolder(server);
     if (roll < 2 && usable.length > 2) return this.deleteFolder(server, this.#pick(usable));
     const folder = this.#pick(usable);
+    if (roll < 4 && this.#models.length > 1) return this.#changeModel(server, folder);
     folder.users += 1;
     try {
       await this.#change(server, folder, roll);
@@ -101,9 +113,16 @@ export class World {
     }
   }
 
+  /** The vectors of a model other than the built-in one are too coarse to be asked about single words. */
+  weightsFor(folder: string): object {
+    const known = this.folders.get(folder);
+    const isBuiltIn = known === undefined || known.models.every((model) => model === builtInModel);
+    return isBuiltIn && known?.isChanging !== true ? {} : { weights: { lexical: 1, vector: 0 } };
+  }
+
   /** Paths of the snippets that hold a word. */
   async find(server: ServerProcess, folder: string, marker: string): Promise<string[]> {
-    const body = { collection_name: folder, query: marker, k: 10 };
+    const body = { collection_name: folder, query: marker, k: 10, ...this.weightsFor(folder) };
     const reply = await server.call('queries/top-snippets', body);
     if (reply.status !== 200) throw new Error(`a query was answered ${reply.status}: ${reply.body.detail}`);
     const results = reply.body.results as { path: string; content: string }[];
@@ -139,6 +158,8 @@ export class World {
     const folder = this.folders.get(name) ?? {
       name,
       exists: [false],
+      models: [builtInModel],
+      isChanging: false,
       paths: new Map<string, States>(),
       users: 0,
       exclusive: false,
@@ -147,10 +168,26 @@ export class World {
     this.folders.set(name, folder);
     await this.#exclusively(folder, async () => {
       folder.exists = [false, true];
-      const shards = { num_shards: this.#pick(shardCounts) };
-      const reply = await server.call('collections/add-collection', { collection_name: name, ...shards });
+      const model = this.#pick(this.#models);
+      folder.models = [model];
+      const options = { num_shards: this.#pick(shardCounts), embedding_model: model };
+      const reply = await server.call('collections/add-collection', { collection_name: name, ...options });
       this.#expect(reply, [201]);
       folder.exists = [true];
+    });
+  }
+
+  async #changeModel(server: ServerProcess, folder: Folder): Promise<void> {
+    await this.#exclusively(folder, async () => {
+      const model = this.#pick(this.#models);
+      const before = folder.models;
+      folder.models = [...new Set([...before, model])];
+      folder.isChanging = true;
+      const body = { collection_name: folder.name, embedding_model: model };
+      const reply = await server.call('collections/change-model', body);
+      this.#expect(reply, [200, 409]);
+      folder.models = reply.status === 200 ? [model] : before;
+      this.modelChanges += reply.status === 200 ? 1 : 0;
     });
   }
 

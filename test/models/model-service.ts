@@ -72,7 +72,7 @@ export class ModelService {
     this.#server = server;
   }
 
-  static async start(t: Test, port = 0): Promise<ModelService> {
+  static async start(t: Pick<Test, 'teardown'>, port = 0): Promise<ModelService> {
     const server = createServer();
     const service = new ModelService(server);
     server.on('request', (request, reply) => {

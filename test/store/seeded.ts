@@ -7,8 +7,7 @@ export interface Seeded {
   below(limit: number): number;
 }
 
-export function seeded(): Seeded {
-  const seed = Number(process.env.QUARRY_TEST_SEED ?? randomInt(2 ** 31));
+export function seeded(seed = Number(process.env.QUARRY_TEST_SEED ?? randomInt(2 ** 31))): Seeded {
   let state = seed >>> 0;
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import type { CampaignReport } from './report.ts';
+
+t.setTimeout(7_200_000);
+
+const command = fileURLToPath(new URL('./main.js', import.meta.url));
+
+interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly report: CampaignReport | null;
+}
+
+/** Runs the campaign as a person does. */
+async function campaign(t: Test, ...flags: string[]): Promise<Outcome> {
+  const report = join(t.testdir(), 'report.json');
+  const child = spawn(
+    'env',
+    ['-u', 'NODE_OPTIONS', process.execPath, command, '--report', report, ...flags],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const parts: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => parts.push(part));
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  const out = Buffer.concat(parts).toString();
+  const isRun = code === 0 || code === 1;
+  return { code, out, report: isRun ? JSON.parse(readFileSync(report, 'utf8')) : null };
+}
+
+/** The smallest size at which each part measures all that it measures. */
+const small: Readonly<Record<string, readonly string[]>> = {
+  kill: ['--rounds', '3'],
+};
+
+t.test('wrong flags are refused with a sentence', async (t) => {
+  for (const [flags, words] of [
+    [['--only', 'nothing'], /no part "nothing"/],
+    [['--minutes', 'soon'], /--minutes must be a number/],
+    [['--rounds', '1.5'], /--rounds must be a whole number/],
+    [['--fast'], /--fast/],
+  ] as const) {
+    const { code, out } = await campaign(t, ...flags);
+    t.equal(code, 2);
+    t.match(out, words);
+  }
+});
+
+t.test('every part is listed and run here', async (t) => {
+  const { code, out } = await campaign(t, '--list');
+  t.equal(code, 0);
+  t.same([...out.matchAll(/^(\w+):/gm)].map(([, name]) => name).sort(), Object.keys(small).sort());
+});
+
+for (const [name, size] of Object.entries(small)) {
+  t.test(`${name}: what is guaranteed holds`, async (t) => {
+    const { code, out, report } = await campaign(t, '--only', name, '--seed', '1', ...size);
+    t.equal(code, 0, out);
+    t.match(report, { format: 1, seed: 1, violations: 0, machine: { cores: Number }, parts: [{ name }] });
+  });
+
+  t.test(`${name}: a fault that is planted is found`, async (t) => {
+    const { code, report } = await campaign(t, '--only', name, '--seed', '1', '--plant-fault', ...size);
+    t.equal(code, 1);
+    t.ok((report?.violations ?? 0) > 0);
+    const violated = report?.parts[0]?.guarantees.filter(({ outcome }) => outcome === 'violated') ?? [];
+    t.ok(violated.length > 0);
+    t.notOk(
+      violated.some((guarantee) => guarantee.name === 'completes'),
+      'by the check, not by an accident',
+    );
+  });
+}

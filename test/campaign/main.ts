@@ -1,0 +1,78 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { machineFacts } from '../../bench/harness/machine.ts';
+import { projectRoot } from '../../src/base/root.ts';
+import { killPart } from './kill.ts';
+import { helpText, type Options, readOptions, UsageError } from './options.ts';
+import type { Part } from './part.ts';
+import { PartRun } from './part-run.ts';
+import { type PartResult, summary, violationsOf, writeReport } from './report.ts';
+
+/** `npm run campaign`: runs real servers for minutes or hours and checks what the product guarantees. */
+
+const parts: readonly Part[] = [killPart];
+const exitCodes = { held: 0, violated: 1, usage: 2, interrupted: 130 } as const;
+/** How long a part may take to notice Ctrl-C. */
+const graceMs = 10_000;
+const defaultReport = join(projectRoot, 'bench', 'results', 'latest', 'campaign.json');
+
+async function campaign(options: Options, words: readonly string[]): Promise<number> {
+  const startedAt = new Date().toISOString();
+  const machine = machineFacts();
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-campaign-'));
+  const children = new Set<ChildProcess>();
+  const interrupt = new AbortController();
+  const onInterrupt = () => {
+    // A second Ctrl-C does not wait for the part to notice the first.
+    if (interrupt.signal.aborted) process.exit(exitCodes.interrupted);
+    interrupt.abort();
+    setTimeout(() => process.exit(exitCodes.interrupted), graceMs).unref();
+  };
+  process.on('SIGINT', onInterrupt).on('SIGTERM', onInterrupt);
+  process.on('exit', () => {
+    for (const child of children) child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const results: PartResult[] = [];
+  for (const part of options.parts) {
+    if (interrupt.signal.aborted) break;
+    const { seed, size, plantsFault } = options;
+    const run = new PartRun(part, { seed, size, folder, plantsFault, signal: interrupt.signal, children });
+    results.push(await run.run());
+  }
+  const violations = violationsOf(results);
+  const interrupted = interrupt.signal.aborted;
+  writeReport(options.report, {
+    ...{ format: 1, startedAt, finishedAt: new Date().toISOString(), commandLine: words },
+    ...{ seed: options.seed, machine, interrupted, violations, parts: results },
+  });
+  process.stdout.write(`\n${summary(results)}`);
+  for (const { violations: found, name } of results)
+    for (const { guarantee, message } of found) process.stdout.write(`${name}/${guarantee}: ${message}\n`);
+  process.stdout.write(`Report: ${relative('.', options.report)} (seed ${options.seed})\n`);
+  if (violations > 0) return exitCodes.violated;
+  return interrupted ? exitCodes.interrupted : exitCodes.held;
+}
+
+function listParts(): string {
+  const lines = parts.flatMap((part) => [
+    `${part.name}: ${part.description}`,
+    ...part.guarantees.map((guarantee) => `  ${guarantee.name}: ${guarantee.text}`),
+  ]);
+  return `${lines.join('\n')}\n`;
+}
+
+const words = process.argv.slice(2);
+try {
+  const options = readOptions(words, parts, { seed: randomInt(2 ** 31), report: defaultReport });
+  if (options.show === 'help') process.stdout.write(helpText);
+  else if (options.show === 'list') process.stdout.write(listParts());
+  else process.exit(await campaign(options, words));
+} catch (error) {
+  const isUsage = error instanceof UsageError;
+  process.stderr.write(isUsage ? `${error.message}\n\n${helpText}` : `${(error as Error).stack}\n`);
+  process.exit(isUsage ? exitCodes.usage : exitCodes.violated);
+}

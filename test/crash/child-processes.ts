@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Ids of all processes below a process. Empty where the system does not tell. */
+export function processesBelow(pid: number): number[] {
+  return descendants(pid, parentsOfAll());
+}
+
+function descendants(pid: number, parents: ReadonlyMap<number, number>): number[] {
+  const children = [...parents].filter(([, parent]) => parent === pid).map(([child]) => child);
+  return children.flatMap((child) => [child, ...descendants(child, parents)]);
+}
+
+function parentsOfAll(): Map<number, number> {
+  const parents = new Map<number, number>();
+  if (process.platform !== 'linux') return parents;
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+      // The name of the program, in parentheses, may hold anything.
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      // It ended between the listing and this read.
+    }
+  }
+  return parents;
+}
