@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { firstStart } from '../accounts/first-start.ts';
 import { OrganisationRemoval } from '../accounts/organisation-removal.ts';
+import { EventLoopDelay } from '../base/event-loop-delay.ts';
 import { createLogger, type Logger } from '../base/logger.ts';
 import { Metrics } from '../base/metrics.ts';
 import { loadPlans } from '../billing/plans.ts';
@@ -85,7 +86,7 @@ export async function startApp(settings: Settings): Promise<App> {
 
 async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
-  const metrics = new Metrics();
+  const metrics = openMetrics(opened);
   const plans = loadPlans(settings.plansFile);
   const retrieval = await openRetrieval(settings, opened, logger, metrics);
   const { data, storage, pools, pipeline, images, made, tools, housekeeping, modelWatch } = retrieval;
@@ -152,6 +153,14 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     loaded,
     close: () => opened.close(),
   };
+}
+
+function openMetrics(opened: Opened): Metrics {
+  const metrics = new Metrics();
+  const eventLoopDelay = new EventLoopDelay();
+  eventLoopDelay.register(metrics);
+  opened.add(() => eventLoopDelay.close());
+  return metrics;
 }
 
 function closeWith(opened: Opened, { mail, sessions, keys, refusals }: AccountRooms): void {

@@ -84,6 +84,8 @@ async function metrics(t: Test): Promise<void> {
     /^quarry_ingest_documents\{[^}]*\} \d/m,
     /^quarry_\w*documents\w*\{[^}]*status="indexed"[^}]*\} [1-9]/m,
     /^quarry_\w*shards?\w*(\{[^}]*\})? [1-9]/m,
+    /^quarry_event_loop_delay_seconds\{quantile="0.99"\} \d/m,
+    /^quarry_event_loop_delay_max_seconds \d/m,
     /^\w*(memory|resident)\w*(\{[^}]*\})? [1-9]/m,
   ]) {
     t.match(text, words);
