@@ -17,7 +17,7 @@ import type { OpenedTools } from '../parsing/open-tools.ts';
 import type { Principal } from '../schemas/principal.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 import type { AccountRooms } from './accounts.ts';
-import { chance, clock, home } from './given.ts';
+import { chance, clock, home, scheduler } from './given.ts';
 import { type LoadProgress, readiness } from './loading.ts';
 import type { Pipeline } from './pipeline.ts';
 
@@ -77,6 +77,7 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
     settings: doorSettings(settings),
     logger,
     clock,
+    scheduler,
     chance,
     version: apiVersion,
   });

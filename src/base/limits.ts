@@ -49,6 +49,8 @@ export const limits = {
   multipartFieldBytesMax: 131_072,
   multipartFieldsMax: 16,
   modelBytesMax: 5_000_000,
+  /** Of a turn of the event loop, for work of calls that somebody waits for. */
+  urgentTurnMsMax: 5,
   waitMsMax: 50_000,
   requestMsMax: 55_000,
 

@@ -4,6 +4,7 @@ import { ConcurrencyLimiter, tooManyRequests } from '../admission/concurrency-li
 import { AppError, invalidField } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import type { EventLoopScheduler } from '../base/event-loop-scheduler.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
@@ -107,6 +108,7 @@ export interface DoorOptions {
   readonly settings: DoorSettings;
   readonly logger: Logger;
   readonly clock: Clock;
+  readonly scheduler: Pick<EventLoopScheduler, 'begin'>;
   readonly chance: Chance;
   /** Version of the API. */
   readonly version: string;
@@ -330,6 +332,9 @@ export class Door {
     const body = new WholeBody(this.#budget);
     try {
       const bytes = await body.read(new BoundedBody(visit.exchange, this.#bodyBounds(), this.#options.clock));
+      // The system hands in the requests of many connections at one time.
+      const turn = this.#options.scheduler.begin(visit.crowdOf ?? '')();
+      if (turn !== null) await turn;
       const given = withQueryFields(parseJson(bytes), route.queryFields, visit.exchange);
       const request = this.#validatorOf(route)(given);
       const call = this.#callOf(visit);

@@ -1,4 +1,5 @@
 import type { Caller } from '../base/caller.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { CollectionIndex, FilterNode, IndexHits } from '../engine/collection-index.ts';
 import type { AnalysedQuery } from '../text/query.ts';
 import { askIndex } from './ask-index.ts';
@@ -37,6 +38,7 @@ export interface CandidateRequest {
   readonly wide: boolean;
   readonly deadlineMs: number;
   readonly caller: Caller;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 /** How much wider `latency_mode: high` looks. */
@@ -108,7 +110,7 @@ export async function findCandidates(
   request: CandidateRequest,
 ): Promise<CandidateList> {
   const depth = request.wide ? request.depth * wideFactor : request.depth;
-  const { vector, analysed, weights, filter, deadlineMs, caller } = request;
+  const { vector, analysed, weights, filter, deadlineMs, caller, yieldToEventLoop } = request;
   const hits = await askIndex(caller, () =>
     index.search({
       vector,
@@ -120,5 +122,9 @@ export async function findCandidates(
       caller,
     }),
   );
+  // The engine hands in the hits of many searches at one time.
+  const turn = yieldToEventLoop();
+  if (turn !== null) await turn;
+  if (caller.gone) throw caller.signal.reason;
   return new CandidateList(hits, vector !== null, weights);
 }

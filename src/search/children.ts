@@ -1,3 +1,4 @@
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { VersionReader } from '../store/version-reader.ts';
 import type { Language } from '../text/languages.ts';
 import { type AnalysedQuery, matchedWords } from '../text/query.ts';
@@ -24,6 +25,7 @@ export interface ComparedQuery {
   readonly generation: number;
   readonly analysed: AnalysedQuery;
   readonly weights: Weights;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 export interface ChildSource {
@@ -43,31 +45,20 @@ const neighbourWeight = 0.45;
  * Scores the precise chunks of passages. Words are weighted by how rare they are among all these chunks, since the
  * shards keep statistics of coarse chunks only; vectors are the 8-bit codes made at ingest.
  */
-export function scoreChildren(
+export async function scoreChildren(
   passages: readonly Passage[],
   query: ComparedQuery,
-  { reader, similarities }: ChildSource,
-): Child[] {
+  source: ChildSource,
+): Promise<Child[]> {
   const { vector } = query;
-  const codes = reader.codes(passages, query.generation);
-  const found = passages.flatMap((passage, p) => {
+  const found: ComparedChild[] = [];
+  const codes = source.reader.codes(passages, query.generation);
+  for (const [p, passage] of passages.entries()) {
+    const turn = p === 0 ? null : query.yieldToEventLoop();
+    if (turn !== null) await turn;
     const records = codes[p];
-    if (records === undefined) return [];
-    const similarity = vector === null ? null : similarities(vector, records);
-    const language = passage.chunk.language as Language | null;
-    return passage.chunk.children.flatMap(({ start, end }, index) => {
-      const text = passage.chunk.text.slice(start, end);
-      if (text.trim() === '') return [];
-      return [
-        {
-          passage,
-          index,
-          similarity: similarity?.[index] ?? 0,
-          words: matchedWords(query.analysed, text, language),
-        },
-      ];
-    });
-  });
+    if (records !== undefined) compareChildren(found, passage, records, { query, source });
+  }
   const rarity = wordRarity(found.map(({ words }) => words));
   const lexical = Float32Array.from(found, ({ words }) =>
     words.reduce((sum, word) => sum + rarity.get(word)!, 0),
@@ -85,6 +76,31 @@ export function scoreChildren(
     lexical: lexical[i]!,
     score: (1 - passageShare) * fused[i]! + passageShare * passage.candidate.fused,
   }));
+}
+
+/** A precise chunk with the words of the query that it holds. */
+interface ComparedChild {
+  readonly passage: Passage;
+  readonly index: number;
+  readonly similarity: number;
+  readonly words: readonly string[];
+}
+
+/** Adds the precise chunks of a passage to `found`. */
+function compareChildren(
+  found: ComparedChild[],
+  passage: Passage,
+  codes: Uint8Array,
+  { query, source }: { readonly query: ComparedQuery; readonly source: ChildSource },
+): void {
+  const similarity = query.vector === null ? null : source.similarities(query.vector, codes);
+  const language = passage.chunk.language as Language | null;
+  for (const [index, { start, end }] of passage.chunk.children.entries()) {
+    const text = passage.chunk.text.slice(start, end);
+    if (text.trim() === '') continue;
+    const words = matchedWords(query.analysed, text, language);
+    found.push({ passage, index, similarity: similarity?.[index] ?? 0, words });
+  }
 }
 
 /** Each value and a share of those of the precise chunks before and behind it in its passage. */

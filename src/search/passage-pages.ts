@@ -7,17 +7,17 @@ import { splitByPage } from './page-of.ts';
 import type { Passage } from './passages.ts';
 
 /** The pages a passage lies on, and how much of its score each deserves. */
-export function pagesOf(
+export async function pagesOf(
   passage: Passage,
   query: ComparedQuery,
   source: ChildSource,
-): { pageIndex: number; share: number }[] {
+): Promise<{ pageIndex: number; share: number }[]> {
   const { pageStart, pageEnd, children } = passage.chunk;
   if (pageEnd - pageStart === 1) return [{ pageIndex: pageStart, share: 1 }];
   const starts = source.reader.layout(passage.version)?.pageStarts;
   if (starts === undefined) return [];
   const best = new Map<number, number>();
-  for (const { index, score } of scoreChildren([passage], query, source)) {
+  for (const { index, score } of await scoreChildren([passage], query, source)) {
     for (const { page, share } of pagesOfChild(query.analysed, passage, children[index]!, starts))
       best.set(page, Math.max(best.get(page) ?? 0, score * share));
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { EventLoopScheduler, YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { limits } from '../base/limits.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
 import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
@@ -15,7 +16,7 @@ import { type Child, scoreChildren, surroundings } from './children.ts';
 import { blend, type Weights } from './fuse.ts';
 import { pageOf } from './page-of.ts';
 import { pagesOf, pagesThatPass } from './passage-pages.ts';
-import { type Passage, passageText, readPassages } from './passages.ts';
+import { type Passage, passageText, readPassages, readRecords } from './passages.ts';
 import type { SearchControl, SearchRequest, SearchTimes } from './query-request.ts';
 import { type Look, lookCloser, lookDepth, withLook } from './second-look.ts';
 import { type Choice, choosePassages, cut, Quota } from './selection.ts';
@@ -45,6 +46,7 @@ export interface SearchOptions {
   /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
   readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
   readonly clock: Clock;
+  readonly scheduler: Pick<EventLoopScheduler, 'begin'>;
   /** Whether a query does without a model that does not answer, and says so; otherwise it is refused. */
   readonly doesWithout: boolean;
   /**
@@ -141,6 +143,7 @@ interface Run {
   readonly times: SearchTimes;
   readonly models: { readonly embedded: boolean; reranked: number; readonly missing: MissingModel[] };
   readonly choice: { checked: number; complete: boolean; looked: number };
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 /** A passage or precise chunk in the final order. */
@@ -223,10 +226,12 @@ export class Search {
     const certain = new Quota(maxPerDocument);
     for (const entry of ranked) {
       if (certain.count >= request.k) break;
+      const turn = run.yieldToEventLoop();
+      if (turn !== null) await turn;
       const { version, candidate, chunk } = entry.item;
       const origin = this.#origin(run, entry, candidate, chunk);
       const allowed = operators === null ? null : pagesThatPass(entry.item, operators, this.#options.reader);
-      for (const { pageIndex, share } of pagesOf(entry.item, run, this.#options)) {
+      for (const { pageIndex, share } of await pagesOf(entry.item, run, this.#options)) {
         if (allowed?.includes(pageIndex) === false) continue;
         const key = `${version.version} ${pageIndex}`;
         const score = entry.score * share;
@@ -249,7 +254,7 @@ export class Search {
       ? this.#rankedDocuments(run)
       : this.#passingDocuments(run));
     const best = cut(ranked, { k: request.k, maxPerDocument: 1, minScore }, ({ item }) => item.version);
-    return this.#found(run, this.#documentHits(run, best), candidates);
+    return this.#found(run, await this.#documentHits(run, best), candidates);
   }
 
   /** As many as it takes for `k` results and for the reranker. */
@@ -284,16 +289,16 @@ export class Search {
         spares: sparesMax,
         resultsOf,
       });
-      const children = scoreChildren(passages, run, this.#options);
+      const children = await scoreChildren(passages, run, this.#options);
       return { children: children.filter((child) => passes(childText(child))), candidates };
     }
     const candidates = await this.#candidates(run, depth);
     const passages = await this.#bestPassages(run, candidates, wanted);
-    const children = scoreChildren(passages, run, this.#options);
+    const children = await scoreChildren(passages, run, this.#options);
     if (children.length >= request.k || candidates.length <= wanted) return { children, candidates };
     // Short texts have few precise chunks, but each has one.
     const more = await this.#bestPassages(run, candidates, request.k);
-    return { children: scoreChildren(more, run, this.#options), candidates };
+    return { children: await scoreChildren(more, run, this.#options), candidates };
   }
 
   /** Candidates of at least `k` documents where there are so many, in their final order. */
@@ -339,6 +344,7 @@ export class Search {
       find: (depth) => this.#candidates(run, depth),
       read: (candidates) => this.#read(run, candidates),
       caller: run.request.caller,
+      yieldToEventLoop: run.yieldToEventLoop,
     });
     run.choice.checked = checked;
     run.choice.complete = complete;
@@ -381,9 +387,10 @@ export class Search {
     );
     times.search = clock.monotonic() - started;
     const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, look: null, words: [] };
-    const hits = reader
-      .records(collectionId, [...numbers])
-      .flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
+    const records = await readRecords({ reader, yieldToEventLoop: this.#yieldsOf(request) }, collectionId, [
+      ...numbers,
+    ]);
+    const hits = records.flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
     const models = { embedded: false, reranked: 0, missing: [] };
     const choice = { checked: 0, complete: true, looked: 0 };
     return { hits, shards: [], times, models, control: request.control, choice, corrections: [] };
@@ -426,7 +433,12 @@ export class Search {
       times,
       models: work,
       choice: { checked: 0, complete: true, looked: 0 },
+      yieldToEventLoop: this.#yieldsOf(request),
     };
+  }
+
+  #yieldsOf({ collection }: Pick<SearchRequest, 'collection'>): YieldToEventLoop {
+    return this.#options.scheduler.begin(collection.organizationId);
   }
 
   /** The words of a query, with what misspelled ones stand for. */
@@ -469,7 +481,7 @@ export class Search {
   }
 
   async #candidates(run: Run, depth: number): Promise<CandidateList> {
-    const { request, vector, analysed, weights, times } = run;
+    const { request, vector, analysed, weights, times, yieldToEventLoop } = run;
     const { clock } = this.#options;
     const started = clock.monotonic();
     const { filter, wide, deadlineMs, caller } = request;
@@ -482,6 +494,7 @@ export class Search {
       wide,
       deadlineMs,
       caller,
+      yieldToEventLoop,
     });
     times.search += clock.monotonic() - started;
     return found;
@@ -490,7 +503,7 @@ export class Search {
   /** The best `count` passages; of a search that looks twice, those that are the best then. */
   async #bestPassages(run: Run, candidates: CandidateList, count: number): Promise<Passage[]> {
     if (!looksTwice(run)) return this.#read(run, candidates.best(count));
-    const first = this.#read(run, candidates.best(Math.max(count, lookDepth)));
+    const first = await this.#read(run, candidates.best(Math.max(count, lookDepth)));
     const passages = await this.#lookedAt(run, first);
     return passages.slice(0, count);
   }
@@ -498,7 +511,7 @@ export class Search {
   /** Passages in the order of a second look at the first of them, where the query asks for one. */
   async #lookedAt(run: Run, passages: readonly Passage[]): Promise<Passage[]> {
     if (!looksTwice(run) || passages.length === 0) return [...passages];
-    const { request, analysed, times } = run;
+    const { request, analysed, times, yieldToEventLoop } = run;
     const started = this.#options.clock.monotonic();
     const first = passages.slice(0, lookDepth);
     const index = this.#indexOf(run);
@@ -509,7 +522,7 @@ export class Search {
       first,
       analysed,
       { rows: index.statistics().rows, rowsOf },
-      request.caller,
+      { caller: request.caller, yieldToEventLoop },
     );
     run.choice.looked = Math.max(run.choice.looked, first.length);
     times.search += this.#options.clock.monotonic() - started;
@@ -527,17 +540,19 @@ export class Search {
     return this.#options.indexOf(request.collection.collectionId, generation);
   }
 
-  #read({ request, times }: Run, candidates: readonly Candidate[]): Passage[] {
-    const { clock } = this.#options;
+  async #read(run: Run, candidates: readonly Candidate[]): Promise<Passage[]> {
+    const { request, times, yieldToEventLoop } = run;
+    const { clock, reader } = this.#options;
     const started = clock.monotonic();
-    const passages = readPassages(this.#options.reader, request.collection.collectionId, candidates);
+    const { collectionId } = request.collection;
+    const passages = await readPassages({ reader, yieldToEventLoop }, collectionId, candidates);
     times.read += clock.monotonic() - started;
     return passages;
   }
 
   /** Blends in the reranker over the best items, when one is asked for; the rest follow in their order. */
   async #rerank<T>(
-    { request, text, times, models: work }: Run,
+    { request, text, times, models: work, yieldToEventLoop }: Run,
     items: readonly T[],
     textOf: (item: T) => string,
     fusedOf: (item: T) => number,
@@ -551,6 +566,8 @@ export class Search {
     const texts = pool.map(textOf);
     const scores = await this.#orWithout(work.missing, 'rerank', () => models.rerank(reranker, text, texts));
     times.rerank += clock.monotonic() - started;
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
     if (scores === null) return items.map(plain);
     const blended = blend(scores, Float32Array.from(pool, fusedOf), models.rerankWeight(reranker, text));
     work.reranked += pool.length;
@@ -583,16 +600,17 @@ export class Search {
     return [...ranked.map((entry) => ({ ...entry, item: entry.item.candidate })), ...rest];
   }
 
-  #documentHits(run: Run, ranked: readonly Ranked<Candidate>[]): DocumentHit[] {
-    const { request, times } = run;
+  async #documentHits(run: Run, ranked: readonly Ranked<Candidate>[]): Promise<DocumentHit[]> {
+    const { request, times, yieldToEventLoop } = run;
     const { clock, reader } = this.#options;
     const started = clock.monotonic();
-    const records = reader.records(
+    const records = await readRecords(
+      { reader, yieldToEventLoop },
       request.collection.collectionId,
       ranked.map(({ item }) => item.version),
     );
     times.read += clock.monotonic() - started;
-    const texts = request.explain ? this.#texts(run, ranked) : new Map<number, StoredChunk>();
+    const texts = request.explain ? await this.#texts(run, ranked) : new Map<number, StoredChunk>();
     return ranked.flatMap((entry, i) => {
       const version = records[i];
       if (version === undefined) return [];
@@ -601,8 +619,8 @@ export class Search {
     });
   }
 
-  #texts(run: Run, ranked: readonly Ranked<Candidate>[]): Map<number, StoredChunk> {
-    const passages = this.#read(
+  async #texts(run: Run, ranked: readonly Ranked<Candidate>[]): Promise<Map<number, StoredChunk>> {
+    const passages = await this.#read(
       run,
       ranked.map(({ item }) => item),
     );

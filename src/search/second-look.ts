@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../base/caller.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { Language } from '../text/languages.ts';
 import { type AnalysedQuery, matchedPlaces, type Places } from '../text/query.ts';
 import type { Passage } from './passages.ts';
@@ -34,8 +34,6 @@ const nearWords = 20;
 const stepMax = 2;
 /** Rarity of what one passage of a hundred has, about: what has it is as much in order as can be. */
 const orderRarityMax = 4;
-/** Passages that are looked at in one turn of the event loop. */
-const sliceLength = 16;
 
 /** A fused score with what a look adds to it, 0..1; one that was not looked at has nothing to add. */
 export function withLook(fused: number, look: Look | null): number {
@@ -51,11 +49,12 @@ export async function lookCloser(
   passages: readonly Passage[],
   query: AnalysedQuery,
   counts: WordCounts,
-  caller: Caller,
+  { caller, yieldToEventLoop }: { readonly caller: Caller; readonly yieldToEventLoop: YieldToEventLoop },
 ): Promise<Look[]> {
   const places: Places[] = [];
   for (const [i, { chunk }] of passages.entries()) {
-    if (i > 0 && i % sliceLength === 0) await nextTurn();
+    const turn = i === 0 ? null : yieldToEventLoop();
+    if (turn !== null) await turn;
     if (caller.gone) throw caller.signal.reason;
     places.push(matchedPlaces(query, chunk.text, chunk.language as Language | null));
   }

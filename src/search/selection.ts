@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../base/caller.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { Candidate, CandidateList } from './candidates.ts';
 import type { Passage } from './passages.ts';
 
@@ -73,10 +73,11 @@ export interface Choice {
   /** Passages of one document that may be there beside those its results need. */
   readonly spares: number;
   readonly find: (depth: number) => Promise<CandidateList>;
-  readonly read: (candidates: readonly Candidate[]) => Passage[];
+  readonly read: (candidates: readonly Candidate[]) => Promise<Passage[]>;
   /** What a passage gives, each with a name of its own in its document; nothing when the query refuses its text. */
   readonly resultsOf: (passage: Passage) => readonly string[];
   readonly caller: Caller;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 interface Chosen {
@@ -92,7 +93,7 @@ interface Chosen {
 /** Rows that each side hands in at most, and passages that are read at most: what such a query may cost. */
 const depthMax = 16_384;
 const checkedMax = 4_096;
-/** Candidates that are read and looked through in one turn of the event loop. */
+/** Candidates that are read at one time. */
 const sliceLength = 32;
 
 /** Passages that give `k` results by the rules of the query, where there are so many; looks deeper until it has them. */
@@ -110,7 +111,7 @@ export async function choosePassages(choice: Choice): Promise<Chosen> {
 
 async function chooseFrom(
   ordered: readonly Candidate[],
-  { k, pool, perDocument, spares, read, resultsOf, caller }: Choice,
+  { k, pool, perDocument, spares, read, resultsOf, caller, yieldToEventLoop }: Choice,
   known: Map<string, readonly string[]>,
 ): Promise<{ passages: Passage[]; enough: boolean }> {
   const passages: Passage[] = [];
@@ -121,7 +122,9 @@ async function chooseFrom(
     if (caller.gone) throw caller.signal.reason;
     const slice = ordered.slice(at, at + sliceLength).filter(mayGive);
     if (slice.length === 0) continue;
-    for (const passage of read(slice)) {
+    for (const passage of await read(slice)) {
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
       const { version, row } = passage.candidate;
       const place = `${version} ${row}`;
       const results = known.get(place) ?? resultsOf(passage);
@@ -133,7 +136,6 @@ async function chooseFrom(
       passages.push(passage);
     }
     if (quota.count >= k && passages.length >= pool) return { passages, enough: true };
-    await nextTurn();
   }
   return { passages, enough: quota.count >= k };
 }

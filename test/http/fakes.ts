@@ -1,5 +1,6 @@
 import { unauthorised } from '../../src/access/authorise.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { EventLoopScheduler } from '../../src/base/event-loop-scheduler.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
@@ -220,6 +221,7 @@ export async function openTestDoor(
     metrics,
     logger: silentLogger,
     clock: systemClock,
+    scheduler: new EventLoopScheduler(systemClock),
     chance: systemChance,
     version: '0.1.0',
     checkReplies: true,

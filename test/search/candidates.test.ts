@@ -73,6 +73,7 @@ t.test('who gave a search up gets his own reason back', async (t) => {
     depth: 10,
     deadlineMs: 60_000,
     caller: callerWith(AbortSignal.abort(left)),
+    yieldToEventLoop: () => null,
   };
   await t.rejects(findCandidates(index, request), left);
   await index.close();

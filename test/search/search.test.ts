@@ -1,4 +1,6 @@
 import t from 'tap';
+import { systemClock } from '../../src/base/clock.ts';
+import { EventLoopScheduler } from '../../src/base/event-loop-scheduler.ts';
 import { ModelUnavailable } from '../../src/base/model-unavailable.ts';
 import { dotWithCodes } from '../../src/models/codes.ts';
 import { parseOperators } from '../../src/search/operators.ts';
@@ -139,6 +141,7 @@ function tolerant(first: Rooms, knowsWord: ((word: string) => boolean) | null, r
   return new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
+    scheduler: new EventLoopScheduler(systemClock),
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
@@ -246,6 +249,7 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
+    scheduler: new EventLoopScheduler(systemClock),
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
@@ -290,6 +294,7 @@ t.test('a reranker reads a precise snippet with the two around it, and no others
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
+    scheduler: new EventLoopScheduler(systemClock),
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
@@ -390,6 +395,7 @@ t.test('a side that counts nothing is not asked', async (t) => {
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
+    scheduler: new EventLoopScheduler(systemClock),
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,

@@ -11,7 +11,12 @@ const filler = 'lorem ipsum dolor sit amet '.repeat(6);
 async function looksOf(query: string, texts: readonly string[], caller = callerWith()) {
   const analysed = analyseQuery(query, []);
   const rowsOf = analysed.words.map(() => 10);
-  return lookCloser(texts.map(passage), analysed, { rows: 1_000, rowsOf }, caller);
+  return lookCloser(
+    texts.map(passage),
+    analysed,
+    { rows: 1_000, rowsOf },
+    { caller, yieldToEventLoop: () => null },
+  );
 }
 
 t.test('words at the beginning, in order and near each other are told from words anywhere', async (t) => {

@@ -50,12 +50,13 @@ function choice(rows: number, versionOf: (row: number) => number, fields: Partia
         shards: [],
       });
     },
-    read: (candidates) => {
+    read: async (candidates) => {
       read += candidates.length;
       return candidates.map((candidate) => ({ candidate }) as unknown as Passage);
     },
     resultsOf: ({ candidate }) => [String(candidate.row)],
     caller: callerWith(),
+    yieldToEventLoop: () => null,
     ...fields,
   };
   return { made, depths, read: () => read };
