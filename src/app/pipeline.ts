@@ -31,7 +31,7 @@ import { StoredVectors, type VectorMaker, vectorRenewal } from '../pipeline/stor
 import { Switchboard } from '../pipeline/switchboard.ts';
 import { Search } from '../search/search.ts';
 import { generationOf, hasOwnVectors, ownVectors, type VectorSet } from '../store/collections.ts';
-import { chance, clock, scheduler, turns } from './given.ts';
+import { chance, clock, turns } from './given.ts';
 import { type Pools, parseLimitsOf, type Storage } from './storage.ts';
 
 /** From a document to rows of the shards, and from a question to rows. */
@@ -184,7 +184,6 @@ export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipe
   return new Search({
     ...storage,
     clock,
-    scheduler,
     similarities: dotWithCodes,
     indexOf: (collectionId, generation) => storage.indexes.get(collectionId, generation),
     doesWithout: settings.withoutModel === 'degrade',

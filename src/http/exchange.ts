@@ -109,7 +109,14 @@ export function bodySize(body: Reply['body']): number {
 }
 
 /** A long body in memory, in pieces, so that a slow client shows progress. */
-export function inPieces(body: Uint8Array): StreamedBody {
+export function inPieces(body: Uint8Array | Rendered<unknown>): StreamedBody {
+  if (body instanceof Rendered)
+    return {
+      size: body.byteLength,
+      open: async function* () {
+        yield* body.runs(limits.fileChunkBytes);
+      },
+    };
   return {
     size: body.byteLength,
     open: async function* () {

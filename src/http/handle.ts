@@ -4,7 +4,7 @@ import { ConcurrencyLimiter, tooManyRequests } from '../admission/concurrency-li
 import { AppError, invalidField } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { EventLoopScheduler } from '../base/event-loop-scheduler.ts';
+import type { EventLoopScheduler, YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
@@ -130,6 +130,7 @@ interface Visit extends Listed {
   principal: Principal | null;
   /** The organisation that it counts for. */
   countedFor: string | null;
+  yieldToEventLoop: YieldToEventLoop;
   /** The end of the walk; never rejects. */
   walked: Promise<void>;
 }
@@ -181,6 +182,7 @@ export class Door {
       route: null,
       principal: null,
       countedFor: null,
+      yieldToEventLoop: this.#options.scheduler.begin(''),
       walked: Promise.resolve(),
       place: -1,
     };
@@ -317,6 +319,7 @@ export class Door {
     const { organizationId } = visit.principal;
     this.#concurrency.acquire(organizationId, this.#visits.size - 1);
     visit.countedFor = organizationId;
+    visit.yieldToEventLoop = this.#options.scheduler.begin(organizationId);
   }
 
   async #servePage(visit: Visit, route: PageRoute, { params }: Match): Promise<Reply> {
@@ -333,7 +336,7 @@ export class Door {
     try {
       const bytes = await body.read(new BoundedBody(visit.exchange, this.#bodyBounds(), this.#options.clock));
       // The system hands in the requests of many connections at one time.
-      const turn = this.#options.scheduler.begin(visit.crowdOf ?? '')();
+      const turn = visit.yieldToEventLoop();
       if (turn !== null) await turn;
       const given = withQueryFields(parseJson(bytes), route.queryFields, visit.exchange);
       const request = this.#validatorOf(route)(given);
@@ -476,13 +479,14 @@ export class Door {
     return this.#callBy(visit, visit.principal);
   }
 
-  #callBy<Who>({ exchange, requestId, receivedAt, deadline }: Visit, principal: Who) {
+  #callBy<Who>({ exchange, requestId, receivedAt, deadline, yieldToEventLoop }: Visit, principal: Who) {
     return {
       principal,
       requestId,
       baseUrl: baseUrlOf(exchange, this.#options.settings),
       receivedAt,
       caller: deadline,
+      yieldToEventLoop,
       address: () => clientAddressOf(exchange, this.#options.settings),
     };
   }

@@ -13,7 +13,7 @@ import type { Static, TSchema } from '../schemas/typebox.ts';
 import * as usage from '../schemas/usage.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
-import type { Rendered } from '../services/rendered.ts';
+import { type Rendered, renderList } from '../services/rendered.ts';
 import type { AccountRoute } from './account-route.ts';
 import { accountRoutes } from './account-routes.ts';
 import type { RouteWords } from './route-words.ts';
@@ -412,7 +412,10 @@ const documentReads: readonly Route[] = [
       checks.checkPathBound('path_prefix', request.path_prefix ?? '');
       checks.checkPathBound('path_gt', request.path_gt ?? '');
     },
-    serve: (services, call, request) => services.getDocumentInfoList(call, request),
+    serve: async (services, call, request) => {
+      const { documents: listed } = await services.getDocumentInfoList(call, request);
+      return renderList('documents', listed, call.yieldToEventLoop);
+    },
   }),
   serves({
     operation: 'get-page-info',

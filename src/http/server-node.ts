@@ -170,10 +170,11 @@ class NodeExchange implements Exchange {
     });
     if (!lingering) this.body.discard();
     if (reply.headersOnly) return this.#finish(none);
-    const body = isStreamed(reply.body) ? reply.body : wholeBody(reply.body);
-    const short = !isStreamed(body) && body.byteLength < limits.bufferedReplyBytesMax;
-    if (short && !lingering) return this.#finish(body);
-    if (!(await this.#sendBody(isStreamed(body) || short ? body : inPieces(body)))) return false;
+    const { body } = reply;
+    const short =
+      !isStreamed(body) && body.byteLength < limits.bufferedReplyBytesMax ? wholeBody(body) : null;
+    if (short !== null && !lingering) return this.#finish(short);
+    if (!(await this.#sendBody(short ?? (isStreamed(body) ? body : inPieces(body))))) return false;
     if (lingering) await this.#linger();
     return this.#finish(none);
   }

@@ -200,8 +200,7 @@ class UwsExchange implements Exchange {
     this.body.discard();
     if (isStreamed(body))
       return body.size > 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, none);
-    if (body.byteLength >= limits.bufferedReplyBytesMax)
-      return this.#stream(response, reply, inPieces(wholeBody(body)));
+    if (body.byteLength >= limits.bufferedReplyBytesMax) return this.#stream(response, reply, inPieces(body));
     return this.#endWhole(response, reply, body instanceof Rendered ? gathered(body) : body);
   }
 

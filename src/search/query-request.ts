@@ -1,4 +1,5 @@
 import type { Caller } from '../base/caller.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { FilterNode } from '../engine/collection-index.ts';
 import type { Collection } from '../store/collections.ts';
 import { usualWeights, type Weights } from './fuse.ts';
@@ -42,6 +43,8 @@ export interface SearchRequest {
   /** Milliseconds left for the whole search. */
   readonly deadlineMs: number;
   readonly caller: Caller;
+  /** Asked before every unit of work that takes a few milliseconds. */
+  readonly yieldToEventLoop: YieldToEventLoop;
   readonly explain: boolean;
   readonly control: SearchControl;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { EventLoopScheduler, YieldToEventLoop } from '../base/event-loop-scheduler.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { limits } from '../base/limits.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
 import type { CollectionIndex, IndexHits } from '../engine/collection-index.ts';
@@ -46,7 +46,6 @@ export interface SearchOptions {
   /** Cosine of a query vector with each of the 8-bit vectors that ingest stored. */
   readonly similarities: (query: Float32Array, codes: Uint8Array) => Float32Array;
   readonly clock: Clock;
-  readonly scheduler: Pick<EventLoopScheduler, 'begin'>;
   /** Whether a query does without a model that does not answer, and says so; otherwise it is refused. */
   readonly doesWithout: boolean;
   /**
@@ -387,7 +386,7 @@ export class Search {
     );
     times.search = clock.monotonic() - started;
     const origin: HitOrigin = { lexical: 0, similarity: null, fused: 0, rerank: null, look: null, words: [] };
-    const records = await readRecords({ reader, yieldToEventLoop: this.#yieldsOf(request) }, collectionId, [
+    const records = await readRecords({ reader, yieldToEventLoop: request.yieldToEventLoop }, collectionId, [
       ...numbers,
     ]);
     const hits = records.flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
@@ -433,12 +432,8 @@ export class Search {
       times,
       models: work,
       choice: { checked: 0, complete: true, looked: 0 },
-      yieldToEventLoop: this.#yieldsOf(request),
+      yieldToEventLoop: request.yieldToEventLoop,
     };
-  }
-
-  #yieldsOf({ collection }: Pick<SearchRequest, 'collection'>): YieldToEventLoop {
-    return this.#options.scheduler.begin(collection.organizationId);
   }
 
   /** The words of a query, with what misspelled ones stand for. */

@@ -1,5 +1,6 @@
 import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/clock.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { Principal } from '../schemas/principal.ts';
 
 /** What every use case knows about the call it serves, besides the request itself. */
@@ -11,6 +12,8 @@ export interface Call<P extends Principal = Principal> {
   /** Milliseconds of `Clock.monotonic()` when the request line arrived. */
   readonly receivedAt: number;
   readonly caller: Caller;
+  /** Asked before every unit of work that takes a few milliseconds. */
+  readonly yieldToEventLoop: YieldToEventLoop;
   /** Network address of the client; behind a trusted proxy the one that the proxy names. */
   readonly address: () => string;
 }

@@ -240,6 +240,8 @@ export class DocumentServices {
     for await (const record of listed) {
       // Whoever sees few of many may make it look at all of them: not when nobody waits any more.
       if (call.caller.gone) break;
+      const turn = call.yieldToEventLoop();
+      if (turn !== null) await turn;
       if (!sees(record)) continue;
       documents.push(this.#describe(call, collection, record));
       if (documents.length === limit) break;

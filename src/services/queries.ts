@@ -129,12 +129,17 @@ export class QueryServices {
     return Math.max(1, limits.requestMsMax - (this.#options.clock.monotonic() - receivedAt));
   }
 
-  #showing({ baseUrl }: QueryCall, { explain }: SearchRequest, metadata: boolean | undefined): Showing {
+  #showing(
+    { baseUrl, yieldToEventLoop }: QueryCall,
+    { explain }: SearchRequest,
+    metadata: boolean | undefined,
+  ): Showing {
     const { addresses } = this.#options;
     return {
       metadata: metadata ?? false,
       explain,
       fileUrl: addresses.files(baseUrl),
+      yieldToEventLoop,
     };
   }
 
@@ -168,6 +173,7 @@ export class QueryServices {
       wide: request.latency_mode === 'high',
       deadlineMs: this.#msLeft(call.receivedAt),
       caller: call.caller,
+      yieldToEventLoop: call.yieldToEventLoop,
       explain: request.explain ?? false,
       control,
     };

@@ -1,3 +1,4 @@
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type {
   QueryExplanation,
   ResultExplanation,
@@ -7,7 +8,7 @@ import type {
 } from '../schemas/queries.ts';
 import type { DocumentHit, Found, PageHit, Snippet, SnippetHit } from '../search/search.ts';
 import type { KeptVersion, ShownVersion } from '../store/version-reader.ts';
-import { type Piece, Rendered } from './rendered.ts';
+import { encoded, type Piece, Rendered } from './rendered.ts';
 
 /** What a reply shows of its hits beyond what was found. */
 export interface Showing {
@@ -15,6 +16,7 @@ export interface Showing {
   readonly explain: boolean;
   /** What the address of a file begins with, before the token, which is as it is in JSON. */
   readonly fileUrl: string;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 export interface PageShowing extends Showing {
@@ -28,45 +30,61 @@ export interface PageShowing extends Showing {
  * since most of a reply is text whose JSON is kept beside it.
  */
 
-export function documentsReply(found: Found<DocumentHit>, showing: Showing): Rendered<TopDocumentsResponse> {
+export async function documentsReply(
+  found: Found<DocumentHit>,
+  showing: Showing,
+): Promise<Rendered<TopDocumentsResponse>> {
   const pieces: Piece[] = ['{"results":['];
-  for (const [i, hit] of found.hits.entries())
+  for (const [i, hit] of found.hits.entries()) {
+    const turn = showing.yieldToEventLoop();
+    if (turn !== null) await turn;
     addDocument(pieces, hit, showing, {
       isFirst: i === 0,
       score: numeral(hit.score),
       more: explained(hit, showing),
     });
+  }
   pieces.push(ending(found, showing));
   return new Rendered(pieces);
 }
 
-export function pagesReply(found: Found<PageHit>, showing: PageShowing): Rendered<TopPagesResponse> {
-  const pieces: Piece[] = [];
+export async function pagesReply(
+  found: Found<PageHit>,
+  showing: PageShowing,
+): Promise<Rendered<TopPagesResponse>> {
+  const pieces: Piece[] = ['{"results":['];
   const scores = scoresOf(found);
-  const results = found.hits.map((hit, i) => {
+  for (const [i, hit] of found.hits.entries()) {
+    const turn = showing.yieldToEventLoop();
+    if (turn !== null) await turn;
     const place = `"path":${hit.version.pathJson},"page_index":${hit.pageIndex}`;
     const content = JSON.stringify(showing.content(hit));
     const image = JSON.stringify(showing.imageUrl(hit));
-    const shown = `"content":${content},"image_url":${image}${explained(hit, showing)}`;
-    return `{${place},"score":${scores[i]},${shown}}`;
-  });
-  pieces.push(`{"results":[${results.join()}`);
-  addDocumentResults(pieces, found.hits, scores, showing);
+    const shown = `"image_url":${image}${explained(hit, showing)}`;
+    pieces.push(`${i === 0 ? '' : ','}{${place},"score":${scores[i]},"content":`);
+    pieces.push(encoded(content), `,${shown}}`);
+  }
+  await addDocumentResults(pieces, found.hits, scores, showing);
   pieces.push(ending(found, showing));
   return new Rendered(pieces);
 }
 
-export function snippetsReply(found: Found<SnippetHit>, showing: Showing): Rendered<TopSnippetsResponse> {
+export async function snippetsReply(
+  found: Found<SnippetHit>,
+  showing: Showing,
+): Promise<Rendered<TopSnippetsResponse>> {
   const pieces: Piece[] = [];
   let between = '{"results":[';
   const scores = scoresOf(found);
   for (const [i, hit] of found.hits.entries()) {
+    const turn = showing.yieldToEventLoop();
+    if (turn !== null) await turn;
     pieces.push(between, shownSnippet(hit), scores[i]!);
     if (showing.explain) pieces.push(explained(hit, showing));
     between = '},';
   }
   pieces.push(found.hits.length === 0 ? between : '}');
-  addDocumentResults(pieces, found.hits, scores, showing);
+  await addDocumentResults(pieces, found.hits, scores, showing);
   pieces.push(ending(found, showing));
   return new Rendered(pieces);
 }
@@ -83,17 +101,19 @@ function snippetFields({ chunk: { text, start, end, pageStart, pageEnd } }: Snip
 }
 
 /** Each document that a hit comes from, once, with the score of its best hit. */
-function addDocumentResults(
+async function addDocumentResults(
   pieces: Piece[],
   hits: readonly DocumentHit[],
   scores: readonly string[],
   showing: Showing,
-): void {
+): Promise<void> {
   pieces.push('],"document_results":[');
   const shown = new Set<number>();
   for (const [i, hit] of hits.entries()) {
     const { version } = hit.version;
     if (shown.has(version)) continue;
+    const turn = showing.yieldToEventLoop();
+    if (turn !== null) await turn;
     addDocument(pieces, hit, showing, { isFirst: shown.size === 0, score: scores[i]!, more: '' });
     shown.add(version);
   }
@@ -160,7 +180,7 @@ function addDocument(
   const shown = shownVersion(version, fileUrl);
   pieces.push(isFirst ? shown.before.subarray(1) : shown.before, score);
   if (metadata || more !== '')
-    pieces.push(`${behindScore(version, metadata ? version.metadata : null, fileUrl)}${more}}`);
+    pieces.push(encoded(behindScore(version, metadata ? version.metadata : null, fileUrl)), `${more}}`);
   else pieces.push(shown.behind);
 }
 

@@ -1,3 +1,5 @@
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
+
 /** Text, or UTF-8 that is kept for many replies. */
 export type Piece = string | Uint8Array;
 
@@ -37,6 +39,26 @@ export class Rendered<Body> {
     }
   }
 
+  /** Its bytes in runs of at most `bytesMax`, each a buffer of its own. */
+  *runs(bytesMax: number): Generator<Uint8Array> {
+    let run = Buffer.allocUnsafeSlow(Math.min(bytesMax, this.byteLength));
+    let [filled, left] = [0, this.byteLength];
+    for (const piece of this.#pieces) {
+      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+      for (let at = 0; at < bytes.byteLength; ) {
+        const part = bytes.subarray(at, at + run.byteLength - filled);
+        run.set(part, filled);
+        at += part.byteLength;
+        filled += part.byteLength;
+        if (filled < run.byteLength) continue;
+        yield run;
+        left -= filled;
+        filled = 0;
+        run = Buffer.allocUnsafeSlow(Math.min(bytesMax, left));
+      }
+    }
+  }
+
   /** A buffer of its own. */
   bytes(): Buffer {
     const bytes = Buffer.allocUnsafeSlow(this.byteLength);
@@ -48,6 +70,30 @@ export class Rendered<Body> {
   parse(): Body {
     return JSON.parse(this.bytes().toString()) as Body;
   }
+}
+
+/** From this length on a text is encoded where it is made, so that its bytes are neither counted nor copied at the end. */
+const encodedUnitsMin = 4_096;
+
+/** A piece of a reply that may be long. */
+export function encoded(text: string): Piece {
+  return text.length < encodedUnitsMin ? text : Buffer.from(text);
+}
+
+/** A reply of one list under `field`, written item by item. */
+export async function renderList<Body>(
+  field: string,
+  items: readonly unknown[],
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<Rendered<Body>> {
+  const pieces: Piece[] = [`{${JSON.stringify(field)}:[`];
+  for (const [i, item] of items.entries()) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    pieces.push(encoded(`${i === 0 ? '' : ','}${JSON.stringify(item)}`));
+  }
+  pieces.push(']}');
+  return new Rendered(pieces);
 }
 
 /** Most pieces of text are short, digits and punctuation: a look at each takes less than a call of the encoder. */

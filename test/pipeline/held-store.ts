@@ -166,6 +166,7 @@ export async function find(
     reranker: null,
     wide: false,
     deadlineMs: 20_000,
+    yieldToEventLoop: () => null,
     caller: callerWith(),
     explain: false,
     control: usualControl,

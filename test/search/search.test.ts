@@ -1,6 +1,4 @@
 import t from 'tap';
-import { systemClock } from '../../src/base/clock.ts';
-import { EventLoopScheduler } from '../../src/base/event-loop-scheduler.ts';
 import { ModelUnavailable } from '../../src/base/model-unavailable.ts';
 import { dotWithCodes } from '../../src/models/codes.ts';
 import { parseOperators } from '../../src/search/operators.ts';
@@ -19,6 +17,7 @@ function request({ collections, papers }: Rooms, fields: Partial<SearchRequest>)
     reranker: null,
     wide: false,
     deadlineMs: 20_000,
+    yieldToEventLoop: () => null,
     caller: callerWith(),
     explain: false,
     control: usualControl,
@@ -141,7 +140,6 @@ function tolerant(first: Rooms, knowsWord: ((word: string) => boolean) | null, r
   return new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
-    scheduler: new EventLoopScheduler(systemClock),
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
@@ -249,7 +247,6 @@ t.test('what a reranker finds better moves up, and it reads each text once', asy
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
-    scheduler: new EventLoopScheduler(systemClock),
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
@@ -294,7 +291,6 @@ t.test('a reranker reads a precise snippet with the two around it, and no others
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
-    scheduler: new EventLoopScheduler(systemClock),
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,
@@ -395,7 +391,6 @@ t.test('a side that counts nothing is not asked', async (t) => {
   const search = new Search({
     ...first,
     clock: { now: () => 0, monotonic: () => 0 },
-    scheduler: new EventLoopScheduler(systemClock),
     similarities: dotWithCodes,
     indexOf: (collectionId) => first.indexes.get(collectionId),
     doesWithout: true,

@@ -18,6 +18,7 @@ const call: Call<Extract<Principal, { kind: 'administrator' }>> = {
   requestId: 'r',
   baseUrl: 'http://127.0.0.1',
   receivedAt: 0,
+  yieldToEventLoop: () => null,
   caller: callerWith(),
   address: () => '192.0.2.1',
 };

@@ -103,6 +103,7 @@ function build(organisation: OrganisationLimits = unlimited) {
     requestId: 'request-1',
     baseUrl: 'http://127.0.0.1',
     receivedAt: time.monotonic(),
+    yieldToEventLoop: () => null,
     address: () => '192.0.2.1',
     caller: callerWith(signal),
   });

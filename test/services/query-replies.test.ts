@@ -152,6 +152,7 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
       metadata: chance.below(2) === 0,
       explain: chance.below(2) === 0,
       fileUrl: 'http://quarry.test/"?token=',
+      yieldToEventLoop: () => null,
     };
     const expectedExplanation = {
       ...{ shards: found.shards, ms: times, missing: [] },
@@ -161,20 +162,22 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${chance.seed}
     };
     const expected = plain(hits, showing, expectedExplanation);
     const made = {
-      documents: documentsReply(found, showing),
-      snippets: snippetsReply(found, showing),
-      pages: pagesReply(found, { ...showing, ...ofPages }),
+      documents: await documentsReply(found, showing),
+      snippets: await snippetsReply(found, showing),
+      pages: await pagesReply(found, { ...showing, ...ofPages }),
     };
     for (const kind of ['documents', 'snippets', 'pages'] as const) {
       const json = made[kind].bytes().toString();
+      const inRuns = Buffer.concat([...made[kind].runs(7)]);
+      if (!inRuns.equals(made[kind].bytes())) t.equal(inRuns.toString(), json, `${kind} in runs`);
       if (json !== JSON.stringify(expected[kind])) t.equal(json, JSON.stringify(expected[kind]), kind);
     }
     // The same documents and texts again, at another address.
     const elsewhere = { ...showing, fileUrl: 'https://é.test/' };
     for (const again of [elsewhere, showing]) {
       const { snippets, documents } = plain(hits, again, expectedExplanation);
-      t.equal(snippetsReply(found, again).bytes().toString(), JSON.stringify(snippets));
-      t.equal(documentsReply(found, again).bytes().toString(), JSON.stringify(documents));
+      t.equal((await snippetsReply(found, again)).bytes().toString(), JSON.stringify(snippets));
+      t.equal((await documentsReply(found, again)).bytes().toString(), JSON.stringify(documents));
     }
   }
   t.pass('all rounds');
@@ -193,11 +196,13 @@ t.test('a search that ended at its limits says so, and what was asked of it', as
     choice: { checked: 4_096, complete: false, looked: 0 },
     corrections: [],
   };
-  const reply = documentsReply(found, {
+  const rendered = await documentsReply(found, {
     metadata: false,
     explain: true,
     fileUrl: 'http://quarry.test/',
-  }).parse();
+    yieldToEventLoop: () => null,
+  });
+  const reply = rendered.parse();
   t.match(reply.warnings, [/ended at its limits, after 4,096 passages/]);
   t.same(reply.explain?.control, {
     weights: { lexical: 2, vector: 0 },

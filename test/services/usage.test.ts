@@ -24,6 +24,7 @@ function callOf(organizationId: string): Call<OrganisationPrincipal> {
     requestId: 'r',
     baseUrl: 'http://127.0.0.1',
     receivedAt: 0,
+    yieldToEventLoop: () => null,
     address: () => '192.0.2.1',
     caller: callerWith(),
   };

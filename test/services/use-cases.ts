@@ -30,6 +30,7 @@ export function callOf(organization = organizationId): Call<OrganisationPrincipa
     requestId: 'request',
     baseUrl: 'http://quarry.test',
     receivedAt: performance.now(),
+    yieldToEventLoop: () => null,
     address: () => '192.0.2.1',
     caller: callerWith(),
   };

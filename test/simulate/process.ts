@@ -2,7 +2,6 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../src/base/clock.ts';
-import { EventLoopScheduler } from '../../src/base/event-loop-scheduler.ts';
 import type { Chance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
@@ -152,7 +151,6 @@ export async function openProcess(options: ProcessOptions) {
   const search = new Search({
     ...parts,
     clock,
-    scheduler: new EventLoopScheduler(clock),
     indexOf: (collectionId, generation) => indexes.get(collectionId, generation),
     similarities: dotWithCodes,
     doesWithout: true,

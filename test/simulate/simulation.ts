@@ -243,6 +243,7 @@ export class Simulation {
       reranker: null,
       wide: false,
       deadlineMs: 60_000,
+      yieldToEventLoop: () => null,
       caller: callerWith(),
       explain: false,
       control: usualControl,
