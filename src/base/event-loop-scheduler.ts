@@ -12,7 +12,7 @@ interface Waiting {
 
 /**
  * Shares the main thread between calls that somebody waits for: each call asks before every unit of work, and goes on at
- * once while this turn of the event loop has time left. From then on the units wait for the next turns, and between two
+ * once while this turn of the event loop has time left. From then on it waits for one of the next turns, and between two
  * turns the event loop serves sockets, timers and finished tasks. Organizations take turns with each other; of one
  * organization the oldest call goes first, so that calls end one after the other and not all of them late. A unit must
  * take a few milliseconds at most. `base/turns` is the same for work that is not urgent.
@@ -38,7 +38,7 @@ export class EventLoopScheduler {
   #enter(organizationId: string, number: number): Promise<void> | null {
     const now = this.#clock.monotonic();
     if (this.#turnEnds === null) this.#beginTurn(now);
-    else if (now >= this.#turnEnds || this.#waiting.size > 0) return this.#wait(organizationId, number);
+    else if (now >= this.#turnEnds) return this.#wait(organizationId, number);
     return null;
   }
 
