@@ -1,58 +1,58 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { AppError } from '../base/app-error.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { FairQueue } from '../core/async/fair-queue.ts';
+import { hasFairShare } from '../core/async/fair-share.ts';
 import { maskedEmail } from './email-address.ts';
+import {
+  type Letter,
+  type MailTransport,
+  type MailTransportOptions,
+  transportOf,
+} from './mail-transports.ts';
 
-/** A letter to one person. The subject is one line; the text may have several. */
-export interface Letter {
-  /** Normalised. */
-  readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-}
-
-/** Hands letters over, one at a time; rejects when one could not be, at the latest when `signal` aborts. */
-interface Transport {
-  send(letter: Letter, signal: AbortSignal): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface MailOptions {
-  /** `smtp://user:password@host:port`, `smtps://...`, `file:///a/folder`, or `console:`; null sends nothing. */
+export interface MailOptions extends MailTransportOptions {
+  /** See `transportOf`; null sends nothing. */
   readonly url: string | null;
-  /** Sender, as a plain address. */
-  readonly from: string;
-  readonly clock: Clock;
-  readonly chance: Chance;
   readonly logger: Logger;
-  /** Where `console:` prints. */
-  readonly print: (text: string) => void;
   /** How long the end waits for a mail server that takes its time. */
   readonly closeMsMax: number;
+  /** How long one try to hand a letter over may take; `limits.mailTryMsMax` when absent. */
+  readonly tryMsMax?: number;
+}
+
+/** A letter that was not handed over yet. */
+interface Posted {
+  readonly letter: Letter;
+  /** On whose account it waits. */
+  readonly key: string;
+  tries: number;
 }
 
 const triesMax = 3;
 const retryMs = 2_000;
 
 /**
- * Sends letters in the background, one after another, and tries again when one cannot be handed over, so that no reply
- * waits for a mail server or tells by its time whether there was a letter. Letters that wait are lost with the process,
- * which says so in its log: whoever misses one asks again.
+ * Sends letters in the background, and tries again when one cannot be handed over, so that no reply waits for a mail
+ * server or tells by its time whether there was a letter. Some are sent at a time, round robin between the keys on whose
+ * account they wait, and few of one key: letters to one domain that takes its time do not hold up those to others.
+ * Letters that wait are lost with the process, which says so in its log: who misses one asks again.
  */
 export class Mail {
   readonly #options: MailOptions;
-  readonly #transport: Transport | null;
+  readonly #transport: MailTransport | null;
   /** Nothing is tried again. */
   readonly #stopped = new AbortController();
   /** Nothing is tried. */
   readonly #over = new AbortController();
-  #waiting = 0;
-  #last: Promise<void> = Promise.resolve();
+  readonly #queue = new FairQueue<Posted>();
+  /** Letters of keys of which enough are being sent. */
+  readonly #parked = new Map<string, Posted[]>();
+  readonly #runningOf = new Map<string, number>();
+  readonly #heldOf = new Map<string, number>();
+  #running = 0;
+  #held = 0;
+  #whenIdle: (() => void) | null = null;
 
   constructor(options: MailOptions) {
     this.#options = options;
@@ -63,69 +63,119 @@ export class Mail {
     return this.#transport !== null;
   }
 
-  /** Queues a letter. 503 without a mail server, and when too many letters wait. */
-  post(letter: Letter): void {
-    const transport = this.#transport;
-    if (transport === null) throw mailOff();
-    if (this.#waiting >= limits.mailsWaitingMax) {
+  /**
+   * Queues a letter, on the account of `key`: the organization that sends it, else the domain that it goes to. Errors:
+   * 503 without a mail server, and when too many letters wait.
+   */
+  post(letter: Letter, key: string = domainOf(letter.to)): void {
+    if (this.#transport === null) throw mailOff();
+    const held = this.#heldOf.get(key) ?? 0;
+    const holders = this.#heldOf.size + (held === 0 ? 1 : 0);
+    if (!hasFairShare({ held, taken: this.#held, capacity: limits.mailsWaitingMax, holders })) {
       throw new AppError('unavailable', 'Too many mails wait to be sent; try again in a minute.', {
         retryAfterMs: 60_000,
       });
     }
-    this.#waiting += 1;
-    this.#last = this.#last.then(async () => {
-      await this.#deliver(transport, letter);
-      this.#waiting -= 1;
-    });
+    this.#held += 1;
+    this.#heldOf.set(key, held + 1);
+    this.#queue.add(key, { letter, key, tries: 0 });
+    this.#sendWaiting(this.#transport);
   }
 
   /** Sends what waits, once each; what is not sent in time is given up. */
   async close(): Promise<void> {
     this.#stopped.abort();
     const timer = setTimeout(() => this.#over.abort(), this.#options.closeMsMax);
-    await this.#last;
+    if (this.#held > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
     clearTimeout(timer);
     await this.#transport?.close();
   }
 
-  /** Never rejects. */
-  async #deliver(transport: Transport, letter: Letter): Promise<void> {
-    const { logger } = this.#options;
-    const { signal } = this.#over;
-    const to = maskedEmail(letter.to);
-    for (let tries = 1; ; tries += 1) {
-      try {
-        signal.throwIfAborted();
-        await transport.send(letter, signal);
-        logger.info({ to, subject: letter.subject }, 'mail sent');
-        return;
-      } catch (error) {
-        const reason = signal.aborted ? 'the server stops' : reasonOf(error);
-        const isLast = tries === triesMax || this.#stopped.signal.aborted || isRefused(error);
-        logger.warn({ to, tries, reason }, isLast ? 'mail given up' : 'mail not sent, trying again');
-        if (isLast) return;
-        await this.#pause(retryMs * tries);
+  #sendWaiting(transport: MailTransport): void {
+    while (this.#running < limits.mailsRunningMax) {
+      const posted = this.#queue.take();
+      if (posted === null) return;
+      const { key } = posted;
+      const running = this.#runningOf.get(key) ?? 0;
+      if (running >= limits.mailsRunningPerKeyMax) {
+        this.#parked.set(key, [...(this.#parked.get(key) ?? []), posted]);
+        continue;
       }
+      this.#running += 1;
+      this.#runningOf.set(key, running + 1);
+      void this.#send(transport, posted).then((isDone) => this.#sent(transport, posted, isDone));
     }
   }
 
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopped;
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal.addEventListener('abort', () => {
-        clearTimeout(timer);
-        resolve();
+  #sent(transport: MailTransport, posted: Posted, isDone: boolean): void {
+    const { key, tries } = posted;
+    this.#running -= 1;
+    decrement(this.#runningOf, key);
+    for (const parked of this.#parked.get(key) ?? []) this.#queue.add(key, parked);
+    this.#parked.delete(key);
+    if (isDone) {
+      this.#held -= 1;
+      decrement(this.#heldOf, key);
+      if (this.#held === 0) this.#whenIdle?.();
+    } else {
+      this.#after(retryMs * tries, () => {
+        this.#queue.add(key, posted);
+        this.#sendWaiting(transport);
       });
-    });
+    }
+    this.#sendWaiting(transport);
   }
+
+  /** One try. Whether nothing more is to be done; never rejects. */
+  async #send(transport: MailTransport, posted: Posted): Promise<boolean> {
+    const { logger, tryMsMax = limits.mailTryMsMax } = this.#options;
+    const { letter } = posted;
+    const over = this.#over.signal;
+    const signal = AbortSignal.any([over, AbortSignal.timeout(tryMsMax)]);
+    const to = maskedEmail(letter.to);
+    posted.tries += 1;
+    const { tries } = posted;
+    try {
+      signal.throwIfAborted();
+      await transport.send(letter, signal);
+      logger.info({ to, subject: letter.subject }, 'mail sent');
+      return true;
+    } catch (error) {
+      const reason = over.aborted ? 'the server stops' : reasonOf(error);
+      const isLast = tries === triesMax || this.#stopped.signal.aborted || isRefused(error);
+      logger.warn({ to, tries, reason }, isLast ? 'mail given up' : 'mail not sent, trying again');
+      return isLast;
+    }
+  }
+
+  /** At once when nothing is to be tried again. */
+  #after(ms: number, work: () => void): void {
+    const { signal } = this.#stopped;
+    const begin = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', begin);
+      work();
+    };
+    const timer = setTimeout(begin, ms);
+    signal.addEventListener('abort', begin);
+  }
+}
+
+function decrement(counts: Map<string, number>, key: string): void {
+  const count = (counts.get(key) ?? 0) - 1;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1);
 }
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 500) : typeof error;
 }
 
-/** A mail server that says no for good (5xx) says it again; the letters behind need not wait for that. */
+/** A mail server that refuses a letter for good (5xx) refuses it again. */
 function isRefused(error: unknown): boolean {
   return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500;
 }
@@ -136,70 +186,4 @@ export function mailOff(): AppError {
     'This server sends no mail: its operator has to set QUARRY_MAIL_URL, or to hand out sign-in links with "quarry login-link".',
     { shouldRetry: false },
   );
-}
-
-function transportOf(url: string, options: MailOptions): Transport {
-  const { protocol } = new URL(url);
-  switch (protocol) {
-    case 'console:':
-      return consoleTransport(options);
-    case 'file:':
-      return folderTransport(fileURLToPath(url), options);
-    default:
-      return smtpTransport(url, options.from);
-  }
-}
-
-/** As nodemailer wants it: addresses as objects, so that nothing in them is read as a header or a second address. */
-function messageOf({ to, subject, text }: Letter, from: string) {
-  return {
-    from: { name: 'Quarry', address: from },
-    to: { name: '', address: to },
-    subject: subject.replace(/[\p{Cc}\u2028\u2029]+/gu, ' '),
-    text,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  };
-}
-
-function smtpTransport(url: string, from: string): Transport {
-  const open = async () => {
-    const { createTransport } = await import('nodemailer');
-    return createTransport({
-      url,
-      connectionTimeout: limits.mailMsMax,
-      greetingTimeout: limits.mailMsMax,
-      socketTimeout: limits.mailMsMax,
-    });
-  };
-  let mailer: ReturnType<typeof open> | null = null;
-  return {
-    send: async (letter, signal) => {
-      mailer ??= open();
-      await (await mailer).sendMail({ ...messageOf(letter, from), signal });
-    },
-    close: async () => (await mailer)?.close(),
-  };
-}
-
-/** One `.eml` file a letter, named so that they sort by time. */
-function folderTransport(folder: string, { from, clock, chance }: MailOptions): Transport {
-  return {
-    send: async (letter) => {
-      const { createTransport } = await import('nodemailer');
-      const mailer = createTransport({ streamTransport: true, buffer: true });
-      const { message } = await mailer.sendMail(messageOf(letter, from));
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const name = `${clock.now()}-${chance.uuid()}.eml`;
-      await writeFile(join(folder, name), message as Buffer, { mode: 0o600, flag: 'wx' });
-    },
-    close: async () => {},
-  };
-}
-
-function consoleTransport({ print }: MailOptions): Transport {
-  return {
-    send: async ({ to, subject, text }) => print(`Mail to ${to}: ${subject}\n${text}\n`),
-    close: async () => {},
-  };
 }

@@ -198,7 +198,8 @@ export class OrganisationOperations {
       return { ...reply, message, invite_code: code };
     }
     const from = people.find(invitedBy)?.email ?? '';
-    mail.post(letterOf({ organisation, invitation, code, from, server: this.#options.linkBase() }));
+    const server = this.#options.linkBase();
+    mail.post(letterOf({ organisation, invitation, code, from, server }), organizationId);
     return { ...reply, message: `An invitation is on its way to ${email}.` };
   }
 

@@ -104,8 +104,17 @@ export const limits = {
   visitorBodyBytesMax: 65_536,
   redirectUnitsMax: 2_048,
   attemptsRememberedMax: 100_000,
+  /** Sign-in mails to one address: so many at once, then one each `signInMailRefillMs`. */
+  signInMailsAtOnceMax: 5,
+  signInMailRefillMs: 5 * 60_000,
+  /** Between two sign-in mails that one client causes to one address. */
+  signInMailPauseMs: 60_000,
   mailsWaitingMax: 1_000,
+  /** Sent at a time, and of those on the account of one organization or to one domain. */
+  mailsRunningMax: 8,
+  mailsRunningPerKeyMax: 2,
   mailMsMax: 30_000,
+  mailTryMsMax: 60_000,
   mailCloseMsMax: 5_000,
   auditPageMax: 1_000,
   auditSweepMs: 3_600_000,
@@ -244,6 +253,10 @@ export const shardCounts = [1, 8, 16, 32, 64] as const;
 assert(limits.waitMsMax < limits.requestMsMax, 'a waiting add answers before the request deadline');
 assert(limits.requestMsMax < 60_000, 'every call answers inside the 60 s of the official clients');
 assert(limits.preciseChunkUnitsMax < limits.coarseChunkUnitsMin, 'precise chunks nest inside coarse ones');
+assert(
+  2 * limits.signInMailRefillMs <= limits.magicLinkMsMax,
+  'a mailbox always holds a valid link, however many were asked for',
+);
 assert(limits.pageTextUnitsMax <= limits.documentTextUnitsMax, 'one page fits into a document');
 assert(limits.metadataBytesMax < limits.metadataBytesRaisedMax, 'the metadata limit can be raised');
 assert(

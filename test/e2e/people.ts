@@ -99,13 +99,18 @@ export class Person {
 export async function mailServer(
   t: Test,
   knows: (address: string) => boolean = () => true,
+  { delays = () => undefined }: { delays?: (address: string) => Promise<void> | undefined } = {},
 ): Promise<{ url: string; mails: () => string[] }> {
   const mails: string[] = [];
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
-    onRcptTo: ({ address }, _session, done) =>
-      done(knows(address) ? null : Object.assign(new Error('no such mailbox'), { responseCode: 550 })),
+    onRcptTo: ({ address }, _session, done) => {
+      const answer = () =>
+        done(knows(address) ? null : Object.assign(new Error('no such mailbox'), { responseCode: 550 }));
+      void Promise.resolve(delays(address)).then(answer);
+    },
+    closeTimeout: 1_000,
     onData: (stream, _session, done) => {
       const parts: Buffer[] = [];
       stream.on('data', (part: Buffer) => parts.push(part));
