@@ -6,6 +6,7 @@ import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { Mutex } from '../core/async/mutex.ts';
 import { type Role, roles } from '../schemas/principal.ts';
+import { deleteInGroups } from '../store/delete-in-groups.ts';
 import { type Invitation, InvitationRecords } from '../store/invitations.ts';
 import type { Operation, Store } from '../store/store.ts';
 
@@ -14,8 +15,8 @@ export interface InvitationsOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly audit: AuditLog;
-  /** Signs the codes; 256 bits. */
-  readonly secret: Uint8Array;
+  /** Of 256 bits: the first signs the codes, each may have signed one that still counts. */
+  readonly secrets: readonly Uint8Array[];
   /** What somebody may do in an organisation now. */
   readonly roleOf: (place: { readonly organizationId: string; readonly userId: string }) => Role | null;
 }
@@ -34,7 +35,6 @@ export interface Wanted {
 const algorithm = 'HS256';
 const tokenType = 'invite+jwt';
 const audience = 'quarry invitation';
-const sweptMax = 1_000;
 
 /**
  * Open invitations. The code is a signed token that names invitation, organisation and address; the record decides, so
@@ -93,12 +93,20 @@ export class Invitations {
       .setJti(invitationId)
       .setIssuedAt(Math.floor(createdAt / 1_000))
       .setExpirationTime(Math.floor(expiresAt / 1_000))
-      .sign(this.#options.secret);
+      .sign(this.#options.secrets[0]!);
   }
 
   /** What a code says; null when it was not issued here, or is too old. Whether it is still open is another question. */
-  async read(code: string): Promise<InvitationCode | null> {
-    const { secret, clock } = this.#options;
+  async read(text: string): Promise<InvitationCode | null> {
+    for (const secret of this.#options.secrets) {
+      const code = await this.#readWith(secret, text);
+      if (code !== null) return code;
+    }
+    return null;
+  }
+
+  async #readWith(secret: Uint8Array, code: string): Promise<InvitationCode | null> {
+    const { clock } = this.#options;
     try {
       const { payload } = await jwtVerify<{ email: string; org: string }>(code, secret, {
         algorithms: [algorithm],
@@ -126,11 +134,13 @@ export class Invitations {
   }
 
   /** Forgets those whose time is up; for housekeeping. */
-  async sweep(): Promise<void> {
+  sweep(signal?: AbortSignal): Promise<void> {
     const { store, clock } = this.#options;
-    const expired = await this.#records.expired(clock.now(), sweptMax);
-    const deletes = expired.flatMap((invitation) => this.#records.forget(invitation));
-    await store.write(deletes, { mayUseReserve: true });
+    const next = async (limit: number) => {
+      const expired = await this.#records.expired(clock.now(), limit);
+      return expired.flatMap((invitation) => this.#records.forget(invitation));
+    };
+    return deleteInGroups(store, next, signal);
   }
 
   /** To be written with the end of the organisation. */

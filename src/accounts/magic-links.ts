@@ -3,77 +3,104 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { Mutex } from '../core/async/mutex.ts';
-import { type SignInLink, SignInLinks } from '../store/sign-in-links.ts';
+import { openText, sealToText } from '../base/sealed-text.ts';
+import type { Sealing } from '../base/sealing.ts';
+import { deleteInGroups } from '../store/delete-in-groups.ts';
 import type { Operation, Store } from '../store/store.ts';
+import { UsedLinks } from '../store/used-links.ts';
 import { newToken, tokenDigest } from './secret-token.ts';
 
-const graceMs = 60_000;
-const sweptMax = 1_000;
-const tokenShape = /^[A-Za-z0-9_-]{43}$/;
+const context = 'sign-in link';
+/** How long a used link is remembered after its end: a clock that is set back must not make it work again. */
+const graceMs = 86_400_000;
+/** Longest token: an address, a redirection and what encloses them. */
+const tokenUnitsMax = 8_192;
+
+/** A link that signs somebody in, once. */
+export interface SignInLink {
+  /** SHA-256 of random bytes in the link, lower-case hex. */
+  readonly hash: string;
+  /** Whom it signs in: the owner of this address; null for the operator of the installation. */
+  readonly email: string | null;
+  /** SHA-256 of what the browser that asked for it holds; null where no browser asked for it. */
+  readonly browserHash: string | null;
+  /** Where the browser goes then: a path of this server. */
+  readonly redirect: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
 
 export interface LinkWanted {
   /** Normalised; null for the operator of the installation. */
   readonly email: string | null;
   readonly redirect: string;
+  /** What the browser that asks holds; null for the operator's link, which no browser asked for. */
+  readonly browser: string | null;
 }
 
 /**
- * Links that sign somebody in: each works once, for some minutes, and only until a newer one is made for the same
- * address. What is stored opens nothing.
+ * Links that sign somebody in: each works once, for some minutes. A link carries what it stands for, encrypted and
+ * authenticated, so that an anonymous request for one writes nothing; only the use of a link is stored. A newer link
+ * does not end an older one: else a stranger who asks for links would end those of the owner. Nobody but the operator
+ * asks for the operator's links, so the newest of them ends the others.
  */
 export class MagicLinks {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #chance: Chance;
-  readonly #records: SignInLinks;
-  readonly #changes = new Mutex();
+  readonly #sealing: Sealing;
+  readonly #used: UsedLinks;
+  /** Hash of the newest link of the operator; the start of the server makes one. */
+  #operatorLink: string | null = null;
 
-  constructor(options: { readonly store: Store; readonly clock: Clock; readonly chance: Chance }) {
+  constructor(options: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly chance: Chance;
+    readonly sealing: Sealing;
+  }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#chance = options.chance;
-    this.#records = new SignInLinks(options.store);
+    this.#sealing = options.sealing;
+    this.#used = new UsedLinks(options.store);
   }
 
-  /** `browser` is for the browser that asked: it alone needs no confirmation. */
-  issue(wanted: LinkWanted): Promise<{ readonly token: string; readonly browser: string }> {
-    return this.#changes.run(async () => {
-      const token = newToken('', this.#chance);
-      const browser = newToken('', this.#chance);
-      const msMax = wanted.email === null ? limits.loginLinkMsMax : limits.magicLinkMsMax;
-      const link: SignInLink = {
-        ...wanted,
-        hash: tokenDigest(token),
-        browserHash: wanted.email === null ? null : tokenDigest(browser),
-        expiresAt: this.#clock.now() + msMax,
-      };
-      // Also on a full disk: whoever has to make room, or to end something, must get in.
-      await this.#store.write(this.#records.put(link), { mayUseReserve: true });
-      return { token, browser };
-    });
+  /** The token of a new link. */
+  issue({ email, redirect, browser }: LinkWanted): string {
+    const msMax = email === null ? limits.loginLinkMsMax : limits.magicLinkMsMax;
+    const link: SignInLink = {
+      hash: tokenDigest(newToken('', this.#chance)),
+      email,
+      browserHash: browser === null ? null : tokenDigest(browser),
+      redirect,
+      expiresAt: this.#clock.now() + msMax,
+    };
+    if (email === null) this.#operatorLink = link.hash;
+    return sealToText(this.#sealing, link, context);
   }
 
   /** What a token stands for. Errors: 400 with one sentence for every token that opens nothing. */
   find(token: string): SignInLink {
-    const link = tokenShape.test(token) ? this.#records.byHash(tokenDigest(token)) : undefined;
-    if (link === undefined || link.expiresAt <= this.#clock.now()) throw deadLink();
+    const link = token.length > tokenUnitsMax ? null : openText<SignInLink>(this.#sealing, token, context);
+    if (link === null || this.#isDead(link)) throw deadLink();
     return link;
+  }
+
+  #isDead({ email, hash, expiresAt }: SignInLink): boolean {
+    const isReplaced = email === null && hash !== this.#operatorLink;
+    return isReplaced || expiresAt <= this.#clock.now() || this.#used.has(hash);
   }
 
   /** To be written with the sign-in; refuses the write when the link was used meanwhile. */
   consume(link: SignInLink): Operation[] {
-    return this.#records.consume(link);
+    return this.#used.use(link);
   }
 
-  /** Forgets the links whose time is up; for housekeeping. */
-  async sweep(): Promise<void> {
-    // A sign-in that began just before the end may still be on its way.
-    const expired = await this.#records.expired(this.#clock.now() - graceMs, sweptMax);
-    await this.#store.write(
-      expired.flatMap((link) => this.#records.forget(link)),
-      { mayUseReserve: true },
-    );
+  /** Forgets the links whose time is long up; for housekeeping. */
+  sweep(signal?: AbortSignal): Promise<void> {
+    const before = this.#clock.now() - graceMs;
+    return deleteInGroups(this.#store, (limit) => this.#used.expired(before, limit), signal);
   }
 }
 

@@ -54,7 +54,7 @@ export class People {
    * for somebody new where not everybody may be.
    */
   arrive<With>(
-    who: { readonly email: string } | { readonly userId: string },
+    who: { readonly email: string; readonly isOperator?: boolean } | { readonly userId: string },
     by: Omit<Actor, 'actor'>,
     alongside: (user: User) => { readonly operations: readonly Operation[]; readonly with: With },
   ): Promise<{ readonly user: User; readonly with: With }> {
@@ -85,7 +85,8 @@ export class People {
           ...(known ? [] : [audit.entry({ ...fact, action: 'user.created' })]),
           audit.entry({ ...fact, action: 'user.login' }),
         ],
-        { mayUseReserve: true },
+        // Also on a full disk: people who belong here must get in to make room. Strangers must not fill the reserve.
+        { mayUseReserve: known !== undefined || ('email' in who && who.isOperator === true) },
       );
       return { user, with: beside.with };
     });

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import { addressKey } from '../admission/address-key.ts';
 import { RateWindow } from '../admission/rate-window.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
@@ -8,8 +7,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
-import { Identities, type SignInFlow } from '../store/identities.ts';
-import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
+import { Identities } from '../store/identities.ts';
+import type { Operation, Store } from '../store/store.ts';
 import type { User } from '../store/users.ts';
 import { normalisedEmail } from './email-address.ts';
 import type { Checks, Identity, IdentityProvider, ProviderName } from './identity-providers.ts';
@@ -17,8 +16,9 @@ import { type InvitationCode, type Invitations, noInvitation } from './invitatio
 import type { Mail } from './mail.ts';
 import type { People } from './people.ts';
 import { localPath } from './redirect.ts';
-import { newToken, tokenDigest } from './secret-token.ts';
+import { newToken } from './secret-token.ts';
 import type { Sessions } from './sessions.ts';
+import type { SignInFlow, SignInFlows } from './sign-in-flows.ts';
 import { signedIn } from './signed-in.ts';
 import type { Cookie, Outcome, Visitor } from './visitor.ts';
 
@@ -29,6 +29,7 @@ export interface ProviderOperationsOptions {
   readonly audit: AuditLog;
   readonly refusals: Pick<Refusals, 'note'>;
   readonly mail: Mail;
+  readonly flows: SignInFlows;
   readonly clock: Clock;
   readonly chance: Chance;
   /** Null for a provider that is not configured. */
@@ -41,8 +42,6 @@ export interface ProviderOperationsOptions {
   /** Accepts the invitation that a sign-in began with; false when it opens nothing for who signed in. */
   readonly accept: (user: User, invitation: InvitationCode, address: string) => Promise<boolean>;
 }
-
-const sweptMax = 1_000;
 
 /** Sign-in at an identity provider: away with `begin`, back with `finish`. */
 export class ProviderOperations {
@@ -68,7 +67,7 @@ export class ProviderOperations {
     request: wire.BeginProviderLoginRequest,
   ): Promise<Outcome<wire.BeginProviderLoginResponse>> {
     const provider = this.#provider(request.provider);
-    const { store, chance, clock } = this.#options;
+    const { chance, clock, flows } = this.#options;
     const redirect =
       request.redirect_url === undefined ? this.#options.home : localPath(request.redirect_url);
     this.#beginnings.take(addressKey(visitor.address));
@@ -78,22 +77,16 @@ export class ProviderOperations {
       nonce: newToken('', chance),
       verifier: newToken('', chance),
     };
-    // Two tabs of one browser share what it holds, so that neither spoils the other's sign-in.
-    const browser = visitor.cookie('flow') ?? newToken('', chance);
     const url = await provider.addressFor(this.#returnUri(request.provider), checks);
-    const { nonce, verifier } = checks;
     const flow: SignInFlow = {
-      hash: tokenDigest(checks.state),
-      browserHash: tokenDigest(browser),
+      ...checks,
       provider: request.provider,
-      verifier,
-      nonce,
       redirect,
       ...(invitation === null ? {} : { invitation }),
       expiresAt: clock.now() + limits.signInFlowMsMax,
     };
-    await store.write(this.#records.begin(flow), { mayUseReserve: true });
-    const cookie: Cookie = { name: 'flow', value: browser, seconds: limits.signInFlowMsMax / 1_000 };
+    const value = flows.begin(flow, visitor.cookie('flow'));
+    const cookie: Cookie = { name: 'flow', value, seconds: limits.signInFlowMsMax / 1_000 };
     return visitor.wantsJson
       ? { kind: 'json', body: { url }, cookie }
       : { kind: 'redirect', to: url, cookie };
@@ -122,30 +115,17 @@ export class ProviderOperations {
     visitor: Visitor,
     request: wire.FinishProviderLoginRequest,
   ): Promise<Outcome<wire.SignInResponse>> {
-    const { state } = request;
-    const flow = this.#flow(visitor, request);
+    const { flows } = this.#options;
+    const flow = flows.find(visitor.cookie('flow'), request);
+    if (flow === undefined) throw notBegun();
     const returned = new URL(this.#returnUri(request.provider));
     for (const name of ['code', 'state', 'iss', 'error', 'error_description'] as const) {
       const value = request[name];
       if (value !== undefined) returned.searchParams.set(name, value);
     }
-    // Whoever comes back has one try, whatever becomes of it.
-    await this.#options.store
-      .write(this.#records.end(flow), { mayUseReserve: true })
-      .catch((error: unknown) => {
-        throw error instanceof ExpectationFailed ? notBegun() : error;
-      });
-    const { nonce, verifier } = flow;
-    const identity = await provider.identify(returned, { state, nonce, verifier });
+    flows.finish(flow);
+    const identity = await provider.identify(returned, flow);
     return this.#arrive(visitor, identity, flow);
-  }
-
-  /** Forgets those that never came back; for housekeeping. */
-  async sweep(): Promise<void> {
-    const { store, clock } = this.#options;
-    await store.write(await this.#records.expired(clock.now() - limits.signInFlowMsMax, sweptMax), {
-      mayUseReserve: true,
-    });
   }
 
   async #arrive(
@@ -190,17 +170,6 @@ export class ProviderOperations {
       subject: 'Another way to sign in to Quarry',
       text: `You can sign in to Quarry with your account at ${issuer} now. If that was not you, end all sessions and tell the operator of the server.`,
     });
-  }
-
-  #flow({ cookie }: Visitor, { state, provider }: wire.FinishProviderLoginRequest): SignInFlow {
-    const flow = this.#records.flow(tokenDigest(state));
-    const browser = cookie('flow');
-    const isOpen =
-      flow !== undefined && flow.provider === provider && flow.expiresAt > this.#options.clock.now();
-    if (!isOpen || browser === undefined) throw notBegun();
-    const [held, given] = [flow.browserHash, tokenDigest(browser)].map((hash) => Buffer.from(hash, 'hex'));
-    if (!timingSafeEqual(held!, given!)) throw notBegun();
-    return flow;
   }
 
   async #invitation(code: string | undefined): Promise<InvitationCode | null> {

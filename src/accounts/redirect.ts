@@ -13,7 +13,8 @@ export function localPath(given: string): string {
   if (isPath && given.length <= limits.redirectUnitsMax && URL.canParse(given, here)) {
     const url = new URL(given, here);
     const path = url.pathname + url.search + url.hash;
-    if (url.origin === here && !path.startsWith('//')) return path;
+    // Percent-encoding makes a path longer.
+    if (url.origin === here && !path.startsWith('//') && path.length <= limits.redirectUnitsMax) return path;
   }
   throw new AppError('bad_request', 'redirect_url must be a path of this server, such as /app/.');
 }

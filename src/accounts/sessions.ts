@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { deleteInGroups } from '../store/delete-in-groups.ts';
 import { type Session, SessionRecords } from '../store/sessions.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import { newToken, tokenDigest } from './secret-token.ts';
@@ -11,7 +12,6 @@ import type { Visitor } from './visitor.ts';
 
 /** 256 bits in base64url behind `zes_`. */
 const tokenShape = /^zes_[A-Za-z0-9_-]{43}$/;
-const endedPerSweep = 1_000;
 
 export interface SessionsOptions {
   readonly store: Store;
@@ -105,10 +105,12 @@ export class Sessions {
   }
 
   /** Forgets what is over; for housekeeping. */
-  async sweep(): Promise<void> {
-    const ended = await this.#records.ended((session) => this.#isOver(session), endedPerSweep);
-    const deletes = ended.flatMap((session) => this.#records.delete(session));
-    await this.#options.store.write(deletes, { mayUseReserve: true });
+  sweep(signal?: AbortSignal): Promise<void> {
+    const next = async (limit: number) => {
+      const ended = await this.#records.ended((session) => this.#isOver(session), limit);
+      return ended.flatMap((session) => this.#records.delete(session));
+    };
+    return deleteInGroups(this.#options.store, next, signal);
   }
 
   /** After a sign-in: ends those that were used longest ago when somebody has more than anybody needs. */

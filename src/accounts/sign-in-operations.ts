@@ -7,16 +7,15 @@ import type { Refusals } from '../audit/refusals.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
+import { isOperatorProof } from '../base/installation-secrets.ts';
 import { limits } from '../base/limits.ts';
-import { isOperatorProof } from '../base/operator-proof.ts';
 import { Mutex } from '../core/async/mutex.ts';
 import type * as wire from '../schemas/accounts.ts';
-import type { SignInLink } from '../store/sign-in-links.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { User } from '../store/users.ts';
 import { confirmationPage } from './confirmation-page.ts';
 import { maskedEmail, normalisedEmail } from './email-address.ts';
-import { deadLink, isSameBrowser, type MagicLinks } from './magic-links.ts';
+import { deadLink, isSameBrowser, type MagicLinks, type SignInLink } from './magic-links.ts';
 import type { Mail } from './mail.ts';
 import { mailOff } from './mail.ts';
 import type { Memberships } from './memberships.ts';
@@ -25,6 +24,7 @@ import type { People } from './people.ts';
 import { localPath } from './redirect.ts';
 import { newToken, tokenDigest } from './secret-token.ts';
 import type { Sessions } from './sessions.ts';
+import { SignInMailPace } from './sign-in-mail-pace.ts';
 import { signedIn } from './signed-in.ts';
 import { timestamp } from './user-operations.ts';
 import type { Cookie, Outcome, Visitor } from './visitor.ts';
@@ -40,8 +40,8 @@ export interface SignInOperationsOptions {
   readonly mail: Mail;
   readonly clock: Clock;
   readonly chance: Chance;
-  /** Of the installation. */
-  readonly secret: Uint8Array;
+  /** Of the installation, the current one first. */
+  readonly secrets: readonly Uint8Array[];
   /** QUARRY_ADMIN_PASSWORD_HASH; null turns the administrator's sign-in off. */
   readonly adminPasswordHash: string | null;
   /** `https://host` that links start with: never what a request says. */
@@ -52,9 +52,9 @@ export interface SignInOperationsOptions {
 }
 
 const minute = 60_000;
-/** Between two mails to one address. */
-const mailPauseMs = minute;
 const mailedLink = 'sign-in link';
+/** What a browser holds that asked for a link: 256 bits. */
+const browserShape = /^[A-Za-z0-9_-]{43}$/;
 const verifyPath = '/api/auth/magic-link/verify';
 /** The lone operator's user. No mail reaches this address, so nobody else can prove to own it. */
 export const operatorEmail = 'operator@localhost';
@@ -62,8 +62,8 @@ export const operatorEmail = 'operator@localhost';
 /** How people come in: by a link in a mail, by a link that the operator prints, by the administrator's password. */
 export class SignInOperations {
   readonly #options: SignInOperationsOptions;
-  readonly #mailsToAddress: RateWindow;
-  readonly #mailsFromHost: RateWindow;
+  readonly #mailPace: SignInMailPace;
+  readonly #requestsFromClient: RateWindow;
   readonly #passwords: BackOff;
   readonly #passwordChecks = new Mutex();
   #passwordsWaiting = 0;
@@ -72,12 +72,8 @@ export class SignInOperations {
   constructor(options: SignInOperationsOptions) {
     this.#options = options;
     const { clock } = options;
-    const toAddress = [
-      { ms: mailPauseMs, max: 1 },
-      { ms: 60 * minute, max: 5 },
-    ];
-    this.#mailsToAddress = new RateWindow('sign-in mails to this address', toAddress, clock);
-    this.#mailsFromHost = new RateWindow('sign-in mails', [{ ms: 60 * minute, max: 20 }], clock);
+    this.#mailPace = new SignInMailPace(clock);
+    this.#requestsFromClient = new RateWindow('sign-in mails', [{ ms: 60 * minute, max: 20 }], clock);
     this.#passwords = new BackOff(clock);
     this.#proofs = new BackOff(clock);
   }
@@ -88,35 +84,35 @@ export class SignInOperations {
     return {
       mail: mail.isOn,
       administrator: adminPasswordHash !== null,
-      resend_seconds: mailPauseMs / 1_000,
+      resend_seconds: limits.signInMailPauseMs / 1_000,
     };
   }
 
   /**
-   * Answers and does the same for every address, whether somebody has signed in with it or not. Errors: 422 no address,
-   * 400 a redirection elsewhere, 429 too many, 503 no mail.
+   * Answers and does the same for every address, whether somebody has signed in with it or not, and stores nothing.
+   * Where no further mail is due, the links that were sent before still work. Errors: 422 no address, 400 a redirection
+   * elsewhere, 429 too many from this client, 503 no mail.
    */
   async sendMagicLink(
     visitor: Visitor,
     request: wire.SendMagicLinkRequest,
   ): Promise<Outcome<wire.SendMagicLinkResponse>> {
-    const { mail, links, audit } = this.#options;
+    const { mail, links, chance, refusals } = this.#options;
     const email = normalisedEmail(request.email);
     const redirect =
       typeof request.redirect_url === 'string' ? localPath(request.redirect_url) : this.#options.home;
     if (!mail.isOn) throw mailOff();
-    this.#mailsFromHost.take(addressKey(visitor.address));
-    this.#mailsToAddress.take(email);
-    const { token, browser } = await links.issue({ email, redirect });
-    mail.post(signInLetter(email, this.#linkOf(token)));
     const { address } = visitor;
-    await audit.record({
-      organizationId: null,
-      actor: null,
-      address,
-      action: 'magic_link.sent',
-      target: email,
-    });
+    const client = addressKey(address);
+    this.#requestsFromClient.take(client);
+    // A browser that asks again keeps what it holds, so that the links of all its mails need no confirmation.
+    const held = visitor.cookie('sign-in');
+    const browser = held !== undefined && browserShape.test(held) ? held : newToken('', chance);
+    if (this.#mailPace.isDue(email, client)) {
+      mail.post(signInLetter(email, this.#linkOf(links.issue({ email, redirect, browser }))));
+      this.#mailPace.sent(email, client);
+      refusals.note({ organizationId: null, actor: null, address, action: 'magic_link.sent', target: email });
+    }
     const cookie: Cookie = { name: 'sign-in', value: browser, seconds: limits.magicLinkMsMax / 1_000 };
     return { kind: 'json', body: { message: `If ${email} receives mail, a link is on its way.` }, cookie };
   }
@@ -161,19 +157,19 @@ export class SignInOperations {
   ): Promise<Outcome<wire.LoginLinkResponse>> {
     const keys = [addressKey(visitor.address)];
     this.#proofs.check(keys);
-    if (!isOperatorProof(proof, this.#options.secret)) {
+    if (!isOperatorProof(proof, this.#options.secrets)) {
       this.#proofs.failed(keys);
       this.#noteFailure(visitor, 'proof of the operator');
       throw new AppError('unauthorised', 'This is not the proof of the operator of this installation.');
     }
-    const { url, expiresAt } = await this.operatorLink();
+    const { url, expiresAt } = this.operatorLink();
     return { kind: 'json', body: { url, expires_at: timestamp(expiresAt) } };
   }
 
   /** For the server itself, which prints it at the start. */
-  async operatorLink(): Promise<{ readonly url: string; readonly expiresAt: number }> {
+  operatorLink(): { readonly url: string; readonly expiresAt: number } {
     const { links, clock, home } = this.#options;
-    const { token } = await links.issue({ email: null, redirect: home });
+    const token = links.issue({ email: null, redirect: home, browser: null });
     return { url: this.#linkOf(token), expiresAt: clock.now() + limits.loginLinkMsMax };
   }
 
@@ -224,7 +220,7 @@ export class SignInOperations {
     const fact = { organizationId: null, address, target: null };
     if (!(await isPassword(password, adminPasswordHash))) {
       this.#passwords.failed(keys);
-      await audit.record({ ...fact, actor: null, action: 'admin.login_failed' });
+      this.#options.refusals.note({ ...fact, actor: null, action: 'admin.login_failed' });
       throw new AppError('unauthorised', 'The password is wrong.');
     }
     this.#passwords.succeeded(keys);
@@ -253,7 +249,8 @@ export class SignInOperations {
     const { people, sessions, links } = this.#options;
     const { address } = visitor;
     const held = to === 'browser' ? visitor.held('session') : undefined;
-    const arrived = people.arrive({ email: link.email ?? operatorEmail }, { address }, (user) => {
+    const who = { email: link.email ?? operatorEmail, isOperator: link.email === null };
+    const arrived = people.arrive(who, { address }, (user) => {
       const opened = sessions.open(user.userId, visitor, held);
       const operations = [...links.consume(link), ...opened.operations, ...this.#operatorsPlace(link, user)];
       return { operations, with: opened };

@@ -12,15 +12,17 @@ import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
 import { People } from '../accounts/people.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
 import { Sessions } from '../accounts/sessions.ts';
+import { SignInFlows } from '../accounts/sign-in-flows.ts';
 import { operatorEmail, SignInOperations } from '../accounts/sign-in-operations.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
 import { RateWindow } from '../admission/rate-window.ts';
 import type { Tiers } from '../admission/tiers.ts';
 import { AuditLog } from '../audit/audit-log.ts';
 import { Refusals } from '../audit/refusals.ts';
+import { derivedSecrets } from '../base/installation-secrets.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { derivedSecret } from '../base/operator-proof.ts';
+import { Sealing } from '../base/sealing.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Settings } from '../config/schema.ts';
 import type { AccountServices } from '../http/account-route.ts';
@@ -36,15 +38,16 @@ import type { storageOf } from './quotas.ts';
 /** Everything that keeps people, organisations and keys. */
 export function buildAccountRooms(
   settings: Settings,
-  { store, secret }: DataDirectory,
+  { store, secrets }: DataDirectory,
   { tiers, logger }: { readonly tiers: Tiers; readonly logger: Logger },
 ) {
   const audit = new AuditLog({ store, clock, chance });
   const parts = { store, clock, chance, audit };
+  const sealing = new Sealing(derivedSecrets(secrets, 'sign-in'), chance);
   const memberships = new Memberships(parts);
   const invitations = new Invitations({
     ...parts,
-    secret: derivedSecret(secret, 'invitations'),
+    secrets: derivedSecrets(secrets, 'invitations'),
     roleOf: (place) => memberships.roleOf(place),
   });
   const mayJoin = async (email: string) =>
@@ -58,8 +61,9 @@ export function buildAccountRooms(
     sessions: new Sessions({ ...parts, logger }),
     memberships,
     invitations,
-    links: new MagicLinks(parts),
-    idempotency: new Idempotency({ ...parts, secret: derivedSecret(secret, 'replies') }),
+    links: new MagicLinks({ ...parts, sealing }),
+    flows: new SignInFlows({ sealing, clock }),
+    idempotency: new Idempotency({ ...parts, secret: derivedSecrets(secrets, 'replies')[0]! }),
     mail: new Mail({
       ...parts,
       url: settings.mailUrl,
@@ -131,7 +135,7 @@ export function buildAccounts(
       store: data.store,
       clock,
       chance,
-      secret: data.secret,
+      secrets: data.secrets,
       adminPasswordHash: settings.adminPasswordHash,
       linkBase,
       home,
@@ -154,7 +158,6 @@ function identityProviders(settings: Settings) {
 export function accountChores(
   { auditDays }: Settings,
   { sessions, links, invitations, keys, audit, idempotency }: AccountRooms,
-  { providers }: AccountServices,
 ): Chore[] {
   const everyMs = limits.accountSweepMs;
   const old: Chore = {
@@ -165,10 +168,9 @@ export function accountChores(
   return [
     ...(auditDays === 0 ? [] : [old]),
     { name: 'uses of API keys', everyMs: limits.keyUseMs, work: () => keys.writeUses() },
-    { name: 'sign-ins that nobody finished', everyMs, work: () => providers.sweep() },
-    { name: 'ended sessions', everyMs, work: () => sessions.sweep() },
+    { name: 'ended sessions', everyMs, work: (signal) => sessions.sweep(signal) },
     { name: 'replies kept for repeated calls', everyMs, work: () => idempotency.sweep() },
-    { name: 'invitations that nobody accepted', everyMs, work: () => invitations.sweep() },
-    { name: 'dead sign-in links', everyMs, work: () => links.sweep() },
+    { name: 'invitations that nobody accepted', everyMs, work: (signal) => invitations.sweep(signal) },
+    { name: 'dead sign-in links', everyMs, work: (signal) => links.sweep(signal) },
   ];
 }

@@ -140,7 +140,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   installation.organizationId = first.organizationId;
   const loaded = load(storage, pipeline, progress, logger).then(async () => {
     await modelWatch.start();
-    housekeeping.start([...accountChores(settings, rooms, accounts), ...payments.chores, ...selling.chores]);
+    housekeeping.start([...accountChores(settings, rooms), ...payments.chores, ...selling.chores]);
     await removal.start();
     await marketplaces.settleAll();
     await payments.start();
@@ -149,7 +149,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     port: listening.port,
     httpServer: listening.kind,
     ...first,
-    signInUrl: (await accounts.signIn.operatorLink()).url,
+    signInUrl: accounts.signIn.operatorLink().url,
     loaded,
     close: () => opened.close(),
   };

@@ -1,9 +1,10 @@
 import { keyDigest } from '../accounts/key-format.ts';
 import { addressKey } from '../admission/address-key.ts';
 import { RateWindow } from '../admission/rate-window.ts';
+import { derivedSecrets } from '../base/installation-secrets.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { derivedSecret } from '../base/operator-proof.ts';
+import { Sealing } from '../base/sealing.ts';
 import { higherTier } from '../billing/plans.ts';
 import { tierOf } from '../billing/sync.ts';
 import type { Settings } from '../config/schema.ts';
@@ -17,7 +18,6 @@ import {
   Metering,
   type Uses,
 } from '../marketplaces/metering.ts';
-import { Sealing } from '../marketplaces/sealing.ts';
 import { SnsInbox } from '../marketplaces/sns-inbox.ts';
 import { VercelApi } from '../marketplaces/vercel-api.ts';
 import { type HeldKeys, VercelVariables } from '../marketplaces/vercel-variables.ts';
@@ -52,7 +52,7 @@ export function buildMarketplaces(
   const comings = new RateWindow('sign-ups from marketplaces', [{ ms: 60_000, max: 30 }], clock);
   const perMinute = [{ ms: 60_000, max: limits.marketplaceMessagesPerMinuteMax }];
   const messages = new RateWindow('messages from marketplaces', perMinute, clock);
-  const sealing = new Sealing(derivedSecret(data.secret, 'marketplaces'), chance);
+  const sealing = new Sealing(derivedSecrets(data.secrets, 'marketplaces'), chance);
   const marketplaces = new Marketplaces({
     ...{ store: data.store, agreements, clock, chance, audit, logger },
     sealing,
@@ -154,7 +154,7 @@ function marketplaceChores(marketplaces: Marketplaces): Chore[] {
       everyMs: limits.marketplaceReportMs,
       work: (signal) => marketplaces.meter(signal),
     },
-    { name: 'sign-ups from marketplaces', everyMs, work: () => marketplaces.sweep() },
+    { name: 'sign-ups from marketplaces', everyMs, work: (signal) => marketplaces.sweep(signal) },
   ];
 }
 

@@ -64,7 +64,7 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
   const { settings, data, storage, pipeline, organisations, keys, audit, gate, quotas, images } = parts;
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
-  const addresses = new Addresses(data.secret);
+  const addresses = new Addresses(data.secrets[0]!);
   const waitsFor = (collectionId: string) =>
     pipeline.memory.shortage ?? modelTrouble(storage, catalogue, collectionId);
   const collections = new CollectionServices({
@@ -94,7 +94,7 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
   });
   const queries = queryServices(parts, addresses);
-  const files = new FileServices({ ...storage, images, secret: data.secret });
+  const files = new FileServices({ ...storage, images, secrets: data.secrets });
   const status = new StatusServices({
     ...storage,
     clock,

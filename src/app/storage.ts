@@ -37,7 +37,7 @@ export async function buildStorage(settings: Settings, data: DataDirectory, logg
     hooks,
     reader: new VersionReader({
       ...reads,
-      fileToken: (documentId) => issueToken(data.secret, { kind: 'file', documentId }),
+      fileToken: (documentId) => issueToken(data.secrets[0]!, { kind: 'file', documentId }),
       bytesMax: settings.queryCacheBytes,
     }),
     sequence: await Sequence.open(store),

@@ -1,5 +1,5 @@
 import { AppError } from '../base/app-error.ts';
-import { operatorProof, readInstallationSecret } from '../base/operator-proof.ts';
+import { operatorProof, readInstallationSecrets } from '../base/installation-secrets.ts';
 import type { LoginLinkResponse } from '../schemas/accounts.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
@@ -37,7 +37,7 @@ async function loginLink(
   const response = await context.api.send('/api/auth/login-link', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ proof: operatorProof(secretOf(data)) }),
+    body: JSON.stringify({ proof: operatorProof(secretsOf(data)[0]!) }),
   });
   const reply = (await response.json()) as LoginLinkResponse;
   if (options.json === true) {
@@ -49,9 +49,9 @@ async function loginLink(
   return exitCodes.done;
 }
 
-function secretOf(data: string): Uint8Array {
+function secretsOf(data: string): readonly Uint8Array[] {
   try {
-    return readInstallationSecret(data);
+    return readInstallationSecrets(data);
   } catch (cause) {
     throw new AppError(
       'bad_request',

@@ -5,7 +5,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Sealing } from '../base/sealing.ts';
 import { Mutex } from '../core/async/mutex.ts';
+import { deleteInGroups } from '../store/delete-in-groups.ts';
 import {
   type Agreement,
   type Offer,
@@ -19,7 +21,6 @@ import type { Agreements } from './agreements.ts';
 import type { AwsMarket } from './aws-market.ts';
 import { readAwsMessage } from './aws-messages.ts';
 import { type AwsAgreement, hourMs, type Metering } from './metering.ts';
-import type { Sealing } from './sealing.ts';
 import type { SnsInbox } from './sns-inbox.ts';
 import type { VercelApi } from './vercel-api.ts';
 import type { VercelAgreement, VercelVariables } from './vercel-variables.ts';
@@ -99,7 +100,6 @@ export interface Bound {
 }
 
 const system: Actor = { actor: 'system', address: null };
-const sweptMax = 1_000;
 /** So many that fail one after another mean that AWS does not answer at all. */
 const failuresMax = 3;
 
@@ -283,10 +283,10 @@ export class Marketplaces {
   }
 
   /** Forgets those who came and never said for whom; for housekeeping. */
-  async sweep(): Promise<void> {
+  sweep(signal?: AbortSignal): Promise<void> {
     const { store, agreements, clock } = this.#options;
-    const expired = await agreements.records.expiredSignUps(clock.now(), sweptMax);
-    await store.write(expired, { mayUseReserve: true });
+    const next = (limit: number) => agreements.records.expiredSignUps(clock.now(), limit);
+    return deleteInGroups(store, next, signal);
   }
 
   /** Takes away what an organisation that is deleted has at marketplaces; what it used is fixed to be reported. */

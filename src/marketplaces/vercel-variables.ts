@@ -1,8 +1,8 @@
 import type { Logger } from '../base/logger.ts';
+import type { Sealing } from '../base/sealing.ts';
 import { Mutex } from '../core/async/mutex.ts';
 import type { Agreement, VariablesState, VercelOffer } from '../store/marketplaces.ts';
 import type { Agreements } from './agreements.ts';
-import type { Sealing } from './sealing.ts';
 import { type VercelAccess, type VercelApi, VercelRefusal } from './vercel-api.ts';
 
 /** API keys that a holder outside has: each holder has one in an organisation. */
@@ -87,16 +87,19 @@ export class VercelVariables {
   async #opened(offer: VercelOffer): Promise<{ access: VercelAccess; projects: string[] }> {
     const { api, sealing } = this.#options;
     const { installationId, teamId, sealedToken } = offer;
-    const held = { token: sealing.open(sealedToken, installationId), teamId };
-    try {
-      return { access: held, projects: await api.projects(held) };
-    } catch (error) {
-      if (!(error instanceof VercelRefusal && error.ofToken)) throw error;
-      const access = { token: await api.renewedToken(installationId), teamId };
-      const renewed = { ...offer, sealedToken: sealing.seal(access.token, installationId) };
-      await this.#note(offer, (known) => ({ ...known, offer: renewed }));
-      return { access, projects: await api.projects(access) };
+    const token = sealing.open(sealedToken, installationId);
+    // Null: it was sealed with a secret of the installation that is gone.
+    if (token !== null) {
+      try {
+        return { access: { token, teamId }, projects: await api.projects({ token, teamId }) };
+      } catch (error) {
+        if (!(error instanceof VercelRefusal && error.ofToken)) throw error;
+      }
     }
+    const access = { token: await api.renewedToken(installationId), teamId };
+    const renewed = { ...offer, sealedToken: sealing.seal(access.token, installationId) };
+    await this.#note(offer, (known) => ({ ...known, offer: renewed }));
+    return { access, projects: await api.projects(access) };
   }
 
   /** The key of an installation, made where there is none; null for one that has ended. */

@@ -15,8 +15,8 @@ export interface FileServicesOptions {
   readonly contents: Contents;
   readonly blobs: Blobs;
   readonly images: Pick<PageImages, 'get'>;
-  /** The installation's secret: only tokens made with it are answered. */
-  readonly secret: Uint8Array;
+  /** Of the installation: only tokens made with one of them are answered. */
+  readonly secrets: readonly Uint8Array[];
 }
 
 /** A raw document, ready to be sent. */
@@ -77,8 +77,8 @@ export class FileServices {
 
   /** The version a token stands for: the current one of its document, or the one that search still answers from. */
   #version(token: string, kind: 'file' | 'page'): VersionRecord & { page: number } {
-    const { secret, collections, documents, versions } = this.#options;
-    const read = readToken(secret, token);
+    const { secrets, collections, documents, versions } = this.#options;
+    const read = readToken(secrets, token);
     if (read === null || read.kind !== kind) throw gone();
     const record = documents.byId(read.documentId);
     // The documents of a deleted collection are swept later.

@@ -1,29 +1,17 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../base/app-error.ts';
-import { assert } from '../base/assert.ts';
 import type { Chance } from '../base/ids.ts';
+import { parsedSecrets, secretsFile, secretsText } from '../base/installation-secrets.ts';
 import type { Logger } from '../base/logger.ts';
-import { secretsFile } from '../base/operator-proof.ts';
 import type { Turns } from '../base/turns.ts';
 import { Blobs } from './blobs.ts';
 import { replaceFile, syncFolder } from './durable-files.ts';
+import { currentFormat, type Migration, migrations } from './migrations.ts';
 import { RocksStore } from './rocks-store.ts';
 import { StoreLocked } from './rocksdb.ts';
 import { SpaceWatch } from './space-watch.ts';
 import type { Store } from './store.ts';
-
-/** The layout of the data directory and of everything in the store. */
-export const currentFormat = 1;
-
-/** Brings a directory from format `from` to `from + 1`. Must be repeatable: a crash may stop it anywhere. */
-export interface Migration {
-  readonly from: number;
-  readonly migrate: (parts: { readonly store: Store; readonly path: string }) => Promise<void>;
-}
-
-/** Nothing older than format 1 exists. */
-const migrations: readonly Migration[] = [];
 
 export interface DataDirectoryOptions {
   readonly path: string;
@@ -54,16 +42,16 @@ export class DataDirectory {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly space: SpaceWatch;
-  /** 32 random bytes that stay the same for ever: keys the tokens of file addresses. */
-  readonly secret: Uint8Array;
+  /** Each 32 random bytes: the current secret, then those that a rotation replaced, the newest first. */
+  readonly secrets: readonly Uint8Array[];
   #closing: Promise<void> | null = null;
 
-  constructor(parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secret'>) {
+  constructor(parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secrets'>) {
     this.path = parts.path;
     this.store = parts.store;
     this.blobs = parts.blobs;
     this.space = parts.space;
-    this.secret = parts.secret;
+    this.secrets = parts.secrets;
   }
 
   get indexPath(): string {
@@ -99,7 +87,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     try {
       await writePid(path);
       await migrate({ store, path }, { found, current, steps });
-      const secret = await readSecret(path, options.chance);
+      const secrets = await readSecrets(path, options.chance);
       for (const folder of ['index', 'cache'])
         await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
       const blobs = await Blobs.open({
@@ -110,7 +98,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       });
       // The names of the folders themselves.
       await syncFolder(path);
-      return new DataDirectory({ path, store, blobs, space, secret });
+      return new DataDirectory({ path, store, blobs, space, secrets });
     } catch (error) {
       await store.close();
       throw error;
@@ -226,32 +214,20 @@ async function migrate(parts: { store: Store; path: string }, plan: MigrationPla
   }
 }
 
-async function readSecret(path: string, chance: Chance): Promise<Uint8Array> {
+async function readSecrets(path: string, chance: Chance): Promise<readonly Uint8Array[]> {
   const file = join(path, secretsFile);
   const text = await readIfThere(file);
   if (text === null) {
-    const secret = Buffer.from(chance.bytes(32));
-    assert(secret.byteLength === 32, 'the secret has 256 bits');
-    await replaceFile(file, `${JSON.stringify({ secret: secret.toString('base64url') })}\n`);
-    return secret;
+    const secrets = [Buffer.from(chance.bytes(32))];
+    await replaceFile(file, secretsText(secrets));
+    return secrets;
   }
-  const secret = parsedSecret(text);
-  if (secret === null)
+  const secrets = parsedSecrets(text);
+  if (secrets === null)
     throw refusal(
-      `The file ${file} is damaged. Restore it, or delete it: old file addresses then stop working.`,
+      `The file ${file} is damaged. Restore it, or delete it: open invitations, file addresses and what marketplaces gave are then lost.`,
     );
-  return secret;
-}
-
-function parsedSecret(text: string): Uint8Array | null {
-  try {
-    const { secret } = JSON.parse(text) as { secret?: unknown };
-    if (typeof secret !== 'string') return null;
-    const bytes = Buffer.from(secret, 'base64url');
-    return bytes.byteLength === 32 ? bytes : null;
-  } catch {
-    return null;
-  }
+  return secrets;
 }
 
 async function readIfThere(path: string): Promise<string | null> {

@@ -28,10 +28,10 @@ import { assert } from '../base/assert.ts';
  * | 0x19 | memberships      | uuid userId, uuid organizationId                  | nothing                                |
  * | 0x1a | invitations      | uuid organizationId, text address                 | invitation                             |
  * | 0x1b | invitationEmail  | text address, uuid organizationId                 | nothing                                |
- * | 0x1c | signInLinks      | hash of the token                                 | sign-in link                           |
- * | 0x1d | signInLinkOf     | text whose                                        | hash of the token                      |
+ * | 0x1c | none             | until format 1                                    |                                        |
+ * | 0x1d | none             | until format 1                                    |                                        |
  * | 0x1e | identities       | text issuer, text subject                         | userId                                 |
- * | 0x1f | signInFlows      | hash of the state                                 | sign-in at a provider under way        |
+ * | 0x1f | none             | until format 1                                    |                                        |
  * | 0x20 | collections      | uuid organizationId, text name                    | collection                             |
  * | 0x21 | collectionId     | uuid collectionId                                 | organizationId, name                   |
  * | 0x22 | tombstones       | uuid collectionId                                 | deletion in progress                   |
@@ -41,6 +41,7 @@ import { assert } from '../base/assert.ts';
  * | 0x28 | apiKeyUse        | uuid organizationId, uuid keyId                   | when an API key was used last          |
  * | 0x29 | repeatableCalls  | uuid userId, hash of operation and key             | a change that may be sent again        |
  * | 0x2a | buckets          | uuid organizationId, text limit                   | what is left of a rate limit           |
+ * | 0x2b | usedLinks        | hash of random bytes in the link                  | when a used sign-in link ends          |
  * | 0x30 | documents        | uuid collectionId, text path                      | document                               |
  * | 0x31 | documentId       | uuid documentId                                   | collectionId, path                     |
  * | 0x32 | versions         | uuid collectionId, u53 version                    | what a search result shows             |
@@ -81,10 +82,7 @@ export const tables = {
   memberships: 0x19,
   invitations: 0x1a,
   invitationEmail: 0x1b,
-  signInLinks: 0x1c,
-  signInLinkOf: 0x1d,
   identities: 0x1e,
-  signInFlows: 0x1f,
   collections: 0x20,
   collectionId: 0x21,
   tombstones: 0x22,
@@ -94,6 +92,7 @@ export const tables = {
   apiKeyUse: 0x28,
   repeatableCalls: 0x29,
   buckets: 0x2a,
+  usedLinks: 0x2b,
   documents: 0x30,
   documentId: 0x31,
   versions: 0x32,

@@ -26,10 +26,7 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   memberships: 'anywhere',
   invitations: 'anywhere',
   invitationEmail: 'anywhere',
-  signInLinks: 'anywhere',
-  signInLinkOf: 'anywhere',
   identities: 'anywhere',
-  signInFlows: 'anywhere',
   collections: 'anywhere',
   collectionId: 'anywhere',
   tombstones: 'anywhere',
@@ -40,6 +37,7 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   // A person's; what is in it is sealed, and gone after a day.
   repeatableCalls: 'anywhere',
   buckets: 'organisation',
+  usedLinks: 'anywhere',
   documents: 'collection',
   documentId: 'document',
   versions: 'collection',

@@ -22,15 +22,16 @@ export function issueToken(secret: Uint8Array, token: FileToken): string {
   return Buffer.concat([body, mac(secret, body)]).toString('base64url');
 }
 
-/** What a token stands for; null when it was not issued with this secret. */
-export function readToken(secret: Uint8Array, token: string): FileToken | null {
+/** What a token stands for; null when it was issued with none of these secrets. */
+export function readToken(secrets: readonly Uint8Array[], token: string): FileToken | null {
   const bytes = Buffer.from(token, 'base64url');
   // The decoder skips what is no base64url: only the one spelling that we issue counts.
   if (bytes.toString('base64url') !== token) return null;
   const bodyBytes = bytes.byteLength - macBytes;
   if (bodyBytes !== fileBytes && bodyBytes !== pageBytes) return null;
   const body = bytes.subarray(0, bodyBytes);
-  if (!timingSafeEqual(mac(secret, body), bytes.subarray(bodyBytes))) return null;
+  const given = bytes.subarray(bodyBytes);
+  if (!secrets.some((secret) => timingSafeEqual(mac(secret, body), given))) return null;
   const [documentId] = uuid.decode(body, 0);
   if (bodyBytes === fileBytes) return { kind: 'file', documentId };
   return { kind: 'page', documentId, page: u32.decode(body, fileBytes)[0] };

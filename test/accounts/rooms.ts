@@ -7,11 +7,13 @@ import { Memberships } from '../../src/accounts/memberships.ts';
 import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
 import { People } from '../../src/accounts/people.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
+import { SignInFlows } from '../../src/accounts/sign-in-flows.ts';
 import type { Tiers } from '../../src/admission/tiers.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { Refusals } from '../../src/audit/refusals.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Sealing } from '../../src/base/sealing.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 import type { Store } from '../../src/store/store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
@@ -34,6 +36,7 @@ export function accountRooms(
   const chance = systemChance;
   const audit = new AuditLog({ store, clock, chance });
   const parts = { store, clock, chance, audit };
+  const sealing = new Sealing([new Uint8Array(32).fill(9)], chance);
   const memberships = new Memberships(parts);
   return {
     store,
@@ -48,10 +51,11 @@ export function accountRooms(
     memberships,
     invitations: new Invitations({
       ...parts,
-      secret: new Uint8Array(32).fill(7),
+      secrets: [new Uint8Array(32).fill(7)],
       roleOf: (place) => memberships.roleOf(place),
     }),
-    links: new MagicLinks(parts),
+    links: new MagicLinks({ ...parts, sealing }),
+    flows: new SignInFlows({ sealing, clock }),
     idempotency: new Idempotency({ ...parts, secret: new Uint8Array(32).fill(8) }),
   };
 }

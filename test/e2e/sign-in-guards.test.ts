@@ -1,4 +1,5 @@
 import t from 'tap';
+import { eventually } from './api.ts';
 import { freePort } from './free-port.ts';
 import { type Answer, outbox, Person, send } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
@@ -109,7 +110,7 @@ t.test('over https cookies are bound to this host, closed to scripts and to othe
   const session = signedIn.headers.get('set-cookie') ?? '';
   t.match(session, new RegExp(`^__Host-session=zes_[\\w-]{43}; ${flags}`));
   const begun = await send(at('/api/auth/github/login'), { method: 'GET' });
-  t.match(begun.headers.get('set-cookie'), new RegExp(`^__Host-flow=[\\w-]{43}; ${flags}`));
+  t.match(begun.headers.get('set-cookie'), new RegExp(`^__Host-flow=[\\w-]{200,4000}; ${flags}`));
   const own = { origin: base, cookie: session.split(';')[0]! };
   t.match(await post('/api/users/get-user', {}, own), { status: 200 });
   const planted = { ...own, cookie: `session=planted; ${own.cookie}` };
@@ -435,6 +436,24 @@ t.test('on a full disk people still get in and end what must end, and nothing el
   t.match(await post('/v1/collections/add-collection', { collection_name: 'c' }, asKey), { status: 429 });
   t.match(await ann.call('organizations/api-keys/add-api-key', wanted), { status: 429 });
   t.match(await ann.call('users/edit-user', { name: 'Ann' }), { status: 429 });
+  const frank = person('ann@example.org');
+  t.match(
+    await send(at('/api/auth/github/login'), { method: 'GET' }),
+    { status: 302 },
+    'begins store nothing',
+  );
+  const late = person('full@example.com');
+  const used = await late.link();
+  const asked = await post('/api/auth/magic-link/send', { email: late.email });
+  t.match(asked, { status: 200 });
+  const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const mailed = await eventually('a second mail', async () => {
+    const newest = await late.link();
+    return newest === used ? null : newest;
+  });
+  const followed = await send(mailed, { method: 'GET', headers: { cookie } });
+  t.match(followed, { status: 302 }, 'a link that is mailed works in the browser that asked for it');
+  t.match(await frank.signIn(), { status: 429 }, 'a stranger does not become a user on the reserve');
   const operator = /https:\S+verify\?token=\S+/.exec(server.printed)?.[0].replace(base, server.url) ?? '';
   const asProgram = { method: 'GET', headers: { accept: 'application/json' } };
   t.match(await send(operator, asProgram), { status: 200 }, 'the operator gets in');

@@ -2,11 +2,11 @@ import t, { type Test } from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Sealing } from '../../src/base/sealing.ts';
 import { Agreements } from '../../src/marketplaces/agreements.ts';
 import { AwsMarket } from '../../src/marketplaces/aws-market.ts';
 import { Marketplaces } from '../../src/marketplaces/marketplaces.ts';
 import { hourMs, Metering, type Uses } from '../../src/marketplaces/metering.ts';
-import { Sealing } from '../../src/marketplaces/sealing.ts';
 import type { Agreement } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
@@ -87,7 +87,7 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
     const granted = new Map<string, string | null>();
     const marketplaces = new Marketplaces({
       ...{ store, agreements, audit, clock, chance: systemChance, logger: silentLogger },
-      sealing: new Sealing(new Uint8Array(32).fill(3), systemChance),
+      sealing: new Sealing([new Uint8Array(32).fill(3)], systemChance),
       aws: { market, metering, inbox: null },
       vercel: null,
       grant: async (organizationId, { has }) => void granted.set(organizationId, has),

@@ -93,7 +93,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     rerankerDefault: null,
     embedModel: 'letters',
   });
-  const files = new FileServices({ ...first, images, secret });
+  const files = new FileServices({ ...first, images, secrets: [secret] });
   const status = new StatusServices({
     ...first,
     clock,

@@ -4,12 +4,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { systemChance } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import {
-  currentFormat,
-  type DataDirectoryOptions,
-  type Migration,
-  openDataDirectory,
-} from '../../src/store/data-directory.ts';
+import { type DataDirectoryOptions, openDataDirectory } from '../../src/store/data-directory.ts';
+import { currentFormat, type Migration } from '../../src/store/migrations.ts';
 import { SpaceWatch } from '../../src/store/space-watch.ts';
 import { bytes, put, textAt } from './store-contract.ts';
 
@@ -27,7 +23,7 @@ t.test('a new data directory is private and keeps its secret for ever', async (t
   t.equal(statSync(join(path, 'secrets.json')).mode & 0o777, 0o600);
   t.same(JSON.parse(readFileSync(join(path, 'format.json'), 'utf8')), { format: currentFormat });
   t.equal(readFileSync(join(path, 'quarry.pid'), 'utf8'), `${process.pid}\n`);
-  t.equal(first.secret.byteLength, 32);
+  t.equal(first.secrets[0]?.byteLength, 32);
   t.ok(existsSync(first.indexPath));
   t.ok(existsSync(first.cachePath));
   await first.store.write([put('a', '1')]);
@@ -35,7 +31,7 @@ t.test('a new data directory is private and keeps its secret for ever', async (t
   await Promise.all([first.close(), first.close()]);
   t.notOk(existsSync(join(path, 'quarry.pid')));
   const second = await open(path);
-  t.same(second.secret, first.secret);
+  t.same(second.secrets, first.secrets);
   t.equal(textAt(second.store, 'a'), '1');
   t.equal(await second.blobs.size(held.hash), 3);
   await second.close();
@@ -71,13 +67,14 @@ t.test('a newer, a damaged and an unknown older format are refused with a senten
   }
   const path = join(folder, 'older');
   await (await open(path)).close();
-  await t.rejects(open(path, { format: { current: 3, migrations: [] } }), { message: /format 1.*format 3/ });
+  const later = { current: currentFormat + 1, migrations: [] };
+  await t.rejects(open(path, { format: later }), { message: /format 2.*format 3/ });
   await (await open(path)).close();
 });
 
 t.test('an older format is migrated step by step, and goes on where a failure stopped it', async (t) => {
   const path = join(folder, 'migrated');
-  await (await open(path)).close();
+  await (await open(path, { format: { current: 1, migrations: [] } })).close();
   const done: number[] = [];
   let broken = true;
   const step = (from: number): Migration => ({
@@ -96,6 +93,39 @@ t.test('an older format is migrated step by step, and goes on where a failure st
   t.same([textAt(directory.store, 'step 1'), textAt(directory.store, 'step 2')], ['done', 'done']);
   await directory.close();
   await t.rejects(open(path), { message: /format 3.*newer/ });
+});
+
+t.test('format 1 is raised: what it kept of sign-ins goes, everything else stays', async (t) => {
+  const path = join(folder, 'format-1');
+  const old = await open(path, { format: { current: 1, migrations: [] } });
+  const row = (table: number, i: number) => ({
+    type: 'put' as const,
+    key: Buffer.concat([Uint8Array.of(table), Buffer.from(`row ${i}`)]),
+    value: Buffer.from('x'),
+  });
+  for (const table of [0x1c, 0x1d, 0x1f]) {
+    await old.store.write(Array.from({ length: 5_000 }, (_, i) => row(table, i)));
+  }
+  const kept = [row(0x1b, 1), row(0x1e, 1), row(0x20, 1)];
+  await old.store.write(kept);
+  await old.close();
+  const raised = await open(path, { reserveBytes: Number.MAX_SAFE_INTEGER });
+  t.equal(readFileSync(join(path, 'format.json'), 'utf8'), '{"format":2}\n', 'also on a full disk');
+  const found: string[] = [];
+  for await (const { key } of raised.store.range({ gte: Uint8Array.of(0x1b), lt: Uint8Array.of(0x21) }))
+    found.push(Buffer.from(key).toString('hex'));
+  t.same(
+    found,
+    kept.map(({ key }) => key.toString('hex')),
+  );
+  await raised.close();
+});
+
+t.test('a build that knows no restricted keys refuses the directory rather than ignore them', async (t) => {
+  const path = join(folder, 'restricted');
+  await (await open(path)).close();
+  const older = open(path, { format: { current: 1, migrations: [] } });
+  await t.rejects(older, { code: 'unavailable', message: /format 2, which a newer Quarry wrote/ });
 });
 
 t.test('a damaged secret is refused rather than replaced', async (t) => {

@@ -1,0 +1,75 @@
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { openText, sealToText } from '../base/sealed-text.ts';
+import type { Sealing } from '../base/sealing.ts';
+import type { InvitationCode } from './invitations.ts';
+
+/** A sign-in that a browser began at an identity provider. */
+export interface SignInFlow {
+  /** Comes back in the address. */
+  readonly state: string;
+  /** Ties the identity token to this sign-in. */
+  readonly nonce: string;
+  /** Proves to the provider that the browser that returns is the one that began (RFC 7636). */
+  readonly verifier: string;
+  readonly provider: string;
+  /** Where the browser goes then: a path of this server. */
+  readonly redirect: string;
+  /** What to accept then. */
+  readonly invitation?: InvitationCode;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+const context = 'sign-in flows';
+/** Browsers keep cookies of up to 4,096 bytes with their attributes. */
+const cookieUnitsMax = 3_900;
+
+/**
+ * The sign-ins under way, in a cookie of the browser that began them, encrypted and authenticated: an anonymous request
+ * writes nothing to the disk. Tabs of one browser share the cookie, so it holds the newest flows that fit.
+ */
+export class SignInFlows {
+  readonly #sealing: Sealing;
+  readonly #clock: Clock;
+  /** States that came back, with the end of their flow; oldest first. A restart forgets them: codes work once. */
+  readonly #finished = new Map<string, number>();
+
+  constructor(options: { readonly sealing: Sealing; readonly clock: Clock }) {
+    this.#sealing = options.sealing;
+    this.#clock = options.clock;
+  }
+
+  /** The new value of the cookie. */
+  begin(flow: SignInFlow, cookie: string | undefined): string {
+    const open = [flow, ...this.#read(cookie)];
+    let sealed = sealToText(this.#sealing, open, context);
+    while (sealed.length > cookieUnitsMax && open.length > 1) {
+      open.pop();
+      sealed = sealToText(this.#sealing, open, context);
+    }
+    return sealed;
+  }
+
+  /** The open flow of a browser with this cookie; undefined when it began none such, or it is over. */
+  find(cookie: string | undefined, { state, provider }: Pick<SignInFlow, 'state' | 'provider'>) {
+    const found = this.#read(cookie).find((flow) => flow.state === state && flow.provider === provider);
+    return found === undefined || this.#finished.has(state) ? undefined : found;
+  }
+
+  /** A flow can come back once, whatever becomes of it. */
+  finish({ state, expiresAt }: SignInFlow): void {
+    const now = this.#clock.now();
+    for (const [earlier, end] of this.#finished) {
+      if (end > now && this.#finished.size < limits.attemptsRememberedMax) break;
+      this.#finished.delete(earlier);
+    }
+    this.#finished.set(state, expiresAt);
+  }
+
+  #read(cookie: string | undefined): SignInFlow[] {
+    if (cookie === undefined) return [];
+    const flows = openText<SignInFlow[]>(this.#sealing, cookie, context) ?? [];
+    return flows.filter(({ expiresAt }) => expiresAt > this.#clock.now());
+  }
+}
