@@ -173,6 +173,8 @@ export const limits = {
   usageSettledMs: 15_000,
   /** What Stripe still takes. */
   usageReportMsMax: 34 * 86_400_000,
+  /** Stripe remembers the identifiers of meter events for at least a day. */
+  meterIdentifierMsMax: 23 * 3_600_000,
   grantGraceMs: 3 * 86_400_000,
   redemptionsPerHourMax: 10,
   redemptionsFromHostPerHourMax: 20,

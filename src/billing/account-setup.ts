@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type Stripe from 'stripe';
 import { AppError } from '../base/app-error.ts';
 import { idOf, tierMark } from './catalogue.ts';
+import { findMeter } from './meter-events.ts';
 import {
   type MeteredPrice,
   type Metric,
@@ -208,14 +209,6 @@ async function markPrice(stripe: Stripe, id: string, metadata: Stripe.MetadataPa
       return Object.entries(metadata).every(([name, value]) => has[name] === value);
     },
   );
-}
-
-async function findMeter(stripe: Stripe, eventName: string): Promise<Stripe.Billing.Meter | null> {
-  return asking(async () => {
-    for await (const meter of stripe.billing.meters.list({ status: 'active', limit: 100 }))
-      if (meter.event_name === eventName) return meter;
-    return null;
-  });
 }
 
 function meterFixture(stripe: Stripe, { meter, product }: MeteredPrice): Fixture {

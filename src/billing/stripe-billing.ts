@@ -70,13 +70,14 @@ function buildParts(options: StripeBillingOptions) {
   const aside = new PutAside({ ...parts, lowering: () => lowering, sync: () => sync });
   const repairs = new Repairs({ ...parts, promotions, credits, aside });
   const reader = new StripeReader({ stripe, catalogue, clock });
+  const reports = new UsageReports(parts);
   const sync: BillingSync = new BillingSync({
     ...{ store, records, reader, organisations, audit, clock, chance, logger },
     boughtElsewhere: options.boughtElsewhere,
     repair: (organizationId, account, reading) => repairs.repair(organizationId, account, reading),
+    beginServing: (organizationId) => reports.beginServing(organizationId),
   });
   const portal = new PortalPage(stripe);
-  const reports = new UsageReports(parts);
   const lowering: Lowering = new Lowering({ ...parts, sync, reports, credits });
   return {
     ...{ records, calls, catalogue, promotions, sync },

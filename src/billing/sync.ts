@@ -43,6 +43,8 @@ export interface BillingSyncOptions {
   readonly logger: Logger;
   readonly repair: Repair;
   readonly boughtElsewhere: BoughtElsewhere;
+  /** A subscription begins to serve, or serves again: use is charged from now on. Idempotent. */
+  readonly beginServing: (organizationId: string) => Promise<void>;
 }
 
 /** What a change works with. */
@@ -250,6 +252,8 @@ export class BillingSync {
       copy: reading === null ? null : { ...reading.copy, subscription: this.#timed(subscription, before) },
     };
     if (before.customerId !== null) {
+      if (servesNow(account.copy) && !servesNow(before.copy))
+        await this.#options.beginServing(organizationId);
       await this.#applyTier(organizationId, account);
       await store.write(
         [
@@ -341,6 +345,10 @@ export function tierOf(subscription: SubscriptionCopy | null): Tier | null {
 /** Whether a subscription serves and is paid for by and by. */
 export function isServing({ status }: SubscriptionCopy): boolean {
   return serving.has(status);
+}
+
+function servesNow(copy: BillingCopy | null): boolean {
+  return copy !== null && copy.subscription !== null && isServing(copy.subscription);
 }
 
 /** Of what one copy has and the other has not: what the end of a full list only hides has neither come nor gone. */

@@ -1,11 +1,19 @@
 import type Stripe from 'stripe';
 import type { Clock } from '../base/clock.ts';
+
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';
-import type { BillingAccount, BillingRecords, ReportedUsage } from '../store/billing.ts';
+import type {
+  BillingAccount,
+  BillingRecords,
+  MeteredTokens,
+  MeterSending,
+  PartialMinute,
+  ReportedUsage,
+} from '../store/billing.ts';
 import type { Store } from '../store/store.ts';
-import type { StripeCalls } from './calls.ts';
+import { MeterEvents } from './meter-events.ts';
 import { type Metric, metrics, type Plans } from './plans.ts';
 import { StripeRefusal } from './stripe.ts';
 import { isServing } from './sync.ts';
@@ -28,7 +36,6 @@ export interface UsageReportsOptions {
   readonly stripe: Stripe;
   readonly store: Store;
   readonly records: BillingRecords;
-  readonly calls: StripeCalls;
   readonly plans: Plans;
   readonly usedMinutes: UsedMinutes;
   /** Writes down what was used until now. */
@@ -37,20 +44,38 @@ export interface UsageReportsOptions {
   readonly logger: Logger;
 }
 
+/** The minutes `from` (inclusive) to `to` (exclusive). */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Whose use is reported, and since when the period lasts whose invoice charges it. */
+interface Charged {
+  readonly organizationId: string;
+  readonly customerId: string;
+  readonly periodStart: number;
+}
+
 const minuteMs = 60_000;
 const dayMinutes = 1_440;
+const noTokens: MeteredTokens = { embed: 0, rerank: 0 };
+const untouched: PartialMinute = { accounted: noTokens, reported: noTokens };
 
 /**
- * Tells Stripe what was used, minute by minute, of organisations with a subscription. Each event has a name of its own,
- * which Stripe takes once; how far it is is written behind each minute. So a crash repeats at most events that count once.
+ * Tells Stripe what was used, minute by minute, of organisations with a subscription. What is sent is noted before, with
+ * a name that Stripe takes once, and sent again unchanged until Stripe has it. So a crash neither loses nor doubles a
+ * token, and a minute that pauses divide is charged for the tokens that were used while something was served.
  */
 export class UsageReports {
   readonly #options: UsageReportsOptions;
+  readonly #events: MeterEvents;
   /** Of each organisation one thing is reported after another, so that nothing is added up twice. */
   readonly #turns = new KeyedMutex();
 
   constructor(options: UsageReportsOptions) {
     this.#options = options;
+    this.#events = new MeterEvents(options);
   }
 
   /** A few organisations at a time: one for whom Stripe is slow keeps the others waiting no longer than that. */
@@ -74,17 +99,55 @@ export class UsageReports {
 
   /**
    * Everything that was used until now, for what ends a subscription and invoices it: what is reported afterwards would be
-   * on no invoice. The minute that runs is reported as it is; what would still come in it is nobody's. Errors: those of
-   * Stripe.
+   * on no invoice. Of the minute that runs it is the part until now. Errors: those of Stripe.
    */
   async reportUntilNow(organizationId: string): Promise<void> {
     await this.#options.settleUsage();
-    await this.#reportInTurn(organizationId, Math.floor(this.#options.clock.now() / minuteMs) + 1);
+    await this.#turns.run(organizationId, async () => {
+      const minute = this.#minute;
+      await this.#reportBefore(organizationId, minute);
+      const span = { from: minute, to: minute + 1 };
+      const charged = this.#chargedOf(organizationId);
+      const served = this.#servedSpan(organizationId, span.to);
+      if (charged !== null && served !== null && served.to === span.to) await this.#reportSpan(charged, span);
+    });
+  }
+
+  /**
+   * A subscription serves from now on: of the minute that runs, what was used until now is not charged. What an earlier
+   * one served is reported first. Errors: those of Stripe, but for what it refuses.
+   */
+  async beginServing(organizationId: string): Promise<void> {
+    const { settleUsage, store, records, logger } = this.#options;
+    await settleUsage();
+    await this.#turns.run(organizationId, async () => {
+      const minute = this.#minute;
+      try {
+        await this.#reportBefore(organizationId, minute);
+      } catch (error) {
+        if (!(error instanceof StripeRefusal)) throw error;
+        logger.error(
+          { organizationId, reason: error.sentence },
+          'Stripe refused usage of a subscription that ended; it is not charged',
+        );
+      }
+      const known = records.reportedUsage(organizationId);
+      if (known !== undefined && known.minute > minute) return;
+      const used = await this.#usedIn(organizationId, { from: minute, to: minute + 1 });
+      const { reported } = partialOf(known, minute);
+      const partial = { accounted: used.get(minute) ?? noTokens, reported };
+      const next = { ...inMonth(known, minute, minute), partial };
+      await store.write([records.putReportedUsage(organizationId, next)], { mayUseReserve: true });
+    });
+  }
+
+  get #minute(): number {
+    return Math.floor(this.#options.clock.now() / minuteMs);
   }
 
   async #tryToReport(organizationId: string, to: number): Promise<void> {
     try {
-      await this.#reportInTurn(organizationId, to);
+      await this.#turns.run(organizationId, () => this.#reportBefore(organizationId, to));
     } catch (error) {
       this.#options.logger.warn(
         { organizationId, error: String(error) },
@@ -93,35 +156,36 @@ export class UsageReports {
     }
   }
 
-  #reportInTurn(organizationId: string, to: number): Promise<void> {
-    return this.#turns.run(organizationId, () => this.#reportOne(organizationId, to));
+  /** Everything before the minute `to`, or before the end of what was served. */
+  async #reportBefore(organizationId: string, to: number): Promise<void> {
+    const { store, records } = this.#options;
+    await this.#sendAgain(organizationId);
+    const known = records.reportedUsage(organizationId);
+    if (known !== undefined && known.minute >= to) return;
+    const served = this.#servedSpan(organizationId, to);
+    if (served === null && known === undefined) return;
+    const charged = this.#chargedOf(organizationId);
+    if (charged !== null && served !== null) {
+      for (let day = served.from; day < served.to; day += dayMinutes)
+        await this.#reportSpan(charged, { from: day, to: Math.min(served.to, day + dayMinutes) });
+    }
+    const done = inMonth(records.reportedUsage(organizationId), to, to);
+    await store.write([records.putReportedUsage(organizationId, done)]);
   }
 
-  /** Everything up to `to`, or to the end of what was served. */
-  async #reportOne(organizationId: string, to: number): Promise<void> {
-    const { store, records } = this.#options;
-    const account = records.account(organizationId);
-    let known = records.reportedUsage(organizationId);
-    if (known !== undefined && known.minute >= to) return;
-    const served = this.#servedSpan(account, known, to);
-    if (served === null && known === undefined) return;
-    if (account.customerId !== null && served !== null) {
-      for (let day = served.from; day < served.to; day += dayMinutes) {
-        const span = { from: day, to: Math.min(served.to, day + dayMinutes) };
-        known = await this.#reportSpan({ organizationId, customer: account.customerId, known }, span);
-      }
-    }
-    await store.write([records.putReportedUsage(organizationId, inMonth(known, to, to))]);
+  #chargedOf(organizationId: string): Charged | null {
+    const { customerId, copy } = this.#options.records.account(organizationId);
+    const periodStart = copy?.subscription?.periodStart ?? 0;
+    return customerId === null ? null : { organizationId, customerId, periodStart };
   }
 
   /** The minutes to be reported; null where nothing was served in them. */
-  #servedSpan(
-    { customerId, copy, servedUntil }: BillingAccount,
-    known: ReportedUsage | undefined,
-    to: number,
-  ): { readonly from: number; readonly to: number } | null {
+  #servedSpan(organizationId: string, to: number): Span | null {
+    const { records, clock } = this.#options;
+    const { customerId, copy, servedUntil }: BillingAccount = records.account(organizationId);
+    const known = records.reportedUsage(organizationId);
     if (customerId === null) return null;
-    const oldest = Math.floor((this.#options.clock.now() - limits.usageReportMsMax) / minuteMs);
+    const oldest = Math.floor((clock.now() - limits.usageReportMsMax) / minuteMs);
     const subscription = copy?.subscription ?? null;
     if (subscription !== null && isServing(subscription)) {
       const begun = Math.floor(subscription.startedAt / minuteMs);
@@ -132,68 +196,70 @@ export class UsageReports {
     return { from: Math.max(known.minute, oldest), to: Math.min(to, Math.floor(servedUntil / minuteMs)) };
   }
 
-  async #reportSpan(
-    whose: {
-      readonly organizationId: string;
-      readonly customer: string;
-      readonly known: ReportedUsage | undefined;
-    },
-    span: { readonly from: number; readonly to: number },
-  ): Promise<ReportedUsage | undefined> {
-    const { store, records, usedMinutes, plans } = this.#options;
-    const { organizationId, customer } = whose;
-    const byMinute = new Map<number, Partial<Record<Metric, number>>>();
+  async #usedIn(organizationId: string, span: Span): Promise<Map<number, MeteredTokens>> {
+    const { usedMinutes, plans } = this.#options;
+    const used = new Map<number, MeteredTokens>();
     for (const metric of metrics) {
       if (plans.metered[metric] === undefined) continue;
       for (const { minute, tokens } of await usedMinutes({ organizationId, metric, ...span }))
-        if (tokens > 0) byMinute.set(minute, { ...byMinute.get(minute), [metric]: tokens });
+        if (tokens > 0) used.set(minute, { ...(used.get(minute) ?? noTokens), [metric]: tokens });
     }
-    const periodStart = records.account(organizationId).copy?.subscription?.periodStart ?? 0;
-    let { known } = whose;
-    for (const [minute, used] of [...byMinute].sort(([a], [b]) => a - b)) {
-      for (const metric of metrics) {
-        const tokens = used[metric];
-        if (tokens !== undefined)
-          await this.#send({ organizationId, customer, metric, periodStart }, { minute, tokens });
-      }
-      const sums = inMonth(known, minute, minute + 1);
-      known = { ...sums, embed: sums.embed + (used.embed ?? 0), rerank: sums.rerank + (used.rerank ?? 0) };
-      await store.write([records.putReportedUsage(organizationId, known)], { mayUseReserve: true });
-    }
-    return known;
+    return used;
   }
 
-  async #send(
-    about: {
-      readonly organizationId: string;
-      readonly customer: string;
-      readonly metric: Metric;
-      readonly periodStart: number;
-    },
-    { minute, tokens }: UsedMinute,
+  async #reportSpan(charged: Charged, span: Span): Promise<void> {
+    const used = await this.#usedIn(charged.organizationId, span);
+    for (const [minute, tokens] of [...used].sort(([a], [b]) => a - b))
+      await this.#reportMinute(charged, minute, tokens);
+  }
+
+  /** What of a minute is not accounted for. */
+  async #reportMinute(charged: Charged, minute: number, used: MeteredTokens): Promise<void> {
+    const { store, records, clock } = this.#options;
+    const { organizationId, customerId, periodStart } = charged;
+    const known = records.reportedUsage(organizationId);
+    const before = partialOf(known, minute);
+    const rest = (metric: Metric) => Math.max(0, used[metric] - before.accounted[metric]);
+    const tokens = { embed: rest('embed'), rerank: rest('rerank') };
+    if (metrics.every((metric) => tokens[metric] === 0)) return;
+    const timestamp = timestampOf(minute, periodStart);
+    const sending = { customerId, minute, before, tokens, timestamp, notedAt: clock.now() };
+    const noted = { ...(known ?? inMonth(known, minute, minute)), sending };
+    await store.write([records.putReportedUsage(organizationId, noted)], { mayUseReserve: true });
+    await this.#send(organizationId, noted, sending);
+  }
+
+  /** What a crash or a silence of Stripe cut off. */
+  async #sendAgain(organizationId: string): Promise<void> {
+    const { records, clock, logger } = this.#options;
+    const known = records.reportedUsage(organizationId);
+    if (known?.sending === undefined) return;
+    const { sending } = known;
+    const isTaken = clock.now() - sending.minute * minuteMs < limits.usageReportMsMax;
+    if (isTaken && sending.customerId === records.account(organizationId).customerId)
+      return this.#send(organizationId, known, sending);
+    logger.error(
+      { organizationId, customer: sending.customerId, tokens: sending.tokens },
+      'usage was not reported: it is too old for Stripe, or its customer is gone',
+    );
+    await this.#putSent(organizationId, known, { ...sending, tokens: noTokens });
+  }
+
+  async #send(organizationId: string, known: ReportedUsage, sending: MeterSending): Promise<void> {
+    await this.#events.send(organizationId, sending);
+    await this.#putSent(organizationId, known, sending);
+  }
+
+  async #putSent(
+    organizationId: string,
+    known: ReportedUsage,
+    { minute, before, tokens }: MeterSending,
   ): Promise<void> {
-    const { stripe, calls, plans, logger } = this.#options;
-    const { organizationId, customer, metric, periodStart } = about;
-    const price = plans.metered[metric];
-    if (price === undefined) return;
-    const stamp = new Date(minute * minuteMs).toISOString().replace(/\D/g, '').slice(0, 12);
-    const identifier = `${organizationId}:${metric}:${stamp}`;
-    try {
-      await calls.run({ organizationId, name: `meter:${metric}:${stamp}` }, (options) =>
-        stripe.billing.meterEvents.create(
-          {
-            event_name: price.meter,
-            identifier,
-            timestamp: timestampOf(minute, periodStart),
-            payload: { stripe_customer_id: customer, value: String(tokens) },
-          },
-          options,
-        ),
-      );
-    } catch (error) {
-      if (!(error instanceof StripeRefusal) || !isKnownAlready(error)) throw error;
-      logger.debug({ identifier }, 'Stripe knows this usage already');
-    }
+    const { store, records } = this.#options;
+    const partial = { accounted: sum(before.accounted, tokens), reported: sum(before.reported, tokens) };
+    const sums = inMonth(known, minute, minute);
+    const sent = { ...sums, ...sum(sums, tokens), partial };
+    await store.write([records.putReportedUsage(organizationId, sent)], { mayUseReserve: true });
   }
 }
 
@@ -206,8 +272,12 @@ function timestampOf(minute: number, periodStart: number): number {
   return isWithin ? Math.ceil(periodStart / 1_000) : minute * 60;
 }
 
-function isKnownAlready({ sentence }: StripeRefusal): boolean {
-  return /identifier/i.test(sentence) && /already|duplicate|exist/i.test(sentence);
+function partialOf(known: ReportedUsage | undefined, minute: number): PartialMinute {
+  return known?.minute === minute ? (known.partial ?? untouched) : untouched;
+}
+
+function sum(one: MeteredTokens, other: MeteredTokens): MeteredTokens {
+  return { embed: one.embed + other.embed, rerank: one.rerank + other.rerank };
 }
 
 /** The sums of the month in which a minute lies; those of another month begin anew. */

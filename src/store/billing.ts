@@ -152,15 +152,41 @@ export interface UsageGrant {
   readonly charged?: { readonly embed: number; readonly rerank: number };
 }
 
+/** Tokens by metric. */
+export interface MeteredTokens {
+  readonly embed: number;
+  readonly rerank: number;
+}
+
+/** What of one minute is accounted for; its remainder is reported later. */
+export interface PartialMinute {
+  /** Reported, or used while nothing was served. */
+  readonly accounted: MeteredTokens;
+  readonly reported: MeteredTokens;
+}
+
+/** Meter events, noted before they are sent: until Stripe has them they are sent again, unchanged. */
+export interface MeterSending {
+  readonly customerId: string;
+  readonly minute: number;
+  /** What of the minute comes before these events; with it their identifiers are unique. */
+  readonly before: PartialMinute;
+  readonly tokens: MeteredTokens;
+  /** As Stripe is told, in seconds. */
+  readonly timestamp: number;
+  /** When they were noted, in milliseconds. */
+  readonly notedAt: number;
+}
+
 /** How far Stripe knows what was used, and how much of it in the current month. */
-export interface ReportedUsage {
-  /** The minute (since the epoch) before which everything is reported. */
+export interface ReportedUsage extends MeteredTokens {
+  /** The minute (since the epoch) before which everything is accounted for. */
   readonly minute: number;
   /** `2026-11`: of the sums. */
   readonly month: string;
-  /** Tokens. */
-  readonly embed: number;
-  readonly rerank: number;
+  /** Of `minute` itself; absent: nothing is accounted for. */
+  readonly partial?: PartialMinute;
+  readonly sending?: MeterSending;
 }
 
 const accounts = new Table<readonly [organizationId: string], BillingAccount>(tables.billingAccounts, [uuid]);

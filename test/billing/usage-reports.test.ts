@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import type Stripe from 'stripe';
+import Stripe from 'stripe';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
-import { StripeCalls } from '../../src/billing/calls.ts';
 import { loadPlans } from '../../src/billing/plans.ts';
 import { UsageReports, type UsedMinute } from '../../src/billing/usage-reports.ts';
 import {
@@ -13,6 +11,7 @@ import {
   type SubscriptionCopy,
 } from '../../src/store/billing.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
+import { seeded } from '../store/seeded.ts';
 
 /** What Stripe is told of usage, of whom and until when. */
 
@@ -52,7 +51,6 @@ async function open(used: readonly UsedMinute[], hear: (heard: Heard) => Promise
   const records = new BillingRecords(store);
   const time = { ms: start };
   const clock = { now: () => time.ms, monotonic: () => time.ms };
-  const chance = { uuid: randomUUID } as never;
   const heard: Heard[] = [];
   let settled = 0;
   const create = async (event: Stripe.Billing.MeterEventCreateParams) => {
@@ -66,7 +64,6 @@ async function open(used: readonly UsedMinute[], hear: (heard: Heard) => Promise
   const reports = new UsageReports({
     ...{ store, records, clock, logger: logger as never, plans: loadPlans(null) },
     stripe: { billing: { meterEvents: { create } } } as unknown as Stripe,
-    calls: new StripeCalls({ store, records, clock, chance }),
     usedMinutes: async ({ metric, from, to }) =>
       metric === 'embed' ? used.filter(({ minute }) => minute >= from && minute < to) : [],
     settleUsage: async () => {
@@ -158,5 +155,124 @@ t.test(
       heard.map(({ at }) => at - start / 1_000),
       [31, 60, 312, 360],
     );
+  },
+);
+
+const dayMs = 86_400_000;
+
+/** A Stripe that forgets identifiers after a day, and fails as it is told. */
+class ForgetfulStripe {
+  readonly events: { readonly identifier: string; readonly at: number; readonly value: number }[] = [];
+  next: 'works' | 'lost before' | 'lost after' = 'works';
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get metered(): number {
+    return this.events.reduce((sum, { value }) => sum + value, 0);
+  }
+
+  async create({ identifier = '', payload, timestamp }: Stripe.Billing.MeterEventCreateParams) {
+    const how = this.next;
+    this.next = 'works';
+    if (how === 'lost before') throw new Stripe.errors.StripeConnectionError({ message: 'lost' } as never);
+    const now = this.#now();
+    if (this.events.some((event) => event.identifier === identifier && event.at + dayMs > now)) {
+      const message = `An event already exists with identifier ${identifier}.`;
+      throw Object.assign(new Stripe.errors.StripeInvalidRequestError({ message } as never), {
+        statusCode: 400,
+      });
+    }
+    const minute = Math.floor((timestamp ?? 0) / 60);
+    this.events.push({ identifier, at: now, value: Number(payload.value) });
+    this.#minutes.set(minute, (this.#minutes.get(minute) ?? 0) + Number(payload.value));
+    if (how === 'lost after') throw new Stripe.errors.StripeConnectionError({ message: 'lost' } as never);
+  }
+
+  readonly #minutes = new Map<number, number>();
+
+  async summaries(_meter: string, { start_time: start }: { readonly start_time: number }) {
+    return { data: [{ aggregated_value: this.#minutes.get(start / 60) ?? 0 }] };
+  }
+
+  async *meters() {
+    yield { id: 'mtr_1', event_name: 'quarry_embed_tokens' };
+  }
+}
+
+const chance = seeded();
+t.test(
+  `pauses, lost answers, crashes and days in any order meter what was used while served (seed ${chance.seed})`,
+  async (t) => {
+    const store = new MemoryStore();
+    const records = new BillingRecords(store);
+    const time = { ms: start };
+    const clock = { now: () => time.ms, monotonic: () => time.ms };
+    const stripe = new ForgetfulStripe(clock.now);
+    const used = new Map<number, number>();
+    const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+    const open = () =>
+      new UsageReports({
+        ...{ store, records, clock, logger: logger as never, plans: loadPlans(null) },
+        stripe: {
+          billing: {
+            meterEvents: { create: stripe.create.bind(stripe) },
+            meters: { list: () => stripe.meters(), listEventSummaries: stripe.summaries.bind(stripe) },
+          },
+        } as unknown as Stripe,
+        usedMinutes: async ({ metric, from, to }) =>
+          [...used]
+            .filter(([minute]) => metric === 'embed' && minute >= from && minute < to)
+            .map(([minute, tokens]) => ({ minute, tokens })),
+        settleUsage: async () => {},
+      });
+    const [id, customerId] = [idOf(1), 'cus_1'];
+    let reports = open();
+    let [isServed, expected] = [false, 0];
+    const put = async (status: string, servedUntil: number | null, periodStart = time.ms) => {
+      const changed = { ...subscription, status, periodStart };
+      const account = { ...nobody, customerId, servedUntil, copy: { ...copy, subscription: changed } };
+      await store.write(records.putAccount(id, account));
+    };
+    const tryTo = (work: Promise<void>) => work.then(() => true).catch(() => false);
+    const steps: readonly (() => Promise<void>)[] = [
+      async () => {
+        const tokens = 1 + chance.below(40);
+        const minute = Math.floor(time.ms / minuteMs);
+        used.set(minute, (used.get(minute) ?? 0) + tokens);
+        if (isServed) expected += tokens;
+      },
+      async () => {
+        time.ms += 1_000 * (1 + chance.below(20));
+      },
+      async () => {
+        const pauses = isServed && (await tryTo(reports.reportUntilNow(id)));
+        if (!pauses) return;
+        t.equal(stripe.metered, expected, 'a pause meters everything');
+        await put('paused', time.ms);
+        isServed = false;
+      },
+      async () => {
+        if (isServed || !(await tryTo(reports.beginServing(id)))) return;
+        await put('active', null);
+        isServed = true;
+      },
+      async () => {
+        stripe.next = chance.below(2) === 0 ? 'lost before' : 'lost after';
+      },
+      () => reports.report(new AbortController().signal),
+      async () => {
+        reports = open();
+        if (chance.below(10) === 0) time.ms += dayMs + chance.below(3) * 3_600_000;
+      },
+    ];
+    await put('incomplete', null);
+    for (let step = 0; step < 3_000 && t.passing(); step += 1) await steps[chance.below(steps.length)]!();
+    stripe.next = 'works';
+    if (isServed) await reports.reportUntilNow(id);
+    t.ok(stripe.events.length > 20, `${stripe.events.length} events`);
+    t.equal(stripe.metered, expected);
   },
 );

@@ -110,10 +110,10 @@ export class BillingWorld {
    * Half a minute later, or more where the clock of the server, which goes on by itself, is nearly there already: what was
    * read a moment ago is read again.
    */
-  async moment(): Promise<void> {
+  async moment(secondsMin = 30): Promise<void> {
     const { now, aheadMs } = this.emulator;
     const atServer = Math.ceil((Date.now() + aheadMs) / 1_000);
-    this.emulator.moveTo(Math.max(now + 30, atServer + 2));
+    this.emulator.moveTo(Math.max(now + secondsMin, atServer + 2));
     await this.server.tellTime();
   }
 

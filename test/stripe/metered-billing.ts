@@ -69,7 +69,8 @@ function createEvent({ world, parameters }: Call): Thing {
       param: 'timestamp',
     });
   const identifier = parameters.identifier ?? world.id('mev');
-  if (world.all('billing.meter_event').some((event) => event.identifier === identifier))
+  const isRecent = ({ created }: Thing) => created + daySeconds > world.now;
+  if (world.all('billing.meter_event').some((event) => event.identifier === identifier && isRecent(event)))
     throw new Refusal(`An event already exists with identifier ${identifier}.`, {
       code: 'duplicate_meter_event',
       param: 'identifier',
