@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { AppError } from '../base/app-error.ts';
 import type { AddPaymentResponse } from '../schemas/billing.ts';
-import type { BillingCopy } from '../store/billing.ts';
+import type { BillingAccount, BillingCopy } from '../store/billing.ts';
 import type { Organisation } from '../store/organisations.ts';
 import type { BillingCall } from './billing.ts';
 import { paymentMethodToShow } from './billing-replies.ts';
@@ -48,7 +48,7 @@ export class PaymentMethods {
     return this.#options.sync.change(organizationId, null, work, by);
   }
 
-  /** Errors: 404 for one that is not theirs, 400 for the last of who will be charged. */
+  /** Errors: 404 for one that is not theirs, 400 for the last that pays of who will be charged. */
   remove({ organisation: { organizationId }, by }: BillingCall, paymentMethodId: string): Promise<void> {
     const { stripe, calls, customers, sync } = this.#options;
     const work = async ({ account, reread }: Change) => {
@@ -59,12 +59,9 @@ export class PaymentMethods {
         !copy.paymentMethods.some(({ id }) => id === paymentMethodId)
       )
         throw noPaymentMethod(paymentMethodId);
-      const next = copy.paymentMethods.find(({ id }) => id !== paymentMethodId);
-      if (next === undefined && mustPay(copy))
-        throw new AppError(
-          'bad_request',
-          'The last payment method of a subscription cannot be removed, because what is used until its end is charged to it: add another one first.',
-        );
+      const others = copy.paymentMethods.filter(({ id }) => id !== paymentMethodId);
+      const next = others.find(({ id }) => !isDeclined(account, id)) ?? others[0];
+      if (mustPay(copy)) refuseLast(account, paymentMethodId, next?.id ?? null);
       if (next !== undefined && copy.defaultPaymentMethodId === paymentMethodId)
         await customers.makeUsual(organizationId, customerId, next.id);
       const about = attachmentOf(paymentMethodId);
@@ -126,6 +123,26 @@ export class PaymentMethods {
     await this.#options.customers.makeUsual(organizationId, customer, added);
     return added;
   }
+}
+
+/** Whether a bank declined it when it was charged last. */
+function isDeclined({ declinedMethodIds, copy }: BillingAccount, id: string): boolean {
+  const isFailing = copy !== null && (copy.subscription?.openInvoice?.refusal ?? null) !== null;
+  return declinedMethodIds.includes(id) || (isFailing && copy.defaultPaymentMethodId === id);
+}
+
+/** `next`: the best of what is left. Errors: 400. */
+function refuseLast(account: BillingAccount, removed: string, next: string | null): void {
+  if (next === null)
+    throw new AppError(
+      'bad_request',
+      'The last payment method of a subscription cannot be removed, because what is used until its end is charged to it: add another one first.',
+    );
+  if (isDeclined(account, next) && !isDeclined(account, removed))
+    throw new AppError(
+      'bad_request',
+      'The last payment method that pays for a subscription cannot be removed: the other ones were declined. Add another one first.',
+    );
 }
 
 /**

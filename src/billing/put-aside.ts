@@ -45,14 +45,17 @@ export class PutAside {
     const isSame = subscription?.id === held.subscriptionId && isServing(subscription);
     if (isSame && subscription.pendingUpgrade !== null) return false;
     const isUnpaid = isSame && subscription.tier === held.from;
-    const hasCharged = isUnpaid && (await this.#chargeAsBefore(organizationId, account, subscription.id));
+    const hasCharged = isUnpaid && (await this.chargeAsBefore(organizationId, account, subscription.id));
     const hasPlanned = isUnpaid && (await this.#planAgain(organizationId, account, subscription));
     await this.#options.sync().hold(organizationId, null);
     return hasCharged || hasPlanned;
   }
 
-  /** One that was taken from the customer meanwhile is the usual one no more. */
-  async #chargeAsBefore(
+  /**
+   * Charges what was usual before the upgrade, also while that waits. One that was taken from the customer meanwhile is
+   * the usual one no more.
+   */
+  async chargeAsBefore(
     organizationId: string,
     { held, customerId, copy }: BillingAccount,
     subscriptionId: string,

@@ -65,7 +65,11 @@ export class Subscribing {
     this.#countedFrom(wanted, null);
     return this.#options.sync.change(organizationId, { kind: 'subscribe', tier }, async (change) => {
       const happened = await this.#happen(wanted, change);
-      return replyOf(change, await change.reread(), wanted, happened);
+      const reply = replyOf(change, await change.reread(), wanted, happened);
+      const charged = chargedMethod(wanted, change.account);
+      if (charged !== null && (reply.invoice?.amount_paid ?? 0) > 0)
+        await this.#options.sync.noteCharge(organizationId, charged, false);
+      return reply;
     });
   }
 
@@ -114,26 +118,70 @@ export class Subscribing {
     await calls.run(call, (options, noted) => stripe.subscriptions.create(noted, options));
     const started = (await reread()).copy?.subscription ?? null;
     if (started === null) throw notStarted();
-    return this.#payFirst(wanted, started, method);
+    return this.#payFirst(wanted, started, { method, account });
   }
 
+  /** `account`: as it was before what was asked for became the usual payment method. */
   async #payFirst(
-    { organisation: { organizationId } }: Wanted,
+    wanted: Wanted,
     subscription: SubscriptionCopy,
-    method: string | null,
+    { method, account }: { readonly method: string | null; readonly account: BillingAccount },
   ): Promise<Payment> {
     const { payments } = this.#options;
+    const { organizationId } = wanted.organisation;
     const { openInvoice } = subscription;
     if (openInvoice === null) return isServing(subscription) ? 'paid' : 'requires_payment_method';
     if (method === null) return 'requires_payment_method';
     try {
       return await payments.pay(organizationId, openInvoice.id, method);
     } catch (error) {
-      if (error instanceof StripeRefusal && error.isCard) {
-        await this.#giveUp(organizationId, subscription.id);
-        throw declined(error.sentence);
-      }
-      throw error;
+      await this.#noteDecline(wanted, account, error);
+      if (!(error instanceof StripeRefusal && error.isCard)) throw error;
+      await this.#giveUp(organizationId, subscription.id);
+      await this.#restoreUsual(wanted, account, null);
+      throw declined(error.sentence);
+    }
+  }
+
+  async #noteDecline(wanted: Wanted, account: BillingAccount, error: unknown): Promise<void> {
+    const charged = chargedMethod(wanted, account);
+    if (charged === null || !(error instanceof StripeRefusal && error.isCard)) return;
+    await this.#options.sync.noteCharge(wanted.organisation.organizationId, charged, true);
+  }
+
+  /** A payment that was declined changes nothing: what was charged usually before it is charged again. */
+  async #restoreUsual(
+    { organisation: { organizationId }, paymentMethodId }: Wanted,
+    { customerId, copy }: BillingAccount,
+    subscriptionId: string | null,
+  ): Promise<void> {
+    const usual = copy?.defaultPaymentMethodId ?? null;
+    if (paymentMethodId === null || usual === null || usual === paymentMethodId || customerId === null)
+      return;
+    const { customers } = this.#options;
+    await customers.makeUsual(organizationId, customerId, usual);
+    if (subscriptionId !== null) await customers.chargeTo(organizationId, subscriptionId, usual);
+  }
+
+  /** Charges an open invoice of a subscription that there is. Errors: 402 for a decline, which changes nothing. */
+  async #payOpen(
+    wanted: Wanted,
+    { account }: Change,
+    charge: {
+      readonly invoiceId: string;
+      readonly method: string | null;
+      /** Puts back what was usual before. */
+      readonly restore: () => Promise<unknown>;
+    },
+  ): Promise<Payment> {
+    const { organizationId } = wanted.organisation;
+    try {
+      return await this.#options.payments.pay(organizationId, charge.invoiceId, charge.method);
+    } catch (error) {
+      await this.#noteDecline(wanted, account, error);
+      if (!(error instanceof StripeRefusal && error.isCard)) throw error;
+      await charge.restore();
+      throw declined(error.sentence);
     }
   }
 
@@ -158,7 +206,8 @@ export class Subscribing {
     const customer = await customers.customerOf(wanted.organisation);
     const method = await this.#methodFor(wanted, customer, change.account);
     const isAsked = wanted.paymentMethodId === null && subscription.openInvoice?.needsAction === true;
-    return isAsked ? 'requires_action' : this.#payFirst(wanted, subscription, method);
+    if (isAsked) return 'requires_action';
+    return this.#payFirst(wanted, subscription, { method, account: change.account });
   }
 
   /** The rest of the month is charged now, to credit first; invoices go on with the first of the month that they had. */
@@ -194,23 +243,23 @@ export class Subscribing {
       // A bank that wants to ask, or declined, leaves the invoice open.
       if (!(error instanceof StripeRefusal && error.isCard)) throw error;
       const left = (await change.reread()).copy?.subscription?.openInvoice ?? null;
-      if (left === null || !needsAction(error))
-        return this.#decline(wanted, left?.id ?? null, error.sentence);
+      if (left === null || !needsAction(error)) {
+        await this.#restoreUsual(wanted, change.account, subscription.id);
+        return this.#decline(wanted, change, { invoiceId: left?.id ?? null, sentence: error.sentence });
+      }
     }
     return this.#afterCharge(wanted, change, 'resumed');
   }
 
   async #payWhilePaused(wanted: Wanted, subscription: SubscriptionCopy, change: Change): Promise<Happened> {
-    const { organizationId } = wanted.organisation;
     const method = await this.#useMethod(wanted, subscription, change.account);
     const { openInvoice } = subscription;
     if (openInvoice === null) return 'resumed';
     if (openInvoice.needsAction && wanted.paymentMethodId === null) return 'requires_action';
-    const paid = await this.#options.payments
-      .pay(organizationId, openInvoice.id, method)
-      .catch((error: unknown) => {
-        throw error instanceof StripeRefusal && error.isCard ? declined(error.sentence) : error;
-      });
+    const paid = await this.#payOpen(wanted, change, {
+      ...{ invoiceId: openInvoice.id, method },
+      restore: () => this.#restoreUsual(wanted, change.account, subscription.id),
+    });
     return paid === 'paid' ? 'resumed' : paid;
   }
 
@@ -222,16 +271,14 @@ export class Subscribing {
         'An invoice of this organisation is not paid: pay it first, then change the tier.',
       );
     }
-    const { organizationId } = wanted.organisation;
     const customer = await this.#options.customers.customerOf(wanted.organisation);
     const method = await this.#methodFor(wanted, customer, change.account);
     if (subscription.openInvoice === null) return 'paid';
     if (method === null) return 'requires_payment_method';
-    return this.#options.payments
-      .pay(organizationId, subscription.openInvoice.id, method)
-      .catch((error: unknown) => {
-        throw error instanceof StripeRefusal && error.isCard ? declined(error.sentence) : error;
-      });
+    return this.#payOpen(wanted, change, {
+      ...{ invoiceId: subscription.openInvoice.id, method },
+      restore: () => this.#restoreUsual(wanted, change.account, null),
+    });
   }
 
   /** A higher tier: the rest of the month is charged now, and the tier applies when that is paid. */
@@ -252,7 +299,7 @@ export class Subscribing {
     await this.#options.lowering.release(organizationId, subscription);
     try {
       const method = await this.#useMethod(wanted, subscription, change.account);
-      await this.#update(wanted, subscription);
+      await this.#update(wanted, subscription, change);
       const happened = await this.#afterCharge(
         wanted,
         change,
@@ -287,7 +334,7 @@ export class Subscribing {
     );
   }
 
-  async #update(wanted: Wanted, subscription: SubscriptionCopy): Promise<void> {
+  async #update(wanted: Wanted, subscription: SubscriptionCopy, { account }: Change): Promise<void> {
     const { stripe, calls, catalogue } = this.#options;
     const { prices } = await catalogue.read();
     const { organisation, tier } = wanted;
@@ -306,7 +353,9 @@ export class Subscribing {
       );
     } catch (error) {
       if (!(error instanceof StripeRefusal && error.isCard)) throw error;
-      if (!needsAction(error)) throw declined(error.sentence);
+      if (needsAction(error)) return;
+      await this.#noteDecline(wanted, account, error);
+      throw declined(error.sentence);
     }
   }
 
@@ -317,40 +366,48 @@ export class Subscribing {
       return openInvoice?.needsAction === false && change.account.copy?.paymentMethods.length === 0
         ? 'requires_payment_method'
         : 'requires_action';
+    const { aside } = this.#options;
     const { organizationId } = wanted.organisation;
-    await this.#options.aside.hold(organizationId, change.account, subscription, wanted.paymentMethodId);
+    await aside.hold(organizationId, change.account, subscription, wanted.paymentMethodId);
     const method = await this.#useMethod(wanted, subscription, change.account);
-    return this.#options.payments.pay(organizationId, openInvoice.id, method).catch((error: unknown) => {
-      throw error instanceof StripeRefusal && error.isCard ? declined(error.sentence) : error;
+    return this.#payOpen(wanted, change, {
+      ...{ invoiceId: openInvoice.id, method },
+      restore: async () => aside.chargeAsBefore(organizationId, await change.reread(), subscription.id),
     });
   }
 
   /** Whether a charge that Stripe began is paid shows only what it left: its call succeeds in either case. */
-  async #afterCharge(wanted: Wanted, { reread }: Change, paid: Happened): Promise<Happened> {
-    const subscription = (await reread()).copy?.subscription ?? null;
+  async #afterCharge(wanted: Wanted, change: Change, paid: Happened): Promise<Happened> {
+    const subscription = (await change.reread()).copy?.subscription ?? null;
     const isServed = subscription !== null && isServing(subscription) && subscription.tier === wanted.tier;
     if (isServed && subscription.pendingUpgrade === null) return paid === 'resumed' ? 'resumed' : 'paid';
     const open = subscription?.openInvoice ?? null;
     if (open?.needsAction === true) return 'requires_action';
     if (paid === 'requires_payment_method' && open !== null) return paid;
-    return this.#decline(wanted, open?.id ?? null, open?.refusal ?? null);
+    // What an upgrade put aside is put back by its caller.
+    if (paid === 'resumed') await this.#restoreUsual(wanted, change.account, subscription?.id ?? null);
+    return this.#decline(wanted, change, { invoiceId: open?.id ?? null, sentence: open?.refusal ?? null });
   }
 
   /** The invoice is void, so that nothing is left of the attempt. */
   async #decline(
-    { organisation }: Wanted,
-    invoiceId: string | null,
-    sentence: string | null,
+    wanted: Wanted,
+    { account }: Change,
+    { invoiceId, sentence }: { readonly invoiceId: string | null; readonly sentence: string | null },
   ): Promise<never> {
-    if (invoiceId !== null) await this.#options.payments.void(organisation.organizationId, invoiceId);
+    const { payments, sync } = this.#options;
+    const { organizationId } = wanted.organisation;
+    const charged = chargedMethod(wanted, account);
+    if (charged !== null) await sync.noteCharge(organizationId, charged, true);
+    if (invoiceId !== null) await payments.void(organizationId, invoiceId);
     throw declined(sentence);
   }
 
   /** What to charge: what was asked for, the usual one, or the newest. */
-  async #methodFor(wanted: Wanted, customer: string, { copy }: BillingAccount): Promise<string | null> {
+  async #methodFor(wanted: Wanted, customer: string, account: BillingAccount): Promise<string | null> {
+    const { copy } = account;
     const { organizationId } = wanted.organisation;
-    if (wanted.paymentMethodId === null)
-      return copy?.defaultPaymentMethodId ?? copy?.paymentMethods[0]?.id ?? null;
+    if (wanted.paymentMethodId === null) return chargedMethod(wanted, account);
     const { customers } = this.#options;
     const { id } = await customers.owned(organizationId, customer, wanted.paymentMethodId);
     if (copy?.defaultPaymentMethodId !== id) await customers.makeUsual(organizationId, customer, id);
@@ -371,6 +428,11 @@ export class Subscribing {
       await customers.chargeTo(organizationId, id, method);
     return method;
   }
+}
+
+/** What a change charges. */
+function chargedMethod({ paymentMethodId }: Wanted, { copy }: BillingAccount): string | null {
+  return paymentMethodId ?? copy?.defaultPaymentMethodId ?? copy?.paymentMethods[0]?.id ?? null;
 }
 
 /** What is asked for, where it is sold to this organisation. Errors: 400. */

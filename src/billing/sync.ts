@@ -125,6 +125,19 @@ export class BillingSync {
     await store.write(records.putAccount(organizationId, { ...account, held }), { mayUseReserve: true });
   }
 
+  /** Notes whether a bank declined a payment method, or took it. */
+  async noteCharge(organizationId: string, paymentMethodId: string, isDeclined: boolean): Promise<void> {
+    const { store, records } = this.#options;
+    const account = records.account(organizationId);
+    const known = account.declinedMethodIds;
+    if (known.includes(paymentMethodId) === isDeclined) return;
+    const declinedMethodIds = isDeclined
+      ? [...known, paymentMethodId]
+      : known.filter((id) => id !== paymentMethodId);
+    const changed = records.putAccount(organizationId, { ...account, declinedMethodIds });
+    await store.write(changed, { mayUseReserve: true });
+  }
+
   /** Waits for what runs. */
   async close(): Promise<void> {
     await this.#turns.settled();
@@ -247,7 +260,7 @@ export class BillingSync {
       ...before,
       customerId: reading === null ? null : before.customerId,
       ownsTier: before.ownsTier || (subscription !== null && serving.has(subscription.status)),
-      ...(reading === null ? { held: null, withdrawal: null, paidCredit: 0 } : {}),
+      ...(reading === null ? { held: null, withdrawal: null, paidCredit: 0, declinedMethodIds: [] } : {}),
       servedUntil: this.#servedUntil(subscription, before),
       copy: reading === null ? null : { ...reading.copy, subscription: this.#timed(subscription, before) },
     };

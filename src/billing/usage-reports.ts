@@ -1,6 +1,5 @@
 import type Stripe from 'stripe';
 import type { Clock } from '../base/clock.ts';
-
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';

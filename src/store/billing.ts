@@ -116,6 +116,8 @@ export interface BillingAccount {
   readonly paidCredit: number;
   /** When the last subscription ceased to serve; null while one serves, and where none did. */
   readonly servedUntil: number | null;
+  /** Payment methods that a bank declined last: none of them replaces one that pays. */
+  readonly declinedMethodIds: readonly string[];
   readonly copy: BillingCopy | null;
 }
 
@@ -222,6 +224,7 @@ export const nobody: BillingAccount = {
   withdrawal: null,
   paidCredit: 0,
   servedUntil: null,
+  declinedMethodIds: [],
   copy: null,
 };
 
