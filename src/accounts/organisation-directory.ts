@@ -17,6 +17,7 @@ import type { Operation, Store, WriteOptions } from '../store/store.ts';
 export interface OrganisationChanges {
   readonly name?: string | null | undefined;
   readonly tier?: Tier | null | undefined;
+  readonly grantedTier?: Tier | null | undefined;
   readonly zdr?: boolean | null | undefined;
   readonly overrides?: { readonly [Field in keyof OrganisationOverrides]?: number | null | undefined };
 }
@@ -127,8 +128,10 @@ export class OrganisationDirectory {
   update(organizationId: string, changes: OrganisationChanges, by: Actor): Promise<Organisation> {
     return this.#changes.run(async () => {
       const before = this.get(organizationId);
+      const grantedTier = changes.grantedTier ?? before.grantedTier;
       const after: Organisation = {
         ...before,
+        ...(grantedTier === undefined ? {} : { grantedTier }),
         name: changes.name ?? before.name,
         tier: changes.tier ?? before.tier,
         zdr: changes.zdr ?? before.zdr,

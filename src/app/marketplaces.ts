@@ -5,7 +5,7 @@ import { derivedSecrets } from '../base/installation-secrets.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { Sealing } from '../base/sealing.ts';
-import { higherTier } from '../billing/plans.ts';
+import { grantedTierOf, higherTier } from '../billing/plans.ts';
 import { tierOf } from '../billing/sync.ts';
 import type { Settings } from '../config/schema.ts';
 import { Agreements } from '../marketplaces/agreements.ts';
@@ -64,12 +64,15 @@ export function buildMarketplaces(
     grant: async (organizationId, { had, has }, by) => {
       // What is paid for here counts as well.
       const paid = tierOf(billing.account(organizationId).copy?.subscription ?? null) ?? 'free';
-      const tier = higherTier(has ?? 'free', paid);
       const known = organisations.find(organizationId);
-      if (known === undefined || known.tier === tier) return;
-      // What the administrator gave stays: it is only raised.
-      if (known.tier !== had && higherTier(known.tier, tier) === known.tier) return;
-      await organisations.update(organizationId, { tier }, by);
+      if (known === undefined) return;
+      const bought = higherTier(has ?? 'free', paid);
+      // Where it was not recorded what the administrator gave, a higher tier than what was bought is that.
+      const isGiven = known.grantedTier === undefined && known.tier !== had;
+      if (isGiven && higherTier(known.tier, bought) === known.tier) return;
+      const grantedTier = grantedTierOf(known, had !== null || billing.account(organizationId).ownsTier);
+      const tier = higherTier(bought, grantedTier);
+      if (known.tier !== tier) await organisations.update(organizationId, { tier, grantedTier }, by);
     },
   });
   return { marketplaces, chores: marketplaceChores(marketplaces) };

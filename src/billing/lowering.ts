@@ -10,7 +10,7 @@ import { type CatalogueReader, tierMark } from './catalogue.ts';
 import { phaseAfter, phaseAgain } from './phases.ts';
 import { isPaid, rankOf } from './plans.ts';
 import { asking, StripeRefusal, StripeSilence } from './stripe.ts';
-import { type BillingSync, isServing, tierOf } from './sync.ts';
+import { type BillingSync, isServing } from './sync.ts';
 import type { UsageCredits } from './usage-credits.ts';
 import type { UsageReports } from './usage-reports.ts';
 
@@ -39,7 +39,7 @@ export class Lowering {
       async ({ account, reread }) => {
         const subscription = this.#lowered(account, tier);
         if (subscription.pendingDowngrade?.tier !== tier) await this.plan(organizationId, subscription, tier);
-        return replyOf(await reread());
+        return this.#replyOf(organizationId, await reread());
       },
     );
   }
@@ -50,14 +50,14 @@ export class Lowering {
       const subscription = account.copy?.subscription ?? null;
       if (subscription?.pendingDowngrade) {
         await this.release(organizationId, subscription);
-        return replyOf(await reread());
+        return this.#replyOf(organizationId, await reread());
       }
       const { held } = account;
       if (held !== null && held.tier !== null) {
         await this.#options.sync.hold(organizationId, { ...held, tier: null });
-        return replyOf(account);
+        return this.#replyOf(organizationId, account);
       }
-      if (isRepeated) return replyOf(account);
+      if (isRepeated) return this.#replyOf(organizationId, account);
       throw new AppError('bad_request', 'No downgrade is pending.');
     });
   }
@@ -68,15 +68,32 @@ export class Lowering {
       { kind: 'pause', tier: null },
       async ({ account, reread }) => {
         const subscription = pausable(account);
-        if (subscription.status === 'paused') return pausedReply(account);
+        if (subscription.status === 'paused') return this.#pausedReply(organizationId, account);
         await this.#options.reports.reportUntilNow(organizationId);
         await this.#options.credits.withdraw(organizationId, account, subscription);
         await this.#pause(organizationId, subscription);
         const after = await reread();
-        if (after.copy?.subscription?.status === 'paused') return pausedReply(after);
+        if (after.copy?.subscription?.status === 'paused') return this.#pausedReply(organizationId, after);
         throw new AppError('bad_gateway', 'The payment provider did not pause the subscription; try again.');
       },
     );
+  }
+
+  #replyOf(organizationId: string, { copy }: BillingAccount): DowngradeResponse {
+    return {
+      subscription_tier: this.#options.sync.tierOf(organizationId),
+      pending_downgrade: downgradeToShow(copy?.subscription ?? null),
+    };
+  }
+
+  #pausedReply(organizationId: string, { copy }: BillingAccount): PauseResponse {
+    const subscription = copy?.subscription ?? null;
+    return {
+      status: 'paused',
+      paused_at: optionalTime(subscription?.pausedAt),
+      subscription_tier: this.#options.sync.tierOf(organizationId),
+      paused_tier: subscription?.tier ?? null,
+    };
   }
 
   /** The subscription of what is to be lowered. Errors: 400 when that is not lower, 409 while an upgrade waits. */
@@ -260,24 +277,6 @@ function pausable({ copy }: BillingAccount): SubscriptionCopy {
   if (subscription.pendingDowngrade !== null || subscription.scheduleId !== null)
     throw new AppError('conflict', 'A downgrade is pending: cancel it first, then pause.');
   return subscription;
-}
-
-function pausedReply({ copy }: BillingAccount): PauseResponse {
-  const subscription = copy?.subscription ?? null;
-  return {
-    status: 'paused',
-    paused_at: optionalTime(subscription?.pausedAt),
-    subscription_tier: tierOf(subscription) ?? 'free',
-    paused_tier: subscription?.tier ?? null,
-  };
-}
-
-function replyOf({ copy }: BillingAccount): DowngradeResponse {
-  const subscription = copy?.subscription ?? null;
-  return {
-    subscription_tier: tierOf(subscription) ?? 'free',
-    pending_downgrade: downgradeToShow(subscription),
-  };
 }
 
 /** Milliseconds of the next first of a month, 00:00 UTC. */

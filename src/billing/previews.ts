@@ -9,8 +9,8 @@ import type { CatalogueReader } from './catalogue.ts';
 import { firstOfNextMonth } from './lowering.ts';
 import type { PaidTier } from './plans.ts';
 import { asking } from './stripe.ts';
-import { paidTierOf, raisedFrom, refuseBoughtElsewhere, resumedTo } from './subscribing.ts';
-import { type BillingSync, type BoughtElsewhere, isServing } from './sync.ts';
+import { paidTierOf, raisedFrom, refuseBoughtElsewhere, refuseGranted, resumedTo } from './subscribing.ts';
+import { type BillingSync, type BoughtElsewhere, isServing, tierOf } from './sync.ts';
 
 export interface PreviewsOptions {
   readonly stripe: Stripe;
@@ -32,7 +32,9 @@ export class Previews {
   async preview(organisation: Organisation, wanted: Organisation['tier']): Promise<PreviewResponse> {
     const { stripe, catalogue, sync, clock } = this.#options;
     const tier = paidTierOf(organisation, wanted);
-    const account = await sync.read(organisation.organizationId);
+    const { organizationId } = organisation;
+    const account = await sync.read(organizationId);
+    if (tierOf(account.copy?.subscription ?? null) !== tier) await refuseGranted(sync, organizationId, tier);
     // Stripe counts whole seconds, on a clock of its own: what began there a moment ago has begun here, too.
     const begun = account.copy?.subscription?.periodStart ?? 0;
     const now = Math.max(Math.floor(clock.now() / 1_000) * 1_000, begun);

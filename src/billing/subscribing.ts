@@ -65,7 +65,9 @@ export class Subscribing {
     this.#countedFrom(wanted, null);
     return this.#options.sync.change(organizationId, { kind: 'subscribe', tier }, async (change) => {
       const happened = await this.#happen(wanted, change);
-      const reply = replyOf(change, await change.reread(), wanted, happened);
+      const account = await change.reread();
+      const tierNow = this.#options.sync.tierOf(organizationId);
+      const reply = replyOf({ before: change, account, wanted, happened, tierNow });
       const charged = chargedMethod(wanted, change.account);
       if (charged !== null && (reply.invoice?.amount_paid ?? 0) > 0)
         await this.#options.sync.noteCharge(organizationId, charged, false);
@@ -100,6 +102,7 @@ export class Subscribing {
     const { organisation, tier } = wanted;
     const { organizationId } = organisation;
     await refuseBoughtElsewhere(this.#options.boughtElsewhere, organizationId);
+    await refuseGranted(this.#options.sync, organizationId, tier);
     const { prices, metered } = await catalogue.read();
     if (wanted.paymentMethodId !== null) await customers.usable(account.customerId, wanted.paymentMethodId);
     const customer = await customers.customerOf(organisation);
@@ -205,6 +208,7 @@ export class Subscribing {
     const { customers } = this.#options;
     const customer = await customers.customerOf(wanted.organisation);
     const method = await this.#methodFor(wanted, customer, change.account);
+    await refuseGranted(this.#options.sync, organizationId, wanted.tier);
     const isAsked = wanted.paymentMethodId === null && subscription.openInvoice?.needsAction === true;
     if (isAsked) return 'requires_action';
     return this.#payFirst(wanted, subscription, { method, account: change.account });
@@ -215,6 +219,7 @@ export class Subscribing {
     const { stripe, calls } = this.#options;
     const { organizationId } = wanted.organisation;
     resumedTo(subscription, wanted.tier);
+    await refuseGranted(this.#options.sync, organizationId, wanted.tier);
     const parameters: Stripe.SubscriptionResumeParams = {
       billing_cycle_anchor: { type: 'unchanged' },
       proration_behavior: 'always_invoice',
@@ -289,6 +294,7 @@ export class Subscribing {
     if (tierOf(subscription) === tier && change.isRepeated) return 'paid';
     raisedFrom(subscription, tier);
     const { pendingUpgrade, openInvoice } = subscription;
+    await refuseGranted(this.#options.sync, organizationId, tier);
     if (pendingUpgrade?.tier === tier) return this.#payRaise(wanted, subscription, change);
     this.#countedFrom(wanted, subscription.periodStart);
     if (pendingUpgrade !== null && openInvoice !== null)
@@ -456,6 +462,20 @@ export async function refuseBoughtElsewhere(
     throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
 }
 
+/** Errors: 409 for a tier that an administrator gave already, or a lower one: it would be charged for nothing. */
+export async function refuseGranted(
+  sync: Pick<BillingSync, 'grantedTierOf'>,
+  organizationId: string,
+  tier: PaidTier,
+): Promise<void> {
+  const granted = await sync.grantedTierOf(organizationId);
+  if (rankOf(tier) <= rankOf(granted))
+    throw new AppError(
+      'conflict',
+      `The administrator of this server gave this organization the tier ${granted}, free of charge: a subscription to ${tier} would be charged and change nothing.`,
+    );
+}
+
 /** Errors: 409 for another tier than the one that is paused. */
 export function resumedTo({ tier: paused }: SubscriptionCopy, tier: PaidTier): void {
   if (paused !== tier)
@@ -496,12 +516,19 @@ function notHigher(from: Organisation['tier'], to: PaidTier): AppError {
   );
 }
 
-function replyOf(
-  { account: before, isRepeated }: Change,
-  account: BillingAccount,
-  { tier }: Wanted,
-  happened: Happened,
-): SubscribeResponse {
+function replyOf({
+  before: { account: before, isRepeated },
+  account,
+  wanted: { tier },
+  happened,
+  tierNow,
+}: {
+  readonly before: Change;
+  readonly account: BillingAccount;
+  readonly wanted: Wanted;
+  readonly happened: Happened;
+  readonly tierNow: Organisation['tier'];
+}): SubscribeResponse {
   const subscription = account.copy?.subscription ?? null;
   const open = subscription?.openInvoice ?? null;
   const isDone = happened === 'paid' || happened === 'resumed';
@@ -511,7 +538,7 @@ function replyOf(
   const invoice = open ?? (known?.status !== newest?.status || isRepeated ? newest : null);
   return {
     status: happened === 'paid' ? 'active' : happened,
-    subscription_tier: tierOf(subscription) ?? 'free',
+    subscription_tier: tierNow,
     pending_tier: isDone ? null : tier,
     hosted_invoice_url: isDone ? null : (open?.hostedInvoiceUrl ?? null),
     invoice: invoice === null ? null : invoiceToShow(invoice),

@@ -16,14 +16,18 @@ import type {
 import type { Organisation, Tier } from '../store/organisations.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import { timeToShow } from './billing-replies.ts';
-import { higherTier } from './plans.ts';
+import { grantedTierOf, higherTier } from './plans.ts';
 import type { Reading, StripeReader } from './reading.ts';
 import { StripeSilence } from './stripe.ts';
 
 /** What billing wants of the organisations. */
 export interface BillingOrganisations {
   find(organizationId: string): Organisation | undefined;
-  update(organizationId: string, changes: { readonly tier: Tier }, by: Actor): Promise<Organisation>;
+  update(
+    organizationId: string,
+    changes: { readonly tier: Tier; readonly grantedTier: Tier },
+    by: Actor,
+  ): Promise<Organisation>;
 }
 
 /** The tier that an organisation has from a marketplace; null without one. */
@@ -110,6 +114,20 @@ export class BillingSync {
         this.#changing.delete(organizationId);
         this.#abandoned.delete(organizationId);
       });
+  }
+
+  /** What applies to an organization, as every reply shows it. */
+  tierOf(organizationId: string): Tier {
+    return this.#options.organisations.find(organizationId)?.tier ?? 'free';
+  }
+
+  /** What an administrator gave, free of charge. */
+  async grantedTierOf(organizationId: string): Promise<Tier> {
+    const { organisations, records, boughtElsewhere } = this.#options;
+    const organisation = organisations.find(organizationId);
+    if (organisation === undefined) return 'free';
+    const { ownsTier } = records.account(organizationId);
+    return grantedTierOf(organisation, ownsTier || (await boughtElsewhere(organizationId)) !== null);
   }
 
   /** Nobody gets the answer of the change that runs: its intent outlives it, so that a repetition is known. */
@@ -267,7 +285,7 @@ export class BillingSync {
     if (before.customerId !== null) {
       if (servesNow(account.copy) && !servesNow(before.copy))
         await this.#options.beginServing(organizationId);
-      await this.#applyTier(organizationId, account);
+      await this.#applyTier(organizationId, account, before.ownsTier);
       await store.write(
         [
           ...(reading === null ? await records.forgetCustomer(organizationId) : []),
@@ -314,14 +332,11 @@ export class BillingSync {
     return { ...subscription, pausedAt: before.copy?.subscription?.pausedAt ?? this.#options.clock.now() };
   }
 
-  /**
-   * The higher of what is paid for here and at a marketplace. What an administrator gave (`enterprise`) stays, and so does
-   * the tier of whoever never subscribed.
-   */
-  async #applyTier(organizationId: string, account: BillingAccount): Promise<void> {
+  /** The best of what is paid for here, bought at a marketplace, and given by an administrator. */
+  async #applyTier(organizationId: string, account: BillingAccount, ownedTier: boolean): Promise<void> {
     const { organisations, audit, boughtElsewhere, logger } = this.#options;
     const organisation = organisations.find(organizationId);
-    if (organisation === undefined || !account.ownsTier || organisation.tier === 'enterprise') return;
+    if (organisation === undefined || !account.ownsTier) return;
     const subscription = account.copy?.subscription ?? null;
     const paid = tierOf(subscription);
     if (paid === null) {
@@ -332,9 +347,13 @@ export class BillingSync {
       return;
     }
     const from = organisation.tier;
-    const tier = higherTier(paid, (await boughtElsewhere(organizationId)) ?? 'free');
+    const bought = await boughtElsewhere(organizationId);
+    const grantedTier = grantedTierOf(organisation, ownedTier || bought !== null);
+    const tier = higherTier(grantedTier, higherTier(paid, bought ?? 'free'));
+    const isRecorded = organisation.grantedTier !== undefined || grantedTier === 'free';
+    if (tier === from && isRecorded) return;
+    await organisations.update(organizationId, { tier, grantedTier }, system);
     if (tier === from) return;
-    await organisations.update(organizationId, { tier }, system);
     const details = { from, to: tier };
     await audit.record({ ...system, organizationId, action: 'billing.reconciled', target: null, details });
   }

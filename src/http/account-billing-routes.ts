@@ -101,7 +101,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       400: 'The tier is not higher, or not for sale.',
       403: refusals[403],
       404: refusals[404],
-      409: 'An invoice waits for its payment, or another tier is paused.',
+      409: 'An invoice waits for its payment, another tier is paused, or the tier was given free of charge.',
       429: 'Too many changes and previews in a short time.',
       502: refusals[502],
       503: refusals[503],
@@ -117,7 +117,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       path: '/api/billing/subscribe',
       summary: 'Subscribe to a tier, or a higher one',
       description:
-        'Charges the rest of the month at once; the tier applies when that is paid. Where the bank wants the customer to confirm, the reply leads to the invoice. Resumes a paused subscription.',
+        'Charges the rest of the month at once; the tier applies when that is paid. Where the bank wants the customer to confirm, the reply leads to the invoice. Resumes a paused subscription. 409 for a tier that the administrator of the server gave free of charge, or a lower one: nothing is charged that changes nothing.',
       request: wire.SubscribeRequest,
       reply: wire.SubscribeResponse,
       example: { ...organizationExample, tier: 'starter' },

@@ -83,7 +83,11 @@ export const UpdateOrganizationRequest = Component(
   'What to change of an organisation.',
   {
     organization_id: organizationId,
-    subscription_tier: Type.Optional(Nullable(SubscriptionType)),
+    subscription_tier: Type.Optional(
+      Nullable(SubscriptionType, {
+        description: 'Given free of charge. The better of this and the tier that is paid for applies.',
+      }),
+    ),
     ...changedOverrides,
     zdr: Type.Optional(Nullable(Type.Boolean(), { description: 'Turn zero data retention on or off.' })),
   },

@@ -200,6 +200,7 @@ export class AdminService {
   ): Promise<DefaultResponse> {
     const changes = {
       tier: request.subscription_tier,
+      grantedTier: request.subscription_tier,
       zdr: request.zdr,
       overrides: overridesAsked(request),
     };

@@ -38,7 +38,10 @@ export interface Organisation {
   readonly organizationId: string;
   /** For people; several may have the same, so that nobody learns of another's. */
   readonly name: string;
+  /** What applies: the best of what is granted, paid for, and bought at a marketplace. */
   readonly tier: Tier;
+  /** What an administrator gave, free of charge; absent where that was not recorded yet. */
+  readonly grantedTier?: Tier;
   /** True for the first organisation of an installation: no rate limit applies. */
   readonly unlimited: boolean;
   readonly overrides: OrganisationOverrides;

@@ -17,13 +17,14 @@ interface Payer {
   page: string;
   /** What the administrator said, by the names of `overrides`. */
   readonly overrides: Map<string, number>;
-  /** Whether the tier is one that was agreed on in person. */
-  isAgreed: boolean;
-  /** Whether a subscription has ever decided the tier: before that the administrator does. */
-  ownsTier: boolean;
+  /** What the administrator gave: nothing up to that is sold to them. */
+  granted: Tier;
 }
 
 type Action = (payer: Payer) => Promise<void>;
+
+const tiers = ['free', 'starter', 'teams', 'enterprise'] as const;
+type Tier = (typeof tiers)[number];
 
 const payersMax = 3;
 const hour = 3_600;
@@ -67,7 +68,7 @@ export class Payers {
     while (this.#payers.length < payersMax)
       this.#payers.push({
         ...{ owner: await this.#world.owner(), model: new MoneyModel(), page: '' },
-        ...{ overrides: new Map(), isAgreed: false, ownsTier: false },
+        ...{ overrides: new Map(), granted: 'free' },
       });
     const deadline = performance.now() + msMax;
     for (let step = 0; step < steps && performance.now() < deadline && this.#test.passing(); step += 1) {
@@ -86,9 +87,9 @@ export class Payers {
   }
 
   /** What this payer might do now, sensible or not. */
-  #possible({ model, isAgreed }: Payer): Action[] {
+  #possible({ model, granted }: Payer): Action[] {
     const actions: Action[] = [this.#redeem, this.#use, this.#use, this.#overdo, this.#administer];
-    if (isAgreed) return [...actions, this.#retier, this.#retier];
+    if (granted === 'enterprise') return [...actions, this.#retier, this.#retier];
     if (model.waiting !== null) return [...actions, this.#payOnPage, this.#payOnPage];
     if (model.pausedTier !== null) return [...actions, this.#resume, this.#resume];
     if (model.tier === 'free') return [...actions, this.#start, this.#start, this.#start];
@@ -148,6 +149,7 @@ export class Payers {
     const token = this.#one(tokens);
     const body = { tier, payment_method_id: await owner.card(token) };
     const answer = await this.#ask(payer, 'subscribe', body);
+    if (isGiven(payer, tier)) return void this.#test.equal(answer.status, 409, `${tier} is given`);
     if (answer.status === 402) {
       this.#test.equal(token, 'tok_chargeCustomerFail', `${token} is not declined`);
       return;
@@ -212,6 +214,7 @@ export class Payers {
 
   readonly #resume = async (payer: Payer): Promise<void> => {
     const { status } = await this.#ask(payer, 'subscribe', { tier: payer.model.pausedTier });
+    if (isGiven(payer, payer.model.pausedTier!)) return void this.#test.equal(status, 409);
     this.#test.ok(status === 200 || status === 400, `resume: ${status}`);
     payer.model.resume(this.#world.emulator.now);
   };
@@ -260,13 +263,10 @@ export class Payers {
     await this.#change(payer, { [name]: wanted });
   }
 
-  /** The administrator gives a tier that is agreed on, takes it back, or gives one of those that are paid for. */
+  /** The administrator gives a tier, or takes it back, mostly. */
   readonly #retier = async (payer: Payer): Promise<void> => {
-    const tier = payer.isAgreed ? 'free' : this.#one(['free', 'starter', 'teams', 'enterprise'] as const);
-    // Who never paid has what the administrator says, until the first payment.
-    if (!payer.ownsTier && (tier === 'starter' || tier === 'teams')) return;
-    payer.isAgreed = tier === 'enterprise';
-    await this.#change(payer, { subscription_tier: tier });
+    payer.granted = payer.granted === 'free' ? this.#one(tiers) : 'free';
+    await this.#change(payer, { subscription_tier: payer.granted });
   };
 
   async #change({ owner: { organizationId } }: Payer, changes: object): Promise<void> {
@@ -321,10 +321,9 @@ export class Payers {
   /** What the server shows, what Stripe holds and what the rules say are the same, to the cent. */
   async #check(): Promise<void> {
     for (const payer of this.#payers) {
-      const { owner, model, isAgreed } = payer;
+      const { owner, model, granted } = payer;
       const status = await owner.status();
-      payer.ownsTier ||= model.tier !== 'free';
-      const tier = isAgreed ? 'enterprise' : model.tier;
+      const tier = isGiven(payer, model.tier) ? granted : model.tier;
       const invoices = owner.invoices();
       const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
       const found = {
@@ -369,4 +368,9 @@ export class Payers {
       }
     }
   }
+}
+
+/** Whether the administrator gave a tier already, or a higher one. */
+function isGiven({ granted }: Payer, tier: PlanTier): boolean {
+  return tiers.indexOf(tier) <= tiers.indexOf(granted);
 }
