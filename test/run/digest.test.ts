@@ -1,13 +1,13 @@
 import t from 'tap';
 import { Digest } from './digest.ts';
 
-function digest(lines: readonly string[]): { shown: string[]; totals: object } {
+function digest(lines: readonly string[]) {
   const shown: string[] = [];
   const made = new Digest((line) => void shown.push(line));
   lines.forEach((line) => {
     made.line(line);
   });
-  return { shown, totals: made.totals };
+  return { shown, totals: made.totals, summary: made.summary(61.4) };
 }
 
 t.test('totals are those of tap, and a file that failed is shown whole', async (t) => {
@@ -39,4 +39,31 @@ t.test('a run that died, ran nothing or crashed in a file is never a success', a
     failed: 1,
     skipped: 0,
   });
+});
+
+t.test('the last lines name the tests that failed, with their files, and the totals', async (t) => {
+  const { summary } = digest([
+    '# Subtest: dist/test/a.test.js',
+    '    ok 1 - fine',
+    'ok 1 - dist/test/a.test.js # time=6ms',
+    '# Subtest: dist/test/b.test.js',
+    '    # Subtest: what is added is found',
+    '        not ok 1 - should be equal',
+    '    not ok 1 - what is added is found # time=3ms',
+    '    not ok 2 - known to fail # TODO',
+    'not ok 2 - dist/test/b.test.js # time=6ms',
+    '# Subtest: dist/test/c.test.js',
+    'not ok 3 - dist/test/c.test.js # time=6ms',
+    '# { total: 1205, pass: 1200, fail: 2, todo: 1, skip: 2 }',
+  ]);
+  t.same(summary, [
+    'Failed tests:',
+    '  dist/test/b.test.js: what is added is found',
+    '  dist/test/c.test.js: the file failed outside of its tests (see its lines above)',
+    '1,200 passed, 2 failed, 3 skipped in 3 files (61 s)',
+  ]);
+  t.same(digest(['ok 1 - a', '# { total: 3, pass: 3 }']).summary, [
+    'All tests passed: 3 passed, 0 failed, 0 skipped in 1 file (61 s)',
+  ]);
+  t.match(digest(['ok 1 - a']).summary, ['Failed tests:', '  the run ended before its last test']);
 });

@@ -1,26 +1,31 @@
-import { writeFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-
-/**
- * Reads the TAP of a whole run from standard input, prints a line per test file and everything inside files that
- * failed, and writes the totals as JSON to the file named by the first argument.
- *
- * The totals are tap's own closing comment, `# { total: 7, pass: 4, fail: 1, skip: 2 }`; a run that died before it got
- * there, or that ran nothing, counts as one failure.
- */
+/** Checks of a whole run, as tap counts them: a skipped one is neither passed nor failed. */
 export interface Totals {
   passed: number;
   failed: number;
   skipped: number;
 }
 
-/** Lines of TAP in, lines for people out; `totals` holds once all lines are in. */
+/** A test that failed: its file, and its title or what became of the file as a whole. */
+export interface Failure {
+  readonly file: string;
+  readonly title: string;
+}
+
+/**
+ * Lines of TAP in, lines for people out: a line per test file, and everything inside of files that failed. `totals` and
+ * `failures` hold once all lines are in.
+ *
+ * The totals are tap's own closing comment, `# { total: 7, pass: 4, fail: 1, skip: 2 }`; a run that died before it got
+ * there, or that ran nothing, counts as one failure.
+ */
 export class Digest {
+  readonly failures: Failure[] = [];
   readonly #show: (line: string) => void;
   /** Lines since the last finished test file. */
   #pending: string[] = [];
   #totals: Totals | null = null;
   #failedFiles = 0;
+  #files = 0;
 
   constructor(show: (line: string) => void) {
     this.#show = show;
@@ -29,37 +34,63 @@ export class Digest {
   line(text: string): void {
     const summary = /^# (\{ total: .*\})$/.exec(text);
     if (summary !== null) this.#totals = totalsOf(summary[1] ?? '');
-    const point = /^(not )?ok \d+ - /.exec(text);
+    const point = /^(not )?ok \d+ - (.*)$/.exec(text);
     if (point === null) {
       this.#pending.push(text);
       return;
     }
-    if (point[1] !== undefined) {
-      this.#failedFiles += 1;
-      this.#pending.forEach(this.#show);
-    }
+    this.#files += 1;
+    if (point[1] !== undefined) this.#fileFailed(withoutRemark(point[2] ?? ''));
     this.#pending = [];
     this.#show(text.replace(/ \{$/, ''));
   }
 
-  /** Skipped checks are neither passed nor failed. */
   get totals(): Totals {
     const { passed, failed, skipped } = this.#totals ?? { passed: 0, failed: 1, skipped: 0 };
     const nothingRan = passed + failed + skipped === 0;
     return { passed, failed: Math.max(failed, nothingRan ? 1 : this.#failedFiles), skipped };
   }
+
+  /** The last lines of a run: which tests failed, and the totals. */
+  summary(seconds: number): string[] {
+    const { passed, failed, skipped } = this.totals;
+    const files = this.#files === 1 ? '1 file' : `${count(this.#files)} files`;
+    const counts = `${count(passed)} passed, ${count(failed)} failed, ${count(skipped)} skipped`;
+    const totals = `${counts} in ${files} (${Math.round(seconds)} s)`;
+    if (failed === 0) return [`All tests passed: ${totals}`];
+    const listed = this.failures.map(({ file, title }) => `  ${file}: ${title}`);
+    return [
+      'Failed tests:',
+      ...(listed.length > 0 ? listed : ['  the run ended before its last test']),
+      totals,
+    ];
+  }
+
+  #fileFailed(file: string): void {
+    this.#failedFiles += 1;
+    this.#pending.forEach(this.#show);
+    const titles = failedTitles(this.#pending);
+    const told = titles.length > 0 ? titles : ['the file failed outside of its tests (see its lines above)'];
+    this.failures.push(...told.map((title) => ({ file, title })));
+  }
 }
+
+/** Titles of the tests of a file, which TAP indents by four spaces, that failed; tests inside of them are left out. */
+function failedTitles(lines: readonly string[]): string[] {
+  return lines.flatMap((line) => {
+    const title = /^ {4}not ok \d+ - (.*)$/.exec(line)?.[1];
+    return title === undefined || /# (TODO|SKIP)\b/i.test(title) ? [] : [withoutRemark(title)];
+  });
+}
+
+/** Without ` # time=6ms` and the brace that opens a block. */
+function withoutRemark(title: string): string {
+  return title.replace(/ \{$/, '').replace(/ # time=\S+$/, '');
+}
+
+const count = (number: number) => number.toLocaleString('en-US');
 
 function totalsOf(text: string): Totals {
-  const count = (name: string) => Number(new RegExp(`\\b${name}: (\\d+)`).exec(text)?.[1] ?? 0);
-  return { passed: count('pass'), failed: count('fail'), skipped: count('skip') + count('todo') };
+  const named = (name: string) => Number(new RegExp(`\\b${name}: (\\d+)`).exec(text)?.[1] ?? 0);
+  return { passed: named('pass'), failed: named('fail'), skipped: named('skip') + named('todo') };
 }
-
-async function digestStandardInput(file: string): Promise<void> {
-  const digest = new Digest((line) => void process.stdout.write(`${line}\n`));
-  for await (const line of createInterface({ input: process.stdin })) digest.line(line);
-  writeFileSync(file, JSON.stringify(digest.totals));
-}
-
-const totalsFile = process.argv[2];
-if (totalsFile !== undefined) await digestStandardInput(totalsFile);

@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { projectRoot } from '../../src/base/root.ts';
+import { Digest } from './digest.ts';
+
+/**
+ * `node dist/test/run/main.js [--totals=FILE] [words for "tap run"]`: runs the tests, prints a line per finished file and
+ * everything inside of files that failed, and ends with the failed tests and the totals. The exit status is that of tap;
+ * `--totals` also writes the totals as JSON.
+ */
+const totalsFlag = '--totals=';
+const given = process.argv.slice(2);
+const totalsFile = given.find((word) => word.startsWith(totalsFlag))?.slice(totalsFlag.length);
+const words = given.filter((word) => !word.startsWith(totalsFlag));
+
+const started = performance.now();
+const digest = new Digest((line) => void process.stdout.write(`${line}\n`));
+const program = join(projectRoot, 'node_modules', '.bin', 'tap');
+const tap = spawn(program, ['run', '--reporter=tap', ...words], { stdio: ['inherit', 'pipe', 'inherit'] });
+const ended = once(tap, 'close');
+for await (const line of createInterface({ input: tap.stdout })) digest.line(line);
+const [status] = (await ended) as [number | null];
+
+const summary = digest.summary((performance.now() - started) / 1_000);
+process.stdout.write(`\n${summary.join('\n')}\n`);
+if (totalsFile !== undefined) writeFileSync(totalsFile, JSON.stringify(digest.totals));
+process.exitCode = status === 0 && digest.totals.failed > 0 ? 1 : (status ?? 1);
