@@ -19,6 +19,7 @@ import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, RangeOptions } from '../../src/store/store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
 import { mailServer } from '../e2e/people.ts';
+import { until } from '../waiting.ts';
 import { accountRooms, byTest } from './rooms.ts';
 
 /** Ways in, with a clock that stands still and providers that say what a test wants. */
@@ -352,7 +353,7 @@ t.test('a letter that the mail server refuses for good is given up, and the next
   const { mail, noted } = await notedMail(url);
   for (const to of ['gone@example.com', 'ada@example.com'])
     mail.post({ to, subject: 'Hello', text: 'Hello.' });
-  while (noted.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until('both ends', () => noted.length === 2);
   await mail.close();
   noted.sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
   t.match(noted, [

@@ -25,7 +25,7 @@ const job: LoadJob = {
   from: 0,
   connections: 3,
   warmUpMs: 20,
-  measureMs: 200,
+  measureMs: 500,
   ratePerSecond: null,
   serverPid: process.pid,
 };

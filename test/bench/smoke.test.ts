@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import type { Report } from '../../bench/report/findings.ts';
 import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
+import { fileMsMax } from '../waiting.ts';
 
 // The machine may be busy with other tests.
-t.setTimeout(200_000);
+t.setTimeout(fileMsMax);
 
 const knownCases =
   'accounts boundary canary engine ingest lexical parsing passages pipeline relevance server shards startup'.split(

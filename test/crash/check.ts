@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Seeded } from '../store/seeded.ts';
+import { eventMsMax } from '../waiting.ts';
 import type { Metadata, Written } from './documents.ts';
 import type { Findings } from './findings.ts';
 import type { ServerProcess } from './server.ts';
@@ -16,7 +17,6 @@ interface Info {
   readonly error_code: string | null;
 }
 
-const settleMsMax = 120_000;
 /** Documents that are looked at closely although nothing happened to them since the last check. */
 const sampleMax = 6;
 
@@ -62,7 +62,7 @@ export class Check {
 
   /** Waits until nothing is on its way any more. */
   async #settle(scope: { collection_name?: string }): Promise<void> {
-    const deadline = performance.now() + settleMsMax;
+    const deadline = performance.now() + eventMsMax;
     for (;;) {
       const { body } = await this.#server.call('status/get-status', scope);
       const pending = body.num_parsing_documents + body.num_indexing_documents;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { seeded } from '../store/seeded.ts';
+import { fileMsMax } from '../waiting.ts';
 import { CrashRounds, type Ending, endings } from './rounds.ts';
 
 const chance = seeded();
@@ -9,7 +10,7 @@ const rounds: readonly Ending[] = ['at some moment', 'after some answers', ...en
 
 t.test(
   `what was acknowledged survives ${rounds.length} times kill -9, wholly and once, and what was deleted stays gone (seed ${chance.seed})`,
-  { timeout: 200_000 },
+  { timeout: fileMsMax },
   async (t) => {
     const crashes = new CrashRounds({ t, chance, data: join(t.testdir(), 'data') });
     await crashes.run(rounds);

@@ -1,10 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { eventMsMax } from '../waiting.ts';
 
 /** Nobody answered: the server was killed while the request was under way. */
 export class Lost extends Error {
   override readonly name = 'Lost';
+}
+
+interface RequestOptions {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
 }
 
 export interface Reply {
@@ -14,7 +21,6 @@ export interface Reply {
 }
 
 const entry = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
-const startMsMax = 60_000;
 export const apiKey = 'a-key-for-the-crash-test';
 
 /** Our variables without those of the tests, which a server does not know. */
@@ -66,7 +72,7 @@ export class ServerProcess {
     const url = await new Promise<string>((resolve, reject) => {
       let printed = '';
       const refuse = () => reject(new Error(`the server did not start: ${printed}${log.join('')}`));
-      const timer = setTimeout(refuse, startMsMax);
+      const timer = setTimeout(refuse, eventMsMax);
       child.once('close', refuse);
       child.stdout.on('data', (chunk: Buffer) => {
         printed += chunk.toString();
@@ -111,17 +117,22 @@ export class ServerProcess {
     return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString()) };
   }
 
-  async request(
-    path: string,
-    options: { method?: string; headers?: Record<string, string>; body?: string | Uint8Array },
-  ): Promise<{ status: number; body: Uint8Array }> {
+  /** Node 20 can leave a `fetch` unsettled whose server is killed: no answer comes once the process has ended. */
+  async #gone(): Promise<never> {
+    await this.#ended;
+    throw new Error('the process has ended');
+  }
+
+  async #fetch(address: URL, options: RequestOptions): Promise<{ status: number; body: Uint8Array }> {
+    const headers = { authorization: `Bearer ${apiKey}`, ...options.headers };
+    const reply = await fetch(address, { ...options, headers });
+    return { status: reply.status, body: new Uint8Array(await reply.arrayBuffer()) };
+  }
+
+  async request(path: string, options: RequestOptions): Promise<{ status: number; body: Uint8Array }> {
     const address = new URL(path, this.url);
     try {
-      const reply = await fetch(address, {
-        ...options,
-        headers: { authorization: `Bearer ${apiKey}`, ...options.headers },
-      });
-      return { status: reply.status, body: new Uint8Array(await reply.arrayBuffer()) };
+      return await Promise.race([this.#fetch(address, options), this.#gone()]);
     } catch (cause) {
       throw new Lost(`no answer from ${address.pathname}`, { cause });
     }

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { quarry } from '../cli/quarry.ts';
 import {
@@ -14,12 +13,13 @@ import {
   width,
   words,
 } from '../models/hugging-face-folder.ts';
+import { fileMsMax, until } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
 /** Models from files: added with the command line, used by a server. */
 
-t.setTimeout(240_000);
+t.setTimeout(fileMsMax);
 
 function place(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-added-'));
@@ -148,7 +148,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
   t.match(judged.warnings, [/not reranked: the model "judge" does not answer: it failed/]);
   // The log takes its own way.
   const logged = /"model":"judge","error":"[^"]*model\.onnx cannot be loaded/;
-  while (!logged.test(server.log)) await sleep(20);
+  await until('the line of the log', () => logged.test(server.log));
 });
 
 t.test('a running server takes models that are added, and lets those go that nothing uses', async (t) => {
@@ -156,13 +156,6 @@ t.test('a running server takes models that are added, and lets those go that not
   const api = new Api(server);
   const run = (...given: string[]) =>
     quarry(['models', ...given], { variables: { QUARRY_DATA: server.data } });
-  const eventually = async (what: string, holds: () => Promise<boolean>) => {
-    const deadline = performance.now() + 60_000;
-    while (!(await holds())) {
-      if (performance.now() > deadline) throw new Error(`${what} did not happen`);
-      await sleep(50);
-    }
-  };
   const knows = (model: string) => async () =>
     (await api.ask('embeddings', { model, input: 'gull' })).status === 200;
   const create = (collection_name: string, embedding_model: string) =>
@@ -171,12 +164,12 @@ t.test('a running server takes models that are added, and lets those go that not
   const letters = folderOf(t, {}, 'letters');
   t.match(await run('add', letters), { code: 0, out: /A server that runs knows it/ });
   t.match(await run('add', folderOf(t, { 'model.onnx': weighedTokens(weights) }, 'judge')), { code: 0 });
-  await eventually('the model is known', knows('letters'));
+  await until('the model is known', knows('letters'));
   t.equal((await create('notes', 'letters')).status, 201);
   await api.add('notes', 'a.txt', 'salt herring');
   await api.add('notes', 'b.txt', 'gull');
   const ask = { collection_name: 'notes', query: 'gull', k: 2, reranker: 'judge', explain: true };
-  await eventually(
+  await until(
     'the reranker is known',
     async () => (await api.ask('queries/top-snippets', ask)).status === 200,
   );
@@ -184,11 +177,11 @@ t.test('a running server takes models that are added, and lets those go that not
     results: [{ path: 'b.txt', explain: { vector: { similarity: Number }, rerank: Number } }, {}],
   });
   t.match(await run('remove', 'judge', '--yes'), { code: 0 });
-  await eventually(
+  await until(
     'the reranker is gone',
     async () => (await api.ask('queries/top-snippets', ask)).status === 404,
   );
-  await eventually('the use is noted', async () => (await run('remove', 'letters', '--yes')).code === 1);
+  await until('the use is noted', async () => (await run('remove', 'letters', '--yes')).code === 1);
   t.match(await run('remove', 'letters', '--yes'), {
     code: 1,
     err: /in use: the vectors of one collection are of it\. .*change-model.*--force/,
@@ -199,11 +192,11 @@ t.test('a running server takes models that are added, and lets those go that not
   const without = { collection_name: 'notes', query: 'gull', k: 2 };
   const warned = async () =>
     ((await api.call('queries/top-snippets', without)) as { warnings?: string[] }).warnings !== undefined;
-  await eventually('words alone answer', warned);
+  await until('words alone answer', warned);
   t.match(await run('add', letters, '--dimensions', '4'), { code: 0 });
-  await eventually('another version makes the vectors again', async () => !(await warned()));
+  await until('another version makes the vectors again', async () => !(await warned()));
   await api.call('collections/delete-collection', { collection_name: 'notes' });
-  await eventually('it can go', async () => (await run('remove', 'letters', '--yes')).code === 0);
+  await until('it can go', async () => (await run('remove', 'letters', '--yes')).code === 0);
 });
 
 t.test('a text that a model fails on says so, and nobody else suffers', async (t) => {

@@ -1,3 +1,4 @@
+import { eventMsMax } from '../waiting.ts';
 import { checkReply, type Operation, type ReplyOf } from './published.ts';
 import { operatorKey, type TestServer } from './server.ts';
 
@@ -159,7 +160,7 @@ function parsed(path: string, text: string): unknown {
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null>,
-  msMax = 20_000,
+  msMax = eventMsMax,
 ): Promise<T> {
   const deadline = performance.now() + msMax;
   for (;;) {

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { pdfWithPages, zipOf } from '../parsing/fixtures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
@@ -9,7 +10,7 @@ import { TestServer } from './server.ts';
  * the detail.
  */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const bodyBytesMax = 150_000;
 const uploadBytesMax = 60_000;
 const server = await TestServer.start(t, {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { FaultKind } from '../stripe/faults.ts';
 import { signature } from '../stripe/webhooks.ts';
+import { until } from '../waiting.ts';
 import { BillingWorld, limitsOf, type Owner } from './billing-world.ts';
 import type { Answer } from './people.ts';
 
@@ -315,8 +316,7 @@ t.test(
       server.wholeLog
         .split('\n')
         .some((line) => line.includes(organizationId) && line.includes('a deleted organisation is gone'));
-    for (let tries = 0; tries < 200 && ![leaving, left].every(isGone); tries += 1)
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    await until('the end of both organisations', () => [leaving, left].every(isGone));
     for (const owner of [leaving, left]) {
       t.ok(isGone(owner), 'the deletion goes on');
       const id = ended.get(owner)!;
@@ -334,11 +334,13 @@ t.test(
 /** Asks again until what was asked for first has ended, and counts the answers that came too late for a busy machine. */
 async function untilTold(ask: () => Promise<Answer>): Promise<{ answer: Answer; late: number }> {
   let [answer, late] = [await ask(), 0];
-  for (let tries = 0; tries < 50 && [409, 503].includes(answer.status); tries += 1) {
+  const isTold = async () => {
+    if (![409, 503].includes(answer.status)) return true;
     if (answer.status === 503) late += 1;
-    await new Promise((resolve) => setTimeout(resolve, 100));
     answer = await ask();
-  }
+    return false;
+  };
+  await until('the answer', isTold, 100);
   return { answer, late };
 }
 

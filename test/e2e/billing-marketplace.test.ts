@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { BillingWorld, type Owner } from './billing-world.ts';
 import { freePort } from './free-port.ts';
 import { send } from './people.ts';
 
 /** Organisations that pay here and at a marketplace, Vercel's look-alike: the higher tier counts, and nobody pays twice. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 
 const secret = 'a-secret-that-vercel-knows';
 const vercel = createServer((request, response) => {

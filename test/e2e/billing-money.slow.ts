@@ -7,7 +7,7 @@ import { send } from './people.ts';
 
 const chance = seeded();
 
-t.setTimeout(240_000);
+t.setTimeout(1_800_000);
 t.test(
   `a minute and a half of people, faults and time leaves the money that the rules say (seed ${chance.seed})`,
   async (t) => {

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { seeded } from '../store/seeded.ts';
+import { fileMsMax } from '../waiting.ts';
 import { BillingWorld, limitsOf } from './billing-world.ts';
 import { MoneyModel } from './money-model.ts';
 import { Payers } from './payers.ts';
@@ -8,7 +9,7 @@ const world = await BillingWorld.start(t, '2027-01-11T00:00:00Z');
 const { emulator } = world;
 const chance = seeded();
 const steps = 40;
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 
 t.test('from free to a paid month with use, through every turn, to the cent', async (t) => {
   const owner = await world.owner();

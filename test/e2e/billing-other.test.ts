@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { until } from '../waiting.ts';
 import { BillingWorld, limitsOf, type Owner, type PlanTier, seconds } from './billing-world.ts';
 import { startOtherStripe } from './other-stripe.ts';
 
@@ -237,8 +238,7 @@ t.test('of a deleted organisation nothing goes on being charged', async (t) => {
   const gone = await owner.person.call('organizations/delete-organization', { organization_id });
   t.equal(gone.status, 200, gone.text);
   const mine = () => emulator.world.all('subscription').filter((one) => one.customer === customer);
-  for (let tries = 0; tries < 100 && mine().some(({ status }) => status !== 'canceled'); tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 100));
+  await until('the end of both', () => mine().every(({ status }) => status === 'canceled'));
   t.strictSame(
     mine().map(({ status }) => status),
     ['canceled', 'canceled'],

@@ -5,10 +5,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { StripeEmulator } from '../stripe/emulator.ts';
+import { fileMsMax } from '../waiting.ts';
 
 /** `quarry billing setup` and `quarry billing check`, against an empty account. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 
 const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 const emulator = await StripeEmulator.start();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { ModelService, vectorOf } from '../models/model-service.ts';
+import { eventMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
@@ -39,7 +40,7 @@ export async function eventually(
   api: Api,
   holds: (status: Status) => boolean,
 ): Promise<Status> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + eventMsMax;
   for (;;) {
     const status = await statusOf(api);
     if (holds(status)) return status;

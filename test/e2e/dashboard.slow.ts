@@ -15,7 +15,7 @@ import { administratorStory, providerStory } from './dashboard-ways-in.ts';
 
 /** The dashboard in a real browser, whole stories against a real server. Screens are left in `dist/screens`. */
 
-t.setTimeout(900_000);
+t.setTimeout(3_600_000);
 
 const stories = {
   'somebody new gets from the printed link to the first good answer': firstRunStory,

@@ -1,11 +1,12 @@
 import t from 'tap';
 import { docx, pdfWithPages, pdfWithPlacedText } from '../parsing/fixtures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api, codePoints, eventually } from './api.ts';
 import { TestServer } from './server.ts';
 
 /** What happens to documents over time: add, overwrite, update, delete, and what searches see meanwhile. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t);
 const api = new Api(server);
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import t, { type Test } from 'tap';
 import { pdfWithPages } from '../parsing/fixtures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api, eventually } from './api.ts';
 import { freePort } from './free-port.ts';
 import { type Operation, operations } from './published.ts';
@@ -11,7 +12,7 @@ import { adminKey, operatorKey, TestServer } from './server.ts';
  * against both HTTP servers, on the same data.
  */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t, { SNAPSHOT_SECONDS: '5' });
 const api = new Api(server);
 const collection_name = 'kept';

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { quarry } from '../cli/quarry.ts';
+import { fileMsMax } from '../waiting.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** The measuring command as a person uses it, against a server. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t);
 const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
 const run = (...words: string[]) => quarry(words, { variables });

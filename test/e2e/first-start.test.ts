@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
 /** The first start of an installation, as the person sees it who types the command. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 
 for (const HTTP of ['auto', 'node']) {
   t.test(`${HTTP}: a first start on a taken port says so, and the next one still shows a key`, async (t) => {

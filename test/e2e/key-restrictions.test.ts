@@ -1,11 +1,12 @@
 import t from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import type { Operation } from './published.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** Keys that see a part of their organisation: some collections, some documents of them, or both. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t);
 const administration = new Api(server, adminKey);
 const organization_id = '55555555-5555-4555-8555-555555555555';

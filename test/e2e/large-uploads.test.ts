@@ -3,12 +3,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
+import { fileMsMax, until } from '../waiting.ts';
 import { Api } from './api.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** Uploads larger than what a server may hold in memory, on both servers, and what is left of one that a crash cuts. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const chunk = Buffer.alloc(1_048_576, Buffer.from('\0not text\x01'));
 const chunks = 150;
 const collection_name = 'large';
@@ -92,7 +93,7 @@ for (const { kind, path, form } of ways) {
       t.same(stored, [hash], 'the bytes that were sent are the bytes that are stored');
       const incoming = () => readdirSync(join(server.data, 'blobs', 'incoming'));
       const half = send(server, `${collection_name}/half.bin`, null, 5);
-      while (incoming().length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until('the begin of the upload', () => incoming().length > 0);
       await server.stop('SIGKILL');
       t.equal(await half.status, -1);
       t.equal(incoming().length, 1, 'half a file is there');

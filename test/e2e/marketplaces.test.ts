@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { type AwsAnswer, awsKey, awsLookAlike } from './aws-look-alike.ts';
 import { freePort } from './free-port.ts';
 import { type Answer, send } from './people.ts';
@@ -9,7 +10,7 @@ import { vercelLookAlike } from './vercel-look-alike.ts';
 
 /** People who come from AWS Marketplace and from Vercel, whose look-alikes say what the real ones would. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const license = (name: string) => `arn:aws:license-manager::123456789012:license:l-${name}`;
 const topic = 'arn:aws:sns:us-east-1:123456789012:quarry';
 const secret = 'a-secret-that-vercel-knows';

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { quarry } from '../cli/quarry.ts';
 import { ModelService } from '../models/model-service.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import {
   ask,
@@ -19,7 +20,7 @@ import { operatorKey, TestServer } from './server.ts';
 
 /** A collection gets the vectors of another model while it serves. */
 
-t.setTimeout(180_000);
+t.setTimeout(fileMsMax);
 
 t.test('while vectors of another model are made the old ones serve, and a kill loses nothing', async (t) => {
   const { service, server, api } = await start(t);

@@ -5,14 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type Ended, quarry } from '../cli/quarry.ts';
 import { ModelService, serviceDimensions } from '../models/model-service.ts';
+import { eventMsMax, fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
 /** Models that a service serves over HTTP, as the person sees them who configured one line. */
 
-t.setTimeout(180_000);
+t.setTimeout(fileMsMax);
 const key = 'sk-secret-of-the-service';
-const quick = { PROVIDER_SECONDS_MAX: '10', PROVIDER_QUERY_MS_MAX: '2000' };
+const quick = { PROVIDER_SECONDS_MAX: '10', PROVIDER_QUERY_MS_MAX: '5000' };
 
 function variablesFor(service: ModelService) {
   return {
@@ -35,7 +36,7 @@ async function ask(api: Api, body: object): Promise<Explained> {
 }
 
 async function eventually<T>(what: string, read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const deadline = performance.now() + 40_000;
+  const deadline = performance.now() + eventMsMax;
   for (;;) {
     const value = await read();
     if (holds(value)) return value;

@@ -1,10 +1,11 @@
 import t from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** Embedding and reranking through the door, in three dialects, and the limits that hold them. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t, { FREE_RERANK_REQUESTS_PER_MINUTE: '40' });
 const api = new Api(server);
 const administration = new Api(server, adminKey);

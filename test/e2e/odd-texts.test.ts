@@ -1,4 +1,5 @@
 import t from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
@@ -7,7 +8,7 @@ import { TestServer } from './server.ts';
  * query and document of a reranking, and as questions. Each text is a line of a table.
  */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t, { RERANK_THREADS: '1', EMBED_THREADS: '1' });
 const api = new Api(server);
 const collection_name = 'odd';

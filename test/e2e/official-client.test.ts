@@ -1,6 +1,7 @@
 import t from 'tap';
 import ZeroEntropy from 'zeroentropy';
 import { docx, pdfWithPages } from '../parsing/fixtures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { eventually } from './api.ts';
 import { CountingProxy } from './counting-proxy.ts';
 import { checkReply } from './published.ts';
@@ -11,7 +12,7 @@ import { operatorKey, TestServer } from './server.ts';
  * client hands out is held against the published shapes.
  */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t);
 const proxy = await CountingProxy.open(t, server);
 const client = new ZeroEntropy({ apiKey: operatorKey, baseURL: `${proxy.url}/v1` });

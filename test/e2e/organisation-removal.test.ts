@@ -4,13 +4,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { pdfWithPages } from '../parsing/fixtures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api, eventually } from './api.ts';
 import { send } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** What administrators do from the command line, and that a deleted organisation is gone, whatever happens meanwhile. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 
 const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 const server = await TestServer.start(t);

@@ -1,12 +1,13 @@
 import { request } from 'node:http';
 import t from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import type { Operation } from './published.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
 /** Who may do what: organisations that never see each other, keys that only read, and the administrator. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t, { LOG_LEVEL: 'debug' });
 const administration = new Api(server, adminKey);
 const ids = {

@@ -2,12 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { quarry } from '../cli/quarry.ts';
+import { fileMsMax, until } from '../waiting.ts';
 import { Api } from './api.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** Collections whose vectors come from their callers. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 
 const dimensions = 5;
 
@@ -336,12 +337,11 @@ t.test('what was acknowledged before a kill is found by its own vector afterward
   await api.call('documents/add-documents', { collection_name: 'notes', documents });
   await server.stop('SIGKILL');
   await server.restart();
-  for (;;) {
+  await until('the end of the work', async () => {
     const status = await api.call('status/get-status', { collection_name: 'notes' });
-    if (status.num_indexed_documents === count) break;
-    t.equal(status.num_failed_documents, 0);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    if (status.num_failed_documents > 0) t.fail('a document failed');
+    return status.num_indexed_documents === count;
+  });
   for (const seed of [0, 17, 119]) {
     const query = vectorOf(seed);
     const found = await ask(api, 'documents', { query_vector: query, ...byMeaning, k: count });

@@ -1,12 +1,13 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { docx, pdfWithPages, utf8 } from '../parsing/fixtures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
 /** What pages look like: addresses of images, their sizes, and kinds without any. */
 
-t.setTimeout(180_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t);
 const api = new Api(server);
 const collection_name = 'pages';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SMTPServer } from 'smtp-server';
 import type { Test } from 'tap';
+import { until } from '../waiting.ts';
 import type { TestServer } from './server.ts';
 
 /** One reply, its body parsed where it is JSON. */
@@ -75,12 +76,10 @@ export class Person {
 
   /** The newest mail to this person that has these words. */
   async mailWith(words: string): Promise<string> {
-    for (let tries = 0; tries < 200; tries += 1) {
-      const mine = this.#mails().filter((mail) => mail.includes(`To: ${this.email}`) && mail.includes(words));
-      if (mine.length > 0) return mine.at(-1)!;
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-    throw new Error(`${this.email} got no mail with ${words}`);
+    const mine = () =>
+      this.#mails().filter((mail) => mail.includes(`To: ${this.email}`) && mail.includes(words));
+    await until(`a mail to ${this.email} with ${words}`, () => mine().length > 0);
+    return mine().at(-1)!;
   }
 
   call(operation: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Answer> {

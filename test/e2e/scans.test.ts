@@ -4,12 +4,13 @@ import sharp from 'sharp';
 import t from 'tap';
 import { bmp, type GreyPicture, scannedPdf } from '../parsing/fixtures.ts';
 import { pictureOf } from '../parsing/pictures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
 /** Paper that went through a scanner or a camera, on a server where nothing is installed. */
 
-t.setTimeout(180_000);
+t.setTimeout(fileMsMax);
 const receipt = [
   'A receipt for seven sacks of lime',
   'and one barrel of tar, paid for at',

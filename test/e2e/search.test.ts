@@ -1,12 +1,13 @@
 import t from 'tap';
 import { pdfWithPages } from '../parsing/fixtures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api, type Metadata } from './api.ts';
 import type { ReplyOf } from './published.ts';
 import { TestServer } from './server.ts';
 
 /** Questions and their answers over a small library of our own. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t);
 const api = new Api(server);
 

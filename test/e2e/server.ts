@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { eventMsMax } from '../waiting.ts';
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const startMsMax = 60_000;
 const logBytesMax = 20_000;
 const wholeLogBytesMax = 20_000_000;
 
@@ -140,7 +140,7 @@ export class TestServer {
   }
 
   async #becomesReady(child: ChildProcess): Promise<void> {
-    const deadline = performance.now() + startMsMax;
+    const deadline = performance.now() + eventMsMax;
     while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
       const printed = /Quarry is ready at (\S+)/.exec(this.#out)?.[1];
       if (printed !== undefined) {

@@ -1,12 +1,13 @@
 import { request } from 'node:http';
 import t, { type Test } from 'tap';
 import { docx, pdfWithPages, pptx, xlsx } from '../parsing/fixtures.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
 /** Files on their way in and out: wait, batches, raw and multipart uploads, parsing only, token addresses, images. */
 
-t.setTimeout(120_000);
+t.setTimeout(fileMsMax);
 const server = await TestServer.start(t);
 const api = new Api(server);
 const collection_name = 'files';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { CollectionIndex, type FilterNode, type IndexError } from '../../src/engine/collection-index.ts';
 import { callerWith } from '../base/caller.ts';
+import { until } from '../waiting.ts';
 import { cloud, hitsOf, makeDocument, openIndex, query, seededRandom, temporaryFolder } from './samples.ts';
 
 const folder = temporaryFolder();
@@ -493,11 +494,11 @@ t.test(
     const first = await ask();
     // It is measured as soon as nobody searches for a while.
     let last = first;
-    for (let round = 0; round < 100 && !last.calibrated; round++) {
-      await new Promise((resolve) => setTimeout(resolve, 400));
+    const isCalibrated = async () => {
       last = await ask();
-    }
-    t.ok(last.calibrated);
+      return last.calibrated;
+    };
+    await until('the measurement', isCalibrated, 400);
     t.ok(last.effort > 0 && last.effort < first.effort, `${first.effort}, then ${last.effort}`);
     const asked = await index.search(query({ vector: vectors(), vectorCandidates: 10, effort: 77 }));
     t.match(asked.shards, [

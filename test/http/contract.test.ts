@@ -1,4 +1,5 @@
 import { AppError } from '../../src/base/app-error.ts';
+import { eventMsMax } from '../waiting.ts';
 import { addPath, contract, gate, listPath } from './both-servers.ts';
 import { post } from './fakes.ts';
 import { sleep, until } from './raw-client.ts';
@@ -29,7 +30,7 @@ contract(
 
 contract('a chunked body that ends a little beyond the limit is refused every time', async ({ t, open }) => {
   const limit = 100_000;
-  const door = await open({ settings: { jsonBytesMax: limit } });
+  const door = await open({ settings: { jsonBytesMax: limit }, bounds: { lingerMsMax: eventMsMax } });
   const send = (bytes: number) =>
     fetch(`${door.url}${addPath}`, {
       method: 'POST',
@@ -46,7 +47,7 @@ contract('a chunked body that ends a little beyond the limit is refused every ti
 });
 
 contract('a client that sends its whole over-long body reads the refusal', async ({ t, open }) => {
-  const door = await open();
+  const door = await open({ bounds: { lingerMsMax: eventMsMax } });
   const reply = await post(door, addPath, ' '.repeat(6_000_000));
   t.equal(reply.status, 413);
   t.match(await reply.json(), { detail: String });
@@ -136,7 +137,7 @@ contract('a client that stops in the middle of its body gets 408', async ({ t, o
 });
 
 contract('a client that never finishes its headers is cut off', async ({ t, open, connect }) => {
-  const client = await connect(await open());
+  const client = await connect(await open({ bounds: { headerMsMax: 500 } }));
   client.send('POST /v1/collections/get-collection-list HTTP/1.1\r\nhost: te');
   await client.ended();
   t.pass('the connection ended');
@@ -261,7 +262,7 @@ contract(
     const idle = await connect(door);
     const slow = post(door, listPath);
     await until(() => running);
-    const closed = door.close(5_000);
+    const closed = door.close(eventMsMax);
     const refused = await post(door, '/v1/collections/delete-collection', { collection_name: 'c' });
     t.equal(refused.status, 503);
     t.equal(refused.headers.get('retry-after'), '1');
@@ -361,10 +362,12 @@ contract(
 );
 
 contract('uploads beyond those that may run at once are told to come again', async ({ t, open, connect }) => {
+  let running = 0;
   const door = await open({
     settings: { uploadsRunningMax: 2 },
     services: {
       uploadDocument: async (_call, _parameters, body) => {
+        running += 1;
         for await (const _ of body);
         return { status: 201, body: {} };
       },
@@ -376,7 +379,7 @@ contract('uploads beyond those that may run at once are told to come again', asy
     client.head('PUT', path, { 'content-length': '2' });
     client.send('x');
   }
-  await sleep(50);
+  await until(() => running === 2);
   const refused = await connect(door);
   refused.head('PUT', path, { 'content-length': '2' });
   const reply = await refused.reply();

@@ -6,6 +6,7 @@ import { type Route, routes } from '../../src/http/routes.ts';
 import type { AuditLogEntry } from '../../src/schemas/audit.ts';
 import { openDataDirectory } from '../../src/store/data-directory.ts';
 import { type Answer, send } from '../e2e/people.ts';
+import { fileMsMax } from '../waiting.ts';
 import {
   buildWorld,
   type CallerName,
@@ -23,7 +24,7 @@ import {
  * here: whoever adds one says who may call it, and what everybody else is told.
  */
 
-t.setTimeout(180_000);
+t.setTimeout(fileMsMax);
 
 interface Ask {
   readonly body?: unknown;

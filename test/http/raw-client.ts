@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { until as untilHappened } from '../waiting.ts';
 
 export interface RawReply {
   readonly status: number;
@@ -111,7 +112,7 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Waits until `condition` holds; a test that waits for ever fails by tap's own time-out. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(5);
+/** Waits until `condition` holds. */
+export function until(condition: () => boolean): Promise<void> {
+  return untilHappened('what the test waits for', condition, 5);
 }

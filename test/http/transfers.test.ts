@@ -20,11 +20,12 @@ contract(
   'an upload whose client goes away ends with an error and not with a part of the file',
   async ({ t, open, connect }) => {
     let outcome = 'none';
+    let hasBegun = false;
     const door = await open({
       services: {
         uploadDocument: async (_call, _parameters, body) => {
           try {
-            for await (const _ of body);
+            for await (const _ of body) hasBegun = true;
             outcome = 'complete';
           } catch (error) {
             outcome = (error as Error).name;
@@ -37,7 +38,7 @@ contract(
     const client = await connect(door);
     client.head('PUT', '/v1/documents/c/p', { 'content-length': '1000000' });
     client.send('x'.repeat(100_000));
-    await sleep(50);
+    await until(() => hasBegun);
     client.close();
     await until(() => outcome !== 'none');
     t.equal(outcome, 'ClientGone');

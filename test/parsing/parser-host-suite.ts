@@ -17,9 +17,10 @@ import {
 } from '../../src/parsing/parse-task.ts';
 import { ParserHost } from '../../src/parsing/parser-host.ts';
 import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
+import { fileMsMax, until } from '../waiting.ts';
 import { docx, pdfWithPages, utf8 } from './fixtures.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(fileMsMax);
 
 const moduleAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const entries = {
@@ -65,14 +66,14 @@ function pagesOf(outcome: ParseOutcome): ParsedDocument['pages'] {
 
 /** True once the process is gone or a zombie; waits for it, because the kernel decides when. */
 async function isGone(pid: number): Promise<boolean> {
-  for (let tries = 0; tries < 200; tries++) {
+  const isDead = () => {
     const state = existsSync(`/proc/${pid}/stat`)
       ? readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0]
       : 'X';
-    if (state === 'X' || state === 'Z') return true;
-    await sleep(50);
-  }
-  return false;
+    return state === 'X' || state === 'Z';
+  };
+  await until(`the end of process ${pid}`, isDead, 50);
+  return true;
 }
 
 t.test('documents are read in one process that stays', async (t) => {

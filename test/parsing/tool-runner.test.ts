@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { systemChance } from '../../src/base/ids.ts';
 import { optionalTools, unshareFlags } from '../../src/parsing/optional-tools.ts';
 import { type ToolRun, ToolRunner } from '../../src/parsing/tool-runner.ts';
+import { eventMsMax, until } from '../waiting.ts';
 
 const none = optionalTools([]);
 const found = optionalTools();
@@ -29,7 +29,7 @@ function script(runner: ToolRunner, text: string, bounds: Partial<ToolRun> = {})
       tool: 'tesseract',
       flags: ['-c', text],
       folder,
-      msMax: 20_000,
+      msMax: eventMsMax,
       memoryBytesMax: 500_000_000,
       fileBytesMax: 1_000_000,
       outputBytesMax: 1_000,
@@ -40,15 +40,16 @@ function script(runner: ToolRunner, text: string, bounds: Partial<ToolRun> = {})
 }
 
 async function isGone(pid: number): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries++) {
+  const isKilled = () => {
     try {
       process.kill(pid, 0);
+      return false;
     } catch {
       return true;
     }
-    await sleep(50);
-  }
-  return false;
+  };
+  await until(`the end of process ${pid}`, isKilled, 50);
+  return true;
 }
 
 t.test('a program gets its input and a folder of its own, and nothing of the environment', async (t) => {

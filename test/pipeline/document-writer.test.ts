@@ -2,6 +2,7 @@ import t from 'tap';
 import { AppError } from '../../src/base/app-error.ts';
 import type { Growth } from '../../src/pipeline/document-writer.ts';
 import { type DocumentIndexStatus, indexStatuses } from '../../src/schemas/documents.ts';
+import { eventMsMax } from '../waiting.ts';
 import { addText, diskFull, find, type Rooms, rooms, textDocument } from './held-store.ts';
 
 type Change = (rooms: Rooms) => Promise<unknown>;
@@ -108,7 +109,7 @@ t.test('new metadata leaves the document its id, its text and its page images', 
   await writer.updateMetadata(papers, 'a.txt', { tag: 'new' });
   const now = documents.get(papers.collectionId, 'a.txt')!;
   t.match(now, { documentId: before.documentId, live: before.version, metadata: { tag: 'new' } });
-  await ingest.settled(now.version, AbortSignal.timeout(20_000));
+  await ingest.settled(now.version, AbortSignal.timeout(eventMsMax));
   t.match(versions.get(papers.collectionId, now.version), { hasImages: true, metadata: { tag: 'new' } });
   t.same(await find(first, 'herring'), ['a.txt']);
 });
@@ -128,7 +129,7 @@ t.test(
     t.match(shown, { status: 'not_indexed', live: old.version, liveDocumentId: old.documentId });
     t.ok(documents.byId(old.documentId), 'the old address still answers');
     t.same(await find(first, 'herring'), ['a.txt']);
-    await ingest.settled(version, AbortSignal.timeout(20_000));
+    await ingest.settled(version, AbortSignal.timeout(eventMsMax));
     t.same([await find(first, 'herring'), await find(first, 'salmon')], [[], ['a.txt']]);
     t.equal(documents.byId(old.documentId), undefined);
   },

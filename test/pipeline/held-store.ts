@@ -9,6 +9,7 @@ import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, Store, WriteOptions } from '../../src/store/store.ts';
 import { callerWith } from '../base/caller.ts';
 import { openProcess, type ProcessOptions } from '../simulate/process.ts';
+import { eventMsMax } from '../waiting.ts';
 
 /** A store whose writes can be held back, refused or lost. */
 export class HeldStore implements Store {
@@ -150,7 +151,7 @@ export async function addText(
   text: string,
 ) {
   const { version } = await process.writer.add(process.papers, textDocument(path, text, { overwrite: true }));
-  await process.ingest.settled(version, AbortSignal.timeout(20_000));
+  await process.ingest.settled(version, AbortSignal.timeout(eventMsMax));
 }
 
 /** Paths whose passages hold a word. */
@@ -165,7 +166,7 @@ export async function find(
     filter: null,
     reranker: null,
     wide: false,
-    deadlineMs: 20_000,
+    deadlineMs: eventMsMax,
     yieldToEventLoop: () => null,
     caller: callerWith(),
     explain: false,

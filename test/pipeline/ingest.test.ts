@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { CollectionIndex, IndexError } from '../../src/engine/collection-index.ts';
+import { eventMsMax } from '../waiting.ts';
 import { addText, diskFull, find, type Rooms, rooms, textDocument } from './held-store.ts';
 
 /** Time that runs `speed` times as fast, so that retries come soon. */
@@ -26,7 +27,8 @@ async function addFile({ blobs, writer, papers }: Rooms, path: string): Promise<
   return version;
 }
 
-const settled = (rooms: Rooms, version: number) => rooms.ingest.settled(version, AbortSignal.timeout(30_000));
+const settled = (rooms: Rooms, version: number) =>
+  rooms.ingest.settled(version, AbortSignal.timeout(eventMsMax));
 const record = ({ documents, papers }: Rooms, path: string) => documents.get(papers.collectionId, path);
 
 t.test('a parser in trouble is tried again, and the document is indexed when it recovers', async (t) => {

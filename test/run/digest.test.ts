@@ -50,7 +50,7 @@ t.test('the last lines name the tests that failed, with their files, and the tot
     '    # Subtest: what is added is found',
     '        not ok 1 - should be equal',
     '    not ok 1 - what is added is found # time=3ms',
-    '    not ok 2 - known to fail # TODO',
+    '    not ok 2 - known to fail # todo',
     'not ok 2 - dist/test/b.test.js # time=6ms',
     '# Subtest: dist/test/c.test.js',
     'not ok 3 - dist/test/c.test.js # time=6ms',

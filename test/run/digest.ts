@@ -79,7 +79,7 @@ export class Digest {
 function failedTitles(lines: readonly string[]): string[] {
   return lines.flatMap((line) => {
     const title = /^ {4}not ok \d+ - (.*)$/.exec(line)?.[1];
-    return title === undefined || /# (TODO|SKIP)\b/i.test(title) ? [] : [withoutRemark(title)];
+    return title === undefined || /# (todo|skip)\b/i.test(title) ? [] : [withoutRemark(title)];
   });
 }
 

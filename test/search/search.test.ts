@@ -7,6 +7,7 @@ import { Search } from '../../src/search/search.ts';
 import { callerWith } from '../base/caller.ts';
 import { type Rooms, rooms, textDocument } from '../pipeline/held-store.ts';
 import { embed } from '../simulate/process.ts';
+import { eventMsMax } from '../waiting.ts';
 
 function request({ collections, papers }: Rooms, fields: Partial<SearchRequest>): SearchRequest {
   return {
@@ -16,7 +17,7 @@ function request({ collections, papers }: Rooms, fields: Partial<SearchRequest>)
     filter: null,
     reranker: null,
     wide: false,
-    deadlineMs: 20_000,
+    deadlineMs: eventMsMax,
     yieldToEventLoop: () => null,
     caller: callerWith(),
     explain: false,
@@ -35,7 +36,7 @@ async function add(first: Rooms, documents: Readonly<Record<string, readonly str
   await Promise.all(
     Object.entries(documents).map(async ([path, pages]) => {
       const { version } = await writer.add(papers, { ...textDocument(path, pages.join('\n\n')), pages });
-      await ingest.settled(version, AbortSignal.timeout(20_000));
+      await ingest.settled(version, AbortSignal.timeout(eventMsMax));
     }),
   );
 }
@@ -459,7 +460,7 @@ t.test('what was deleted or replaced leaves the memory of queries at once', asyn
   );
   await writer.updateMetadata(papers, 'b.txt', { year: '1887' });
   const { version } = first.documents.get(papers.collectionId, 'b.txt')!;
-  await first.ingest.settled(version, AbortSignal.timeout(20_000));
+  await first.ingest.settled(version, AbortSignal.timeout(eventMsMax));
   t.equal(reader.bytes, 0, 'the replaced one is gone');
   t.match(await snippets(), [{ version: { path: 'b.txt', metadata: { year: '1887' } } }]);
   await first.deleteCollection(papers);

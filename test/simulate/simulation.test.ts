@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { seeded } from '../store/seeded.ts';
+import { fileMsMax } from '../waiting.ts';
 import { Simulation } from './simulation.ts';
 
 const chance = seeded();
@@ -10,7 +11,7 @@ const steps = Number(process.env.QUARRY_SIMULATION_STEPS ?? 800);
 
 t.test(
   `${steps} random steps, failed writes, restarts and crashes leave exactly what a plain map says (seed ${chance.seed})`,
-  { timeout: 120_000 },
+  { timeout: fileMsMax },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'quarry-simulate-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));

@@ -15,6 +15,7 @@ import { ExpectationFailed } from '../../src/store/store.ts';
 import { callerWith } from '../base/caller.ts';
 import { markerOf } from '../crash/documents.ts';
 import type { Seeded } from '../store/seeded.ts';
+import { eventMsMax } from '../waiting.ts';
 import { FlakyStore } from './flaky-store.ts';
 import { openProcess, type Process } from './process.ts';
 
@@ -339,8 +340,10 @@ export class Simulation {
     this.#countFailed();
     this.#flaky.failures = 0;
     await Promise.all(this.#running);
+    const deadline = performance.now() + eventMsMax;
     for (let turn = 0; this.#process!.ingest.depth > 0 || (await this.#isChanging()); turn += 1) {
-      if (turn > 20_000) throw new Error(`${this.#process!.ingest.depth} documents stay pending`);
+      if (performance.now() > deadline)
+        throw new Error(`${this.#process!.ingest.depth} documents stay pending`);
       this.#time += 500;
       this.#process!.ingest.start();
       await turns(4);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { silentLogger } from '../../src/base/logger.ts';
 import { RocksStore } from '../../src/store/rocks-store.ts';
+import { until } from '../waiting.ts';
 import { bytes, put, textAt } from './store-contract.ts';
 
 /** The injected faults of rocks-store.test.ts run everywhere; this one asks a real full disk, where it may make one. */
@@ -53,14 +54,12 @@ t.test(
     t.equal(store.get(bytes('k0'))?.byteLength, mebibyte / 4, 'a disk that stays full is still read');
 
     rmSync(join(folder, 'ballast'));
-    for (let attempt = 0; attempt < 200; attempt += 1) {
-      const healed = await store.write([put('after', 'y')]).then(
+    const isWritten = () =>
+      store.write([put('after', 'y')]).then(
         () => true,
         () => false,
       );
-      if (healed) break;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await until('the recovery of the store', isWritten, 50);
     t.equal(textAt(store, 'after'), 'y');
     const keys = Array.from({ length: written }, (_, index) => bytes(`k${index}`));
     t.ok(

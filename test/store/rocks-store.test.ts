@@ -8,6 +8,7 @@ import type { RocksDatabase } from '../../src/store/rocksdb.ts';
 import { attachWriter, StoreLocked } from '../../src/store/rocksdb.ts';
 import { readCounters } from '../../src/store/store.ts';
 import { type GroupWriter, ThreadWriter } from '../../src/store/thread-writer.ts';
+import { until } from '../waiting.ts';
 import { bytes, put, remove, storeContract, textAt } from './store-contract.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quarry-store-'));
@@ -83,15 +84,12 @@ interface Disk {
 }
 
 async function untilWritable(store: RocksStore): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
-    const healed = await store.write([put('probe', 'x')]).then(
+  const isWritten = () =>
+    store.write([put('probe', 'x')]).then(
       () => true,
       () => false,
     );
-    if (healed) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('the store did not heal within ten seconds');
+  await until('the recovery of the store', isWritten, 50);
 }
 
 for (const state of ['fails', 'fails but keeps the log'] as const) {
