@@ -9,17 +9,16 @@ import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { isOperatorProof } from '../base/installation-secrets.ts';
 import { limits } from '../base/limits.ts';
-import { Mutex } from '../core/async/mutex.ts';
 import type * as wire from '../schemas/accounts.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { User } from '../store/users.ts';
+import { AdministratorSignIn } from './administrator-sign-in.ts';
 import { confirmationPage } from './confirmation-page.ts';
 import { maskedEmail, normalisedEmail } from './email-address.ts';
 import { deadLink, isSameBrowser, type MagicLinks, type SignInLink } from './magic-links.ts';
 import type { Mail } from './mail.ts';
 import { mailOff } from './mail.ts';
 import type { Memberships } from './memberships.ts';
-import { isPassword } from './password.ts';
 import type { People } from './people.ts';
 import { localPath } from './redirect.ts';
 import { newToken, tokenDigest } from './secret-token.ts';
@@ -64,9 +63,7 @@ export class SignInOperations {
   readonly #options: SignInOperationsOptions;
   readonly #mailPace: SignInMailPace;
   readonly #requestsFromClient: RateWindow;
-  readonly #passwords: BackOff;
-  readonly #passwordChecks = new Mutex();
-  #passwordsWaiting = 0;
+  readonly #administrator: AdministratorSignIn;
   readonly #proofs: BackOff;
 
   constructor(options: SignInOperationsOptions) {
@@ -74,7 +71,7 @@ export class SignInOperations {
     const { clock } = options;
     this.#mailPace = new SignInMailPace(clock);
     this.#requestsFromClient = new RateWindow('sign-in mails', [{ ms: 60 * minute, max: 20 }], clock);
-    this.#passwords = new BackOff(clock);
+    this.#administrator = new AdministratorSignIn(options);
     this.#proofs = new BackOff(clock);
   }
 
@@ -184,61 +181,13 @@ export class SignInOperations {
     };
   }
 
-  /** Errors: 401 wrong, 429 too often wrong, 503 not configured. */
-  async adminLogin(
-    visitor: Visitor,
-    { password }: wire.AdminLoginRequest,
-  ): Promise<Outcome<wire.AdminStatusResponse>> {
-    const { adminPasswordHash } = this.#options;
-    if (adminPasswordHash === null) throw adminOff();
-    const keys = ['the administrator', addressKey(visitor.address)];
-    this.#passwords.check(keys);
-    if (this.#passwordsWaiting >= limits.passwordsWaitingMax) {
-      throw new AppError('rate_limited', 'Too many passwords are being checked; try again shortly.', {
-        retryAfterMs: 1_000,
-      });
-    }
-    this.#passwordsWaiting += 1;
-    // One after another, so that many guesses at the same moment wait like as many in a row.
-    const checked = this.#passwordChecks.run(() =>
-      this.#checkPassword(visitor, password, adminPasswordHash, keys),
-    );
-    return checked.finally(() => {
-      this.#passwordsWaiting -= 1;
-    });
+  /** See `AdministratorSignIn`. */
+  adminLogin(visitor: Visitor, request: wire.AdminLoginRequest): Promise<Outcome<wire.AdminStatusResponse>> {
+    return this.#administrator.login(visitor, request);
   }
 
-  async #checkPassword(
-    visitor: Visitor,
-    password: string,
-    adminPasswordHash: string,
-    keys: readonly string[],
-  ): Promise<Outcome<wire.AdminStatusResponse>> {
-    const { store, sessions, audit } = this.#options;
-    const { address } = visitor;
-    this.#passwords.check(keys);
-    const fact = { organizationId: null, address, target: null };
-    if (!(await isPassword(password, adminPasswordHash))) {
-      this.#passwords.failed(keys);
-      this.#options.refusals.note({ ...fact, actor: null, action: 'admin.login_failed' });
-      throw new AppError('unauthorised', 'The password is wrong.');
-    }
-    this.#passwords.succeeded(keys);
-    const held = visitor.isBrowser ? visitor.held('admin') : undefined;
-    const { token, session, operations } = sessions.open(null, visitor, held);
-    const entry = audit.entry({ ...fact, actor: 'administrator', action: 'admin.login' });
-    await store.write([...operations, entry], { mayUseReserve: true });
-    await sessions.endSurplus(null, address);
-    const body = { is_admin: true, expires_at: timestamp(session.expiresAt) };
-    if (!visitor.isBrowser) return { kind: 'json', body: { ...body, access_token: token } };
-    const cookie: Cookie = { name: 'admin', value: token, seconds: limits.adminSessionMsMax / 1_000 };
-    return { kind: 'json', body, cookie };
-  }
-
-  async adminLogout(visitor: Visitor): Promise<Outcome<wire.AdminStatusResponse>> {
-    const token = visitor.bearer ?? visitor.cookie('admin');
-    if (token !== undefined) await this.#options.sessions.end(token, visitor.address);
-    return { kind: 'json', body: { is_admin: false }, cookie: { name: 'admin', value: null, seconds: 0 } };
+  adminLogout(visitor: Visitor): Promise<Outcome<wire.AdminStatusResponse>> {
+    return this.#administrator.logout(visitor);
   }
 
   async #signIn(
@@ -294,14 +243,6 @@ export class SignInOperations {
 function isEqual(expected: string, given: string): boolean {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];
   return a.byteLength === b.byteLength && timingSafeEqual(a, b);
-}
-
-function adminOff(): AppError {
-  return new AppError(
-    'unavailable',
-    'The administrator cannot sign in: start the server with QUARRY_ADMIN_PASSWORD_HASH, which "quarry hash-password" makes.',
-    { shouldRetry: false },
-  );
 }
 
 function signInLetter(email: string, link: string) {

@@ -156,6 +156,22 @@ t.test('wrong passwords at the same moment wait like as many in a row', async (t
   t.same(right, [200, 200]);
 });
 
+t.test('an address that keeps sending wrong passwords keeps no other address out', async (t) => {
+  const { signIn } = await build();
+  const from = (address: string, given: string) =>
+    statusOf(signIn.adminLogin({ ...visitor(), address }, { password: given }));
+  const guesses: number[] = [];
+  for (let i = 0; i < 30; i += 1) guesses.push(await from('192.0.2.66', 'wrong'));
+  t.same([...new Set(guesses)], [401, 429]);
+  t.equal(await from('192.0.2.66', password), 429, 'also the right one, from there');
+  const crowd = Array.from({ length: 60 }, (_, i) => from(`198.51.100.${i}`, 'wrong'));
+  t.equal(await from('203.0.113.7', password), 200, 'amid guesses of sixty addresses');
+  t.same([...new Set(await Promise.all(crowd))], [401]);
+  for (let i = 0; i < 30; i += 1) await from('2001:db8:0:1::1', 'wrong');
+  t.equal(await from('2001:db8:0:1::2', password), 429, 'one network of IPv6 is one address');
+  t.equal(await from('2001:db8:0:2::1', password), 200);
+});
+
 t.test('a mail link costs the same work and says the same, whoever the address belongs to', async (t) => {
   const { signIn, store, letters, people, clock } = await build();
   const ask = async (email: string) => {

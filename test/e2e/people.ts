@@ -7,6 +7,12 @@ import type { Test } from 'tap';
 import { until } from '../waiting.ts';
 import type { TestServer } from './server.ts';
 
+/** The administrator of tests: a password and its hash, with less work in it than a real one has. */
+export const administrator = {
+  password: 'correct horse battery staple',
+  hash: '$argon2id$v=19$m=8192,t=1,p=1$q/pD/lNPGwtLE2lP5BfMzA$Yk21kYX3He4kTGKSIPulSi/8yGKPeMM5AqxePBDlUY4',
+} as const;
+
 /** One reply, its body parsed where it is JSON. */
 export interface Answer {
   readonly status: number;

@@ -2,7 +2,7 @@ import t from 'tap';
 import { eventMsMax, fileMsMax, until } from '../waiting.ts';
 import { eventually } from './api.ts';
 import { freePort } from './free-port.ts';
-import { type Answer, outbox, Person, send } from './people.ts';
+import { type Answer, administrator, outbox, Person, send } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
 /** What the door of the account side lets nobody do, as an attacker would try it. */
@@ -102,6 +102,8 @@ t.test('over https cookies are bound to this host, closed to scripts and to othe
   const asked = sent.headers.get('set-cookie') ?? '';
   t.match(asked, new RegExp(`^__Host-sign-in=[\\w-]{43}; ${flags}`));
   t.notMatch(asked, /domain/i);
+  for (const answer of [sent, await send(at('/app/'), { method: 'GET' }), await send(at('/nothing'))])
+    t.equal(answer.headers.get('strict-transport-security'), 'max-age=31536000');
   const link = await ann.link();
   const page = await send(link, { method: 'GET' });
   t.match(page.headers.get('set-cookie'), new RegExp(`^__Host-confirmation=[\\w-]{43}; ${flags}`));
@@ -237,7 +239,6 @@ t.test(
     for (const name of [
       'x'.repeat(256),
       '😀'.repeat(256),
-      '',
       ' \t ',
       '\u200b\u200d',
       'Acme\r\nBcc: eve@example.com',
@@ -432,7 +433,8 @@ t.test('on a full disk people still get in and end what must end, and nothing el
   const wanted = { organization_id, name: 'leaked', permission: 'all' };
   const leaked = (await ann.call('organizations/api-keys/add-api-key', wanted)).body;
   const asKey = { authorization: `Bearer ${leaked.api_key}` };
-  await server.restart({ DISK_RESERVE_BYTES: '99999999999999' });
+  const { password, hash: ADMIN_PASSWORD_HASH } = administrator;
+  await server.restart({ DISK_RESERVE_BYTES: '99999999999999', ADMIN_PASSWORD_HASH });
   t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 200 }, 'reading goes on');
   t.match(await post('/v1/collections/add-collection', { collection_name: 'c' }, asKey), { status: 429 });
   t.match(await ann.call('organizations/api-keys/add-api-key', wanted), { status: 429 });
@@ -458,6 +460,8 @@ t.test('on a full disk people still get in and end what must end, and nothing el
   const operator = /https:\S+verify\?token=\S+/.exec(server.printed)?.[0].replace(base, server.url) ?? '';
   const asProgram = { method: 'GET', headers: { accept: 'application/json' } };
   t.match(await send(operator, asProgram), { status: 200 }, 'the operator gets in');
+  t.match(await post('/api/admin/login', { password: 'wrong' }), { status: 401 });
+  t.match(await post('/api/admin/login', { password }), { status: 200 }, 'the administrator gets in');
   const gone = { organization_id, api_key_id: leaked.id };
   const once = { 'idempotency-key': 'end it' };
   t.match(await ann.call('organizations/api-keys/delete-api-key', gone, once), { status: 200 });
