@@ -118,6 +118,8 @@ export interface DoorOptions {
 
 /** Of every reply that does not say otherwise. */
 const usualHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+/** Over https also this one: browsers use no other scheme for the host for a year. It says nothing of subdomains. */
+const secureHeaders = { ...usualHeaders, 'strict-transport-security': 'max-age=31536000' };
 
 /** What is known of one exchange on its way through the corridor. */
 interface Visit extends Listed {
@@ -142,6 +144,7 @@ interface Visit extends Listed {
  */
 export class Door {
   readonly #options: DoorOptions;
+  readonly #usualHeaders: Readonly<Record<string, string>>;
   readonly #router: Router;
   readonly #pages: Pages;
   readonly #metrics: DoorMetrics;
@@ -156,6 +159,8 @@ export class Door {
 
   constructor(options: DoorOptions) {
     this.#options = options;
+    const isSecure = options.settings.baseUrl?.startsWith('https:') === true;
+    this.#usualHeaders = isSecure ? secureHeaders : usualHeaders;
     this.#router = new Router(options.routes);
     this.#budget = new BodyBudget(options.settings.jsonBytesHeldMax);
     this.#pages = new Pages({ ...options, home: options.settings.home });
@@ -251,7 +256,7 @@ export class Door {
   async #send({ exchange, requestId, route }: Visit, reply: Reply): Promise<boolean> {
     const headersOnly = exchange.method === 'HEAD' || reply.headersOnly === true;
     const close = this.#draining || reply.close === true;
-    const headers: Record<string, string> = Object.assign({}, usualHeaders, reply.headers);
+    const headers: Record<string, string> = Object.assign({}, this.#usualHeaders, reply.headers);
     headers['x-request-id'] = requestId;
     const { status, body } = reply;
     try {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { outbox, Person } from './people.ts';
+import { outbox, Person, send } from './people.ts';
 import { TestServer } from './server.ts';
 
 /** What an attacker with an account, or with an address, tries against others. */
@@ -8,6 +8,11 @@ t.setTimeout(600_000);
 
 const { url: mailUrl, mails } = outbox(t);
 const server = await TestServer.start(t, { MAIL_URL: mailUrl });
+
+t.test('over http no reply tells browsers to insist on https', async (t) => {
+  const answer = await send(`${server.url}/healthz`, { method: 'GET' });
+  t.equal(answer.headers.get('strict-transport-security'), null);
+});
 
 async function signedIn(name: string): Promise<Person> {
   const person = new Person(`${name}@example.com`, server, mails);
