@@ -5,6 +5,7 @@ import { Mutex } from '../core/async/mutex.ts';
 import { type Role, roles } from '../schemas/principal.ts';
 import { type Member, Members } from '../store/members.ts';
 import type { Operation, Store } from '../store/store.ts';
+import { Users } from '../store/users.ts';
 
 export interface MembershipsOptions {
   readonly store: Store;
@@ -26,10 +27,12 @@ export class Memberships {
   readonly #options: MembershipsOptions;
   readonly #records: Members;
   readonly #changes = new Mutex();
+  readonly #users: Users;
 
   constructor(options: MembershipsOptions) {
     this.#options = options;
     this.#records = new Members(options.store);
+    this.#users = new Users(options.store);
   }
 
   roleOf({ organizationId, userId }: Place): Role | null {
@@ -50,6 +53,11 @@ export class Memberships {
   /** To be written with the organisation that somebody creates. */
   founder(place: Place): Operation[] {
     return this.#records.put({ ...place, role: 'OWNER', joinedAt: this.#options.clock.now() });
+  }
+
+  /** Joins a write that is refused when the user was deleted by then. */
+  userExists(userId: string): Operation {
+    return this.#users.expect(userId);
   }
 
   /** Joins a write that is refused when this member may do less than `role` by then. */
@@ -123,16 +131,43 @@ export class Memberships {
           'The last owner cannot be removed: make somebody else an owner first, or delete the organisation.',
         );
       }
-      const { store, audit } = this.#options;
-      const action = by.actor === place.userId ? 'member.left' : 'member.removed';
-      await store.write(
-        [
-          ...this.#records.delete(member),
-          audit.entry({ ...by, organizationId: place.organizationId, action, target: place.userId }),
-        ],
-        { mayUseReserve: true },
-      );
+      await this.#options.store.write(this.#end(member, by), { mayUseReserve: true });
     });
+  }
+
+  /**
+   * Ends all memberships of a user in the write that `write` makes of the operations. Errors: what `lastOwner` makes of
+   * the organizations that would be left without an owner.
+   */
+  leaveAll(
+    userId: string,
+    by: Actor,
+    {
+      lastOwner,
+      write,
+    }: {
+      readonly lastOwner: (organizationIds: readonly string[]) => AppError;
+      readonly write: (operations: readonly Operation[]) => Promise<void>;
+    },
+  ): Promise<void> {
+    return this.#changes.run(async () => {
+      const members = await this.#records.ofUser(userId);
+      const owned: string[] = [];
+      for (const member of members) {
+        if (await this.#isLastOwner(member)) owned.push(member.organizationId);
+      }
+      if (owned.length > 0) throw lastOwner(owned);
+      await write(members.flatMap((member) => this.#end(member, by)));
+    });
+  }
+
+  #end(member: Member, by: Actor): Operation[] {
+    const { organizationId, userId } = member;
+    const action = by.actor === userId ? 'member.left' : 'member.removed';
+    return [
+      ...this.#records.delete(member),
+      this.#options.audit.entry({ ...by, organizationId, action, target: userId }),
+    ];
   }
 
   #get({ organizationId, userId }: Place): Member {

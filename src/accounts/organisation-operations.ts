@@ -22,7 +22,7 @@ import type { Mail } from './mail.ts';
 import { actorOf, everybody, type MembershipGate, managers, type Named, owners } from './membership-gate.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganisationDirectory } from './organisation-directory.ts';
-import { checkText, type People } from './people.ts';
+import { checkText, noUser, type People } from './people.ts';
 import { organisationOfUser, type PersonCall, timestamp } from './user-operations.ts';
 
 export interface OrganisationOperationsOptions {
@@ -104,8 +104,12 @@ export class OrganisationOperations {
     }
     this.#foundings.take(userId);
     const organizationId = chance.uuid();
-    const founder = memberships.founder({ organizationId, userId });
-    const made = await organisations.found({ organizationId, name: request.name }, actorOf(call), founder);
+    const founder = [memberships.userExists(userId), ...memberships.founder({ organizationId, userId })];
+    const made = await organisations
+      .found({ organizationId, name: request.name }, actorOf(call), founder)
+      .catch((error: unknown) => {
+        throw error instanceof ExpectationFailed ? noUser() : error;
+      });
     return { ...organisationOfUser(made), permission: 'OWNER' };
   }
 
@@ -247,7 +251,11 @@ export class OrganisationOperations {
     const joining = {
       role: invitation.role,
       by,
-      alongside: [memberships.stillAtLeast(sender, invitation.role), ...invitations.consume(invitation)],
+      alongside: [
+        memberships.userExists(userId),
+        memberships.stillAtLeast(sender, invitation.role),
+        ...invitations.consume(invitation),
+      ],
     };
     const permission = await memberships.join(place, joining).catch((error: unknown) => {
       if (!(error instanceof ExpectationFailed)) throw error;

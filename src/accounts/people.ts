@@ -17,7 +17,7 @@ export interface PeopleOptions {
   readonly mayJoin: (email: string) => Promise<boolean>;
 }
 
-/** What of a profile its owner may change; what is absent or null stays. */
+/** What of a profile its owner may change; what is absent stays, null clears. */
 export interface ProfileChanges {
   readonly name?: string | null | undefined;
   readonly avatarUrl?: string | null | undefined;
@@ -63,7 +63,10 @@ export class People {
       const now = clock.now();
       const known = 'email' in who ? this.#records.byEmail(who.email) : this.#records.get(who.userId);
       const email = known?.email ?? ('email' in who ? who.email : null);
-      assert(email !== null, 'a user who is named by their id exists');
+      if (email === null) {
+        throw new AppError('bad_request', 'This account was just deleted: start the sign-in again.');
+      }
+      if (known?.disabledAt !== undefined) throw disabled();
       if (known === undefined && !(await mayJoin(email))) throw notInvited();
       const user: User = known
         ? { ...known, lastLoginAt: now }
@@ -92,9 +95,33 @@ export class People {
     });
   }
 
+  /** Part of the list of all, in the order of their ids. */
+  after(userId: string | null, limit: number): Promise<User[]> {
+    return this.#records.after(userId, limit);
+  }
+
+  /**
+   * Deletes a user, or keeps them out from `disabledAt` on (null: no longer), together with what `write` adds to the
+   * operations that it is given. 404 when there is no such user.
+   */
+  end(
+    userId: string,
+    how: 'delete' | { readonly disabledAt: number | null },
+    write: (user: User, operations: readonly Operation[]) => Promise<void>,
+  ): Promise<void> {
+    return this.#changes.run(async () => {
+      const user = this.find(userId);
+      if (user === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+      if (how === 'delete') return write(user, this.#records.delete(user));
+      const { disabledAt: _before, ...kept } = user;
+      const after = how.disabledAt === null ? kept : { ...kept, disabledAt: how.disabledAt };
+      return write(user, this.#records.update(after));
+    });
+  }
+
   /** Errors: 400 nothing given, or no good name or address; 404 when the user is gone. */
   edit(userId: string, changes: ProfileChanges, by: Omit<Actor, 'actor'>): Promise<User> {
-    const given = Object.entries(changes).filter(([, value]) => value !== undefined && value !== null);
+    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
     if (given.length === 0) {
       throw new AppError('bad_request', 'Nothing to change is given: send name, avatar_url or company.');
     }
@@ -104,7 +131,7 @@ export class People {
     return this.#changes.run(async () => {
       const { store, audit } = this.#options;
       const before = this.find(userId);
-      if (before === undefined) throw new AppError('not_found', 'Your user does not exist any more.');
+      if (before === undefined) throw noUser();
       const after: User = { ...before, ...Object.fromEntries(given) };
       assert(after.email === before.email, 'an address is never edited');
       await store.write([
@@ -143,6 +170,19 @@ export function checkText(field: string, text: string): void {
   throw new AppError(
     'bad_request',
     `${field} must be one line of 1 to ${limits.personTextMax} characters that can be seen, not only blanks.`,
+  );
+}
+
+/** A signed-in user was deleted meanwhile. */
+export function noUser(): AppError {
+  return new AppError('not_found', 'Your user does not exist any more.');
+}
+
+function disabled(): AppError {
+  return new AppError(
+    'forbidden',
+    'This account is disabled. The administrator of this server can enable it again.',
+    { shouldRetry: false },
   );
 }
 

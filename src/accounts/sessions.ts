@@ -97,11 +97,17 @@ export class Sessions {
     await this.#end([session], { actor: userId, address });
   }
 
-  /** Ends all sessions of a user; says how many there were. */
-  async revokeAll(userId: string, address: string): Promise<number> {
+  /** Ends all sessions of a user; returns how many there were. */
+  async revokeAll(userId: string, by: Actor): Promise<number> {
     const sessions = await this.list(userId);
-    await this.#end(sessions, { actor: userId, address });
+    await this.#end(sessions, by);
     return sessions.length;
+  }
+
+  /** To be written with the end of a person: ends all of their sessions. */
+  async endAll(userId: string, by: Actor): Promise<Operation[]> {
+    const sessions = await this.#records.list(userId);
+    return sessions.flatMap((session) => this.#endOf(session, by));
   }
 
   /** Forgets what is over; for housekeeping. */

@@ -6,8 +6,9 @@ import type { User } from '../store/users.ts';
 import type { Invitations } from './invitations.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganisationDirectory } from './organisation-directory.ts';
-import type { People } from './people.ts';
+import { noUser, type People } from './people.ts';
 import type { Sessions } from './sessions.ts';
+import type { UserDirectory } from './user-directory.ts';
 import type { Visitor } from './visitor.ts';
 
 /** A call of a signed-in person. */
@@ -24,6 +25,7 @@ export interface UserOperationsOptions {
   readonly memberships: Memberships;
   readonly invitations: Invitations;
   readonly organisations: OrganisationDirectory;
+  readonly directory: Pick<UserDirectory, 'delete'>;
   readonly takesPayments: boolean;
 }
 
@@ -72,11 +74,25 @@ export class UserOperations {
     if (typeof request.email === 'string') {
       throw new AppError('bad_request', 'An address cannot be changed: sign in with the other one instead.');
     }
-    const { name, avatar_url: avatarUrl, company } = request;
+    const changes = {
+      name: cleared(request.name),
+      avatarUrl: cleared(request.avatar_url),
+      company: cleared(request.company),
+    };
     const { userId } = call.principal;
     const { address } = call.visitor;
-    const user = await this.#options.people.edit(userId, { name, avatarUrl, company }, { address });
+    const user = await this.#options.people.edit(userId, changes, { address });
     return { user: userInfo(user) };
+  }
+
+  /** Errors: 400 for another address than the person's own, 409 while they are the last owner of an organization. */
+  async deleteUser(call: PersonCall, request: wire.DeleteUserRequest): Promise<wire.GenericMessageResponse> {
+    const { userId, email } = this.#self(call.principal);
+    if (request.confirm_email.toLowerCase() !== email) {
+      throw new AppError('bad_request', 'confirm_email is not the address of your account.');
+    }
+    await this.#options.directory.delete(userId, { actor: userId, address: call.visitor.address });
+    return { message: 'Your account is deleted.' };
   }
 
   async listSessions({ principal }: PersonCall): Promise<wire.ListSessionsResponse> {
@@ -93,15 +109,23 @@ export class UserOperations {
       await sessions.revoke(principal.userId, sessionId.toLowerCase(), visitor.address);
       return { message: 'Success!' };
     }
-    const ended = await sessions.revokeAll(principal.userId, visitor.address);
+    const ended = await sessions.revokeAll(principal.userId, {
+      actor: principal.userId,
+      address: visitor.address,
+    });
     return { message: `Signed out everywhere: ${ended} sessions ended.` };
   }
 
   #self({ userId }: PersonPrincipal): User {
     const user = this.#options.people.find(userId);
-    if (user === undefined) throw new AppError('not_found', 'Your user does not exist any more.');
+    if (user === undefined) throw noUser();
     return user;
   }
+}
+
+/** An empty text clears a field of a profile as null does; what is absent stays. */
+function cleared(text: string | null | undefined): string | null | undefined {
+  return text === '' ? null : text;
 }
 
 export function timestamp(milliseconds: number): string {

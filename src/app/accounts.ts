@@ -14,6 +14,7 @@ import { ProviderOperations } from '../accounts/provider-operations.ts';
 import { Sessions } from '../accounts/sessions.ts';
 import { SignInFlows } from '../accounts/sign-in-flows.ts';
 import { operatorEmail, SignInOperations } from '../accounts/sign-in-operations.ts';
+import { UserDirectory } from '../accounts/user-directory.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
 import { RateWindow } from '../admission/rate-window.ts';
 import type { Tiers } from '../admission/tiers.ts';
@@ -52,13 +53,17 @@ export function buildAccountRooms(
   });
   const mayJoin = async (email: string) =>
     settings.signUp === 'open' || email === operatorEmail || (await invitations.ofAddress(email)).length > 0;
+  const organisations = new OrganisationDirectory({ ...parts, tiers });
+  const people = new People({ ...parts, mayJoin });
+  const sessions = new Sessions({ ...parts, logger });
   return {
     audit,
+    directory: new UserDirectory({ ...parts, organisations, people, sessions, memberships }),
     refusals: new Refusals({ audit, clock, logger }),
-    organisations: new OrganisationDirectory({ ...parts, tiers }),
+    organisations,
     keys: new KeyRing({ ...parts, checkFilter: parseFilter }),
-    people: new People({ ...parts, mayJoin }),
-    sessions: new Sessions({ ...parts, logger }),
+    people,
+    sessions,
     memberships,
     invitations,
     links: new MagicLinks({ ...parts, sealing }),

@@ -103,7 +103,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const endOrganisation: OrganisationRemoval['begin'] = (id, by) => removal.begin(id, by);
   const { services, removeData } = buildServices({
     ...{ settings, data, storage, pools, pipeline, organisations, keys, audit, gate, quotas, forget },
-    ...{ images, made, endOrganisation, sweep: () => housekeeping.sweep() },
+    ...{ images, made, endOrganisation, users: rooms.directory, sweep: () => housekeeping.sweep() },
   });
   /** Known when the door is open. */
   const installation = { url: '', organizationId: '' };

@@ -1,6 +1,7 @@
 import type { KeyRing } from '../accounts/key-ring.ts';
 import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
 import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
+import type { UserDirectory } from '../accounts/user-directory.ts';
 import type { ModelAdmission } from '../admission/model-admission.ts';
 import { organizationSemaphore } from '../admission/organization-semaphore.ts';
 import type { Quotas } from '../admission/quotas.ts';
@@ -25,6 +26,7 @@ import { ParserServices } from '../services/parsers.ts';
 import { QueryServices } from '../services/queries.ts';
 import { StatusServices } from '../services/status.ts';
 import { UsageService } from '../services/usage.ts';
+import { UserService } from '../services/users.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { chance, clock, turns } from './given.ts';
@@ -43,6 +45,7 @@ interface ServiceParts {
   readonly organisations: OrganisationDirectory;
   readonly keys: KeyRing;
   readonly audit: AuditLog;
+  readonly users: UserDirectory;
   readonly endOrganisation: OrganisationRemoval['begin'];
   /** Clears away the deleted collections that are due. */
   readonly sweep: () => Promise<void>;
@@ -61,7 +64,7 @@ interface RetrievalServices {
 }
 
 export function buildServices(parts: ServiceParts): RetrievalServices {
-  const { settings, data, storage, pipeline, organisations, keys, audit, gate, quotas, images } = parts;
+  const { settings, data, storage, pipeline, organisations, gate, quotas, images } = parts;
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
   const addresses = new Addresses(data.secrets[0]!);
@@ -103,16 +106,15 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
     parsingIn: (collectionId) => pipeline.ingest.parsingIn(collectionId),
     changeOf: (collection) => pipeline.modelChanges.progressOf(collection),
   });
-  const parsers = parserServices(parts);
-  const models = modelService({ settings: parts.settings, pipeline, gate, meter });
-  const admin = new AdminService({
-    ...{ organisations, keys, audit, end: parts.endOrganisation },
-    storageOf: storageOf(quotas, pipeline),
-  });
-  const inspection = inspectionOf(parts);
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
-  const rooms = { collections, documents, queries, files, status, parsers, models, admin, inspection, usage };
+  const rooms = {
+    ...{ collections, documents, queries, files, status, usage },
+    parsers: parserServices(parts),
+    models: modelService({ settings: parts.settings, pipeline, gate, meter }),
+    inspection: inspectionOf(parts),
+    ...administration(parts),
+  };
   return {
     services: bindServices(rooms),
     removeData: async (organizationId) => {
@@ -124,6 +126,17 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
       await parts.forget(organizationId);
       return true;
     },
+  };
+}
+
+function administration(parts: ServiceParts): Pick<ServiceRooms, 'admin' | 'users'> {
+  const { organisations, keys, audit, quotas, pipeline } = parts;
+  return {
+    admin: new AdminService({
+      ...{ organisations, keys, audit, end: parts.endOrganisation },
+      storageOf: storageOf(quotas, pipeline),
+    }),
+    users: new UserService(parts.users),
   };
 }
 
@@ -209,12 +222,14 @@ interface ServiceRooms {
   readonly parsers: ParserServices;
   readonly models: ModelService;
   readonly admin: AdminService;
+  readonly users: UserService;
   readonly inspection: Inspection;
   readonly usage: UsageService;
 }
 
 function bindServices(rooms: ServiceRooms): Services {
-  const { collections, documents, queries, files, status, parsers, models, admin, inspection, usage } = rooms;
+  const { collections, documents, queries, files, status, parsers, models, admin, users, inspection, usage } =
+    rooms;
   return {
     addCollection: (call, request) => collections.addCollection(call, request),
     deleteCollection: (call, request) => collections.deleteCollection(call, request),
@@ -252,6 +267,11 @@ function bindServices(rooms: ServiceRooms): Services {
     deleteOrganization: (call, request) => admin.deleteOrganization(call, request),
     inspectOrganization: (call, request) => inspection.inspectOrganization(call, request),
     getAuditLog: (call, request) => admin.getAuditLog(call, request),
+    listUsers: (call, request) => users.listUsers(call, request),
+    endUserSessions: (call, request) => users.endUserSessions(call, request),
+    disableUser: (call, request) => users.disableUser(call, request),
+    enableUser: (call, request) => users.enableUser(call, request),
+    deleteUser: (call, request) => users.deleteUser(call, request),
     usageDocuments: (call, request) => usage.documents(call, request),
     usageQueries: (call, request) => usage.queries(call, request),
     usageReranker: (call, request) => usage.reranker(call, request),

@@ -11,6 +11,7 @@ import * as queries from '../schemas/queries.ts';
 import * as status from '../schemas/status.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
 import * as usage from '../schemas/usage.ts';
+import * as users from '../schemas/users.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
 import { type Rendered, renderList } from '../services/rendered.ts';
@@ -626,6 +627,9 @@ const modelRoutes: readonly Route[] = [
 const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
 const keyExample = { ...organizationExample, api_key_id: '7c0d7a35-2f4e-4b57-8a3e-0f6f3f3f5a21' } as const;
 
+const userExample = { user_id: '0d0f6a0e-61e3-4b0e-8d4c-0c1c7b0d8a44' } as const;
+const noUser = 'There is no such user.';
+
 const adminRoutes: readonly Route[] = [
   administers({
     operation: 'create-organization',
@@ -743,6 +747,63 @@ const adminRoutes: readonly Route[] = [
     reply: admin.InspectOrganizationResponse,
     example: organizationExample,
     serve: (services, call, request) => services.inspectOrganization(call, request),
+  }),
+  administers({
+    operation: 'list-users',
+    path: '/admin/list-users',
+    summary: 'List users',
+    description:
+      'All people of the installation with their organizations, in the order of their ids. Send `next_after` as `after` for the next page, until it is null; or send `email` for one user.',
+    request: users.ListUsersRequest,
+    reply: users.ListUsersResponse,
+    example: {},
+    serve: (services, call, request) => services.listUsers(call, request),
+  }),
+  administers({
+    operation: 'end-user-sessions',
+    path: '/admin/end-user-sessions',
+    summary: 'End the sessions of a user',
+    description: 'Signs the user out everywhere, at once. The user may sign in again.',
+    request: users.UserRequest,
+    reply: DefaultResponse,
+    example: userExample,
+    refusals: { 404: noUser },
+    serve: (services, call, request) => services.endUserSessions(call, request),
+  }),
+  administers({
+    operation: 'disable-user',
+    path: '/admin/disable-user',
+    summary: 'Disable a user',
+    description:
+      'Ends all sessions of the user at once and refuses every sign-in (403) until `enable-user`. API keys of their organizations stay.',
+    request: users.UserRequest,
+    reply: DefaultResponse,
+    example: userExample,
+    refusals: { 404: noUser },
+    serve: (services, call, request) => services.disableUser(call, request),
+  }),
+  administers({
+    operation: 'enable-user',
+    path: '/admin/enable-user',
+    summary: 'Enable a user',
+    description: 'Accepts sign-ins of the user again.',
+    request: users.UserRequest,
+    reply: DefaultResponse,
+    example: userExample,
+    refusals: { 404: noUser },
+    serve: (services, call, request) => services.enableUser(call, request),
+  }),
+  administers({
+    operation: 'delete-user',
+    path: '/admin/delete-user',
+    summary: 'Delete a user',
+    description:
+      'Deletes the profile, sessions, memberships and links to identity providers of the user at once, for good. API keys that the user created stay with their organizations. A later sign-in with the same address makes a new user; disable a user instead to keep the address out.',
+    request: users.UserRequest,
+    reply: DefaultResponse,
+    example: userExample,
+    refusals: { 404: noUser, 409: 'The user is the last owner of an organization.' },
+    serve: (services, call, request) => services.deleteUser(call, request),
   }),
   administers({
     operation: 'get-any-audit-log',

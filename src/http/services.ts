@@ -8,6 +8,7 @@ import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
 import type * as queries from '../schemas/queries.ts';
 import type * as status from '../schemas/status.ts';
 import type * as usage from '../schemas/usage.ts';
+import type * as users from '../schemas/users.ts';
 import type { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
 import type { Rendered } from '../services/rendered.ts';
@@ -108,6 +109,12 @@ export interface Services {
     admin.InspectOrganizationResponse
   >;
   readonly getAuditLog: Administer<audit.AuditLogRequest, audit.AuditLogResponse>;
+
+  readonly listUsers: Administer<users.ListUsersRequest, users.ListUsersResponse>;
+  readonly endUserSessions: Administer<users.UserRequest, DefaultResponse>;
+  readonly disableUser: Administer<users.UserRequest, DefaultResponse>;
+  readonly enableUser: Administer<users.UserRequest, DefaultResponse>;
+  readonly deleteUser: Administer<users.UserRequest, DefaultResponse>;
 
   readonly usageDocuments: Serve<usage.UsageRequest, usage.DocumentUsageResponse[]>;
   readonly usageQueries: Serve<usage.UsageRequest, usage.QueryUsageResponse[]>;

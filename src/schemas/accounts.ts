@@ -181,12 +181,17 @@ export const GetUserResponse = Component('GetUserResponse', 'Who one is, and whe
 export type GetUserResponse = Static<typeof GetUserResponse>;
 
 export const EditUserRequest = Component('EditUserRequest', 'What to change; the rest stays.', {
-  name: optionalText('1 to 255 characters.'),
-  avatar_url: optionalText('An https:// address.'),
-  company: optionalText('1 to 255 characters.'),
+  name: optionalText('1 to 255 characters; null or an empty text clears it.'),
+  avatar_url: optionalText('An https:// address; null or an empty text clears it.'),
+  company: optionalText('1 to 255 characters; null or an empty text clears it.'),
   email: optionalText('Cannot be changed: sign in with the other address instead.'),
 });
 export type EditUserRequest = Static<typeof EditUserRequest>;
+
+export const DeleteUserRequest = Component('DeleteUserRequest', 'Which account to delete: your own.', {
+  confirm_email: Type.String({ description: 'The address of your account, so that no other is meant.' }),
+});
+export type DeleteUserRequest = Static<typeof DeleteUserRequest>;
 
 export const EditUserResponse = Component('EditUserResponse', 'The profile as it is now.', {
   user: UserInfo,

@@ -28,7 +28,7 @@ import type { KeyPermission, KeyRestriction, Principal } from '../schemas/princi
 import { type DefaultResponse, success } from '../schemas/wire.ts';
 import type { Call } from './call.ts';
 
-type AdministratorCall = Call<Extract<Principal, { kind: 'administrator' }>>;
+export type AdministratorCall = Call<Extract<Principal, { kind: 'administrator' }>>;
 
 type Overrides = Parameters<typeof overridesToShow>[0];
 
@@ -290,16 +290,16 @@ function shown(
   };
 }
 
-function timeOf(milliseconds: number | null | undefined): string | null {
+export function timeOf(milliseconds: number | null | undefined): string | null {
   return typeof milliseconds === 'number' ? new Date(milliseconds).toISOString() : null;
 }
 
 /** Whoever holds the administrator's key, or signed in as the administrator. */
-function by(call: AdministratorCall): Actor {
+export function by(call: AdministratorCall): Actor {
   return { actor: 'administrator', address: call.address() };
 }
 
 /** Ids compare in small letters, as the store writes them. */
-function idOf(uuid: string): string {
+export function idOf(uuid: string): string {
   return uuid.toLowerCase();
 }

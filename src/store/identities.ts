@@ -36,4 +36,13 @@ export class Identities {
       identities.put([issuer, subject], userId),
     ];
   }
+
+  /** Ends the links of a user to identity providers; reads all of them. */
+  async unlink(userId: string): Promise<Operation[]> {
+    const found: Operation[] = [];
+    for await (const { key, value } of identities.range(this.#store, [])) {
+      if (value === userId) found.push(identities.delete(key));
+    }
+    return found;
+  }
 }

@@ -12,6 +12,8 @@ export interface User {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly lastLoginAt: number;
+  /** Since when the administrator keeps this person out; absent otherwise. */
+  readonly disabledAt?: number;
 }
 
 const users = new Table<readonly [userId: string], User>(tables.users, [uuid]);
@@ -36,6 +38,14 @@ export class Users {
     );
   }
 
+  /** Those behind an id (null: from the first on), in the order of their ids. */
+  async after(userId: string | null, limit: number): Promise<User[]> {
+    const found: User[] = [];
+    const range = { limit, ...(userId === null ? {} : { gt: users.keyOf(userId) }) };
+    for await (const { value } of users.range(this.#store, [], range)) found.push(value);
+    return found;
+  }
+
   byEmail(email: string): User | undefined {
     const userId = addresses.get(this.#store, [email]);
     return userId === undefined ? undefined : this.get(userId);
@@ -48,6 +58,15 @@ export class Users {
       users.put([user.userId], user),
       addresses.put([user.email], user.userId),
     ];
+  }
+
+  /** Refuses the write unless the user exists by then. */
+  expect(userId: string): Operation {
+    return users.expect([userId], (known) => known !== undefined, 'the user exists');
+  }
+
+  delete({ userId, email }: User): Operation[] {
+    return [users.delete([userId]), addresses.delete([email])];
   }
 
   /** Replaces everything but the address. */

@@ -94,7 +94,7 @@ t.test('sessions end at once, one by one or all, and nobody ends another’s', a
   await sessions.revoke(one.userId, one.session.sessionId, '192.0.2.1');
   t.equal(sessions.find(one.token), undefined);
   t.ok(sessions.find(two.token));
-  t.equal(await sessions.revokeAll(one.userId, '192.0.2.1'), 1);
+  t.equal(await sessions.revokeAll(one.userId, { actor: one.userId, address: '192.0.2.1' }), 1);
   t.equal(sessions.find(two.token), undefined);
   t.ok(sessions.find(eve.token));
   for (const token of ['', 'zes_', `zes_${'x'.repeat(43)}`, `${eve.token}x`, eve.token.slice(0, -1)])

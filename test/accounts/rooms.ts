@@ -8,6 +8,7 @@ import { OrganisationDirectory } from '../../src/accounts/organisation-directory
 import { People } from '../../src/accounts/people.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
 import { SignInFlows } from '../../src/accounts/sign-in-flows.ts';
+import { UserDirectory } from '../../src/accounts/user-directory.ts';
 import type { Tiers } from '../../src/admission/tiers.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { Refusals } from '../../src/audit/refusals.ts';
@@ -38,16 +39,20 @@ export function accountRooms(
   const parts = { store, clock, chance, audit };
   const sealing = new Sealing([new Uint8Array(32).fill(9)], chance);
   const memberships = new Memberships(parts);
+  const organisations = new OrganisationDirectory({ ...parts, tiers });
+  const people = new People({ ...parts, mayJoin: async () => true });
+  const sessions = new Sessions({ ...parts, logger: silentLogger });
   return {
     store,
+    directory: new UserDirectory({ ...parts, organisations, people, sessions, memberships }),
     clock,
     chance,
     audit,
     refusals: new Refusals({ audit, clock, logger: silentLogger }),
-    organisations: new OrganisationDirectory({ ...parts, tiers }),
+    organisations,
     keys: new KeyRing({ ...parts, checkFilter: parseFilter, ...rest }),
-    people: new People({ ...parts, mayJoin: async () => true }),
-    sessions: new Sessions({ ...parts, logger: silentLogger }),
+    people,
+    sessions,
     memberships,
     invitations: new Invitations({
       ...parts,

@@ -66,6 +66,8 @@ export interface World {
   readonly collectionMarks: readonly string[];
   readonly headers: Readonly<Record<CallerName, Readonly<Record<string, string>>>>;
   readonly owner: Person;
+  /** Signs somebody new in; gives their id. */
+  readonly newUser: (name: string) => Promise<string>;
   /** As the north's own program. */
   readonly ask: (path: string, body: unknown) => Promise<Answer>;
   /** Every secret that was given out on the way. */
@@ -236,6 +238,10 @@ export async function buildWorld(t: Test): Promise<World> {
       },
     },
     owner,
+    newUser: async (name) => {
+      const person = await signedIn(server, name, mails);
+      return (await person.call('users/get-user')).body.user.id;
+    },
     ask,
     secrets: [
       ...[owner.token, admin.token, member.token, stranger.token, session, ended.token],

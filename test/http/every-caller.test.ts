@@ -134,6 +134,13 @@ async function freshInvitation({ owner, north }: World, fresh: string): Promise<
   return { email };
 }
 
+/** Somebody who belongs to no organization. */
+async function freshUser({ newUser }: World, fresh: string): Promise<Partial<Names>> {
+  return { member_id: await newUser(fresh) };
+}
+
+const ofUser = ({ member_id: user_id }: Names): Ask => ({ body: { user_id } });
+
 const form = 'application/x-www-form-urlencoded';
 const part = (name: string, value: string, file = '') =>
   `--b\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
@@ -208,9 +215,9 @@ const expectations: Readonly<Record<string, Line>> = {
   'parse-document': { expected: reads(200, 200), ask: says({ base64_data: 'eA==' }) },
   'usage-documents': { expected: reads(200), ask: used },
   'usage-queries': { expected: reads(200), ask: used },
-  'usage-reranker': { expected: reads(200, 200), ask: says(always) },
-  'usage-embed': { expected: reads(200, 200), ask: says(always) },
-  'usage-models-counters': { expected: reads(200, 200), ask: says() },
+  'usage-reranker': { expected: { ...reads(200, 200), restricted: 403 }, ask: says(always) },
+  'usage-embed': { expected: { ...reads(200, 200), restricted: 403 }, ask: says(always) },
+  'usage-models-counters': { expected: { ...reads(200, 200), restricted: 403 }, ask: says() },
   'usage-counters': { expected: reads(200, 200), ask: says() },
 
   'create-organization': {
@@ -230,6 +237,11 @@ const expectations: Readonly<Record<string, Line>> = {
     prepare: freshOrganisation,
   },
   'inspect-organization': { expected: administers(200), ask: inOrganisation() },
+  'list-users': { expected: administers(200), ask: says() },
+  'end-user-sessions': { expected: administers(200), ask: ofUser, prepare: freshUser },
+  'disable-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
+  'enable-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
+  'delete-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
   'get-any-audit-log': { expected: administers(200), ask: inOrganisation() },
 
   'get-sign-in-options': { expected: open(200), ask: () => ({}) },
@@ -255,6 +267,10 @@ const expectations: Readonly<Record<string, Line>> = {
 
   'get-user': { expected: people(200, 200, 200, 200), ask: says() },
   'edit-user': { expected: people(200, 200, 200, 200), ask: says({ company: 'Any' }) },
+  'delete-own-user': {
+    expected: people(400, 400, 400, 400),
+    ask: says({ confirm_email: 'somebody.else@example.com' }),
+  },
   'list-sessions': { expected: people(200, 200, 200, 200), ask: says() },
   'revoke-session': {
     expected: people(404, 404, 404, 404),

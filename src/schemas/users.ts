@@ -1,0 +1,54 @@
+import { limits } from '../base/limits.ts';
+import { roles } from './principal.ts';
+import { type Static, Type } from './typebox.ts';
+import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
+
+/** What the administrator sees of people, and asks about them. */
+
+const userId = Uuid('The user.');
+
+export const ListUsersRequest = Component('ListUsersRequest', 'Which part of the list of users.', {
+  after: Type.Optional(
+    Nullable(Type.String({ format: 'uuid' }), {
+      description: 'The `next_after` of the last reply: continues behind this id.',
+    }),
+  ),
+  limit: Type.Optional(
+    Nullable(Type.Integer({ minimum: 1, maximum: limits.organisationsPageMax }), {
+      description: '100 when absent.',
+    }),
+  ),
+  email: Type.Optional(
+    Nullable(Type.String(), { description: 'Only the user with exactly this address, if there is one.' }),
+  ),
+});
+export type ListUsersRequest = Static<typeof ListUsersRequest>;
+
+const ListedUser = Component('ListedUser', 'A user in a list.', {
+  user_id: userId,
+  email: Type.String(),
+  name: Nullable(Type.String()),
+  created_at: Timestamp('When the user signed in first.'),
+  last_login_at: Timestamp('When the user signed in last.'),
+  disabled_at: Nullable(Type.String(), {
+    description: 'Since when no sign-in is accepted; null for a user who may sign in.',
+  }),
+  sessions: Type.Integer({ description: 'Open sessions.' }),
+  organizations: Type.Array(
+    Type.Object({
+      organization_id: Uuid('The organization.'),
+      name: Type.String(),
+      permission: OneOf(roles),
+    }),
+  ),
+});
+export type ListedUser = Static<typeof ListedUser>;
+
+export const ListUsersResponse = Component('ListUsersResponse', 'Users by id.', {
+  users: Type.Array(ListedUser),
+  next_after: Nullable(Type.String(), { description: 'For the next page; null when this was the last.' }),
+});
+export type ListUsersResponse = Static<typeof ListUsersResponse>;
+
+export const UserRequest = Component('UserRequest', 'The user that is meant.', { user_id: userId });
+export type UserRequest = Static<typeof UserRequest>;

@@ -1,0 +1,100 @@
+import type { Role } from '../schemas/principal.ts';
+import type { ListedUser, ListUsersRequest, ListUsersResponse, UserRequest } from '../schemas/users.ts';
+import { type DefaultResponse, success } from '../schemas/wire.ts';
+import { type AdministratorCall, by, idOf, timeOf } from './admin.ts';
+
+interface Actor {
+  readonly actor: string;
+  readonly address: string;
+}
+
+interface UserEntry {
+  readonly user: {
+    readonly userId: string;
+    readonly email: string;
+    readonly name: string | null;
+    readonly createdAt: number;
+    readonly lastLoginAt: number;
+    readonly disabledAt?: number;
+  };
+  readonly sessions: number;
+  readonly memberships: readonly {
+    readonly organizationId: string;
+    readonly name: string;
+    readonly role: Role;
+  }[];
+}
+
+/** What of `accounts/user-directory` these use cases need. All but the first two answer 404 for an unknown user. */
+export interface UsersOfAdmin {
+  after(userId: string | null, limit: number): Promise<readonly UserEntry[]>;
+  byEmail(email: string): Promise<UserEntry | null>;
+  endSessions(userId: string, by: Actor): Promise<unknown>;
+  disable(userId: string, by: Actor): Promise<void>;
+  enable(userId: string, by: Actor): Promise<void>;
+  /** 409 for the last owner of an organization. */
+  delete(userId: string, by: Actor): Promise<void>;
+}
+
+const listedDefault = 100;
+
+/** The operations of `/v1/admin/*` about people. */
+export class UserService {
+  readonly #users: UsersOfAdmin;
+
+  constructor(users: UsersOfAdmin) {
+    this.#users = users;
+  }
+
+  async listUsers(_call: AdministratorCall, request: ListUsersRequest): Promise<ListUsersResponse> {
+    const { after, limit, email } = request;
+    if (typeof email === 'string') {
+      const found = await this.#users.byEmail(email.trim().toLowerCase());
+      return { users: found === null ? [] : [shownUser(found)], next_after: null };
+    }
+    const asked = limit ?? listedDefault;
+    const page = await this.#users.after(typeof after === 'string' ? idOf(after) : null, asked);
+    const last = page.at(-1);
+    return {
+      users: page.map(shownUser),
+      next_after: last === undefined || page.length < asked ? null : last.user.userId,
+    };
+  }
+
+  async endUserSessions(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
+    await this.#users.endSessions(idOf(request.user_id), by(call));
+    return success;
+  }
+
+  async disableUser(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
+    await this.#users.disable(idOf(request.user_id), by(call));
+    return success;
+  }
+
+  async enableUser(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
+    await this.#users.enable(idOf(request.user_id), by(call));
+    return success;
+  }
+
+  async deleteUser(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
+    await this.#users.delete(idOf(request.user_id), by(call));
+    return success;
+  }
+}
+
+function shownUser({ user, sessions, memberships }: UserEntry): ListedUser {
+  return {
+    user_id: user.userId,
+    email: user.email,
+    name: user.name,
+    created_at: new Date(user.createdAt).toISOString(),
+    last_login_at: new Date(user.lastLoginAt).toISOString(),
+    disabled_at: timeOf(user.disabledAt),
+    sessions,
+    organizations: memberships.map(({ organizationId, name, role }) => ({
+      organization_id: organizationId,
+      name,
+      permission: role,
+    })),
+  };
+}
