@@ -36,6 +36,9 @@ async function campaign(t: Test, ...flags: string[]): Promise<Outcome> {
 /** The smallest size at which each part measures all that it measures. */
 const small: Readonly<Record<string, readonly string[]>> = {
   kill: ['--rounds', '3'],
+  tenants: [],
+  disk: ['--rounds', '3'],
+  clock: ['--rounds', '2'],
 };
 
 t.test('wrong flags are refused with a sentence', async (t) => {

@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { FindingKind } from '../crash/findings.ts';
 import { CrashRounds, type Ending, endings } from '../crash/rounds.ts';
 import { ServerProcess } from '../crash/server.ts';
-import type { World } from '../crash/world.ts';
 import { ModelService } from '../models/model-service.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
+import { dataFolder, loseOne } from './world-run.ts';
 
 const defaultMinutes = 10;
 const quickEndings: readonly Ending[] = ['after some answers', 'at some moment', 'parser processes first'];
@@ -53,7 +52,7 @@ class KillRounds {
         comment: () => undefined,
       },
       chance: context.random,
-      data: join(context.folder, 'data'),
+      data: dataFolder(context),
       models: ['zembed-1', serviceModel],
       start: () => this.#start(),
     });
@@ -91,7 +90,7 @@ class KillRounds {
     this.#processKills += world.parserKills;
     // It remembers every request, for tests.
     this.#service.asked.length = 0;
-    const server = await ServerProcess.start(join(this.#context.folder, 'data'), {
+    const server = await ServerProcess.start(dataFolder(this.#context), {
       variables: { QUARRY_EMBEDDING_URL: this.#service.url, QUARRY_EMBEDDING_MODEL: serviceModel },
       onSpawn: (child) => this.#context.ownProcess(child),
     });
@@ -103,16 +102,4 @@ class KillRounds {
   #same(found: unknown, wanted: unknown, message: string, kind: FindingKind): void {
     if (!isDeepStrictEqual(found, wanted)) this.#context.violate(kind, message, { found, wanted });
   }
-}
-
-/** Deletes a document of which the model of the server knows that it exists; false: there is none yet. */
-async function loseOne(server: ServerProcess, world: World): Promise<boolean> {
-  for (const folder of world.folders.values()) {
-    for (const [path, states] of folder.paths) {
-      if (states.length > 1 || (states[0] ?? null) === null || folder.exists.length > 1) continue;
-      await server.call('documents/delete-document', { collection_name: folder.name, path });
-      return true;
-    }
-  }
-  return false;
 }

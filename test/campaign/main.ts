@@ -5,15 +5,18 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { machineFacts } from '../../bench/harness/machine.ts';
 import { projectRoot } from '../../src/base/root.ts';
+import { clockPart } from './clock.ts';
+import { diskPart } from './disk.ts';
 import { killPart } from './kill.ts';
 import { helpText, type Options, readOptions, UsageError } from './options.ts';
 import type { Part } from './part.ts';
 import { PartRun } from './part-run.ts';
 import { type PartResult, summary, violationsOf, writeReport } from './report.ts';
+import { tenantsPart } from './tenants.ts';
 
 /** `npm run campaign`: runs real servers for minutes or hours and checks what the product guarantees. */
 
-const parts: readonly Part[] = [killPart];
+const parts: readonly Part[] = [killPart, tenantsPart, diskPart, clockPart];
 const exitCodes = { held: 0, violated: 1, usage: 2, interrupted: 130 } as const;
 /** How long a part may take to notice Ctrl-C. */
 const graceMs = 10_000;
@@ -32,6 +35,8 @@ async function campaign(options: Options, words: readonly string[]): Promise<num
     setTimeout(() => process.exit(exitCodes.interrupted), graceMs).unref();
   };
   process.on('SIGINT', onInterrupt).on('SIGTERM', onInterrupt);
+  // The servers and their helpers put their temporary files there, too.
+  process.env.TMPDIR = folder;
   process.on('exit', () => {
     for (const child of children) child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });

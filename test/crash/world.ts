@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Seeded } from '../store/seeded.ts';
 import { DocumentMaker, type Metadata, type Written } from './documents.ts';
 import { Lost, type Reply, type ServerProcess } from './server.ts';
@@ -29,6 +30,8 @@ export interface Retired {
 export const builtInModel = 'zembed-1';
 const shardCounts = [1, 8, 16];
 const pathsMax = 40;
+/** Before the next request after one that was not answered. */
+const lostPauseMs = 20;
 
 /** Everything that a server was asked to do and has answered, and what it was asked when it was killed. */
 export class World {
@@ -46,6 +49,8 @@ export class World {
   /** Processes other than the server that were killed since the last check. */
   parserKills = 0;
   modelChanges = 0;
+  /** While true, any request may fail: what is not acknowledged is in doubt until the next check. */
+  mayFail = false;
 
   constructor(chance: Seeded, models: readonly string[] = [builtInModel]) {
     this.#chance = chance;
@@ -61,14 +66,17 @@ export class World {
       try {
         await this.step(server);
       } catch (error) {
-        if (error instanceof Lost && stopped()) return;
-        throw error;
+        if (!(error instanceof Lost) || !(stopped() || this.mayFail)) throw error;
+        if (stopped()) return;
+        await wait(lostPauseMs);
       }
     }
   }
 
   async step(server: ServerProcess): Promise<void> {
-    const usable = [...this.folders.values()].filter((folder) => folder.exists[0] && !folder.exclusive);
+    const usable = [...this.folders.values()].filter(
+      ({ exists, exclusive }) => exists.length === 1 && exists[0] && !exclusive,
+    );
     const roll = this.#chance.below(100);
     if (usable.length < 2 || roll < 1) return this.#createFolder(server);
     if (roll < 2 && usable.length > 2) return this.deleteFolder(server, this.#pick(usable));
@@ -86,7 +94,7 @@ export class World {
     if (roll < 8) return this.#batch(server, folder);
     const path = `file-${this.#chance.below(pathsMax)}.txt`;
     const key = `${folder.name} ${path}`;
-    if (this.#busy.has(key)) return;
+    if (this.#busy.has(key) || this.#states(folder, path).length > 1) return;
     this.#busy.add(key);
     try {
       if (roll < 55) await this.add(server, folder, path);
@@ -101,15 +109,16 @@ export class World {
 
   /** Adds or overwrites; sometimes waits for the index and asks for the word at once. */
   async add(server: ServerProcess, folder: Folder, path: string, written = this.maker.make()): Promise<void> {
-    const wait = this.#chance.below(4) === 0;
+    const isWaiting = this.#chance.below(4) === 0;
     const { content, metadata } = written;
-    const body = { collection_name: folder.name, path, content, metadata, overwrite: true, wait };
+    const body = { collection_name: folder.name, path, content, metadata, overwrite: true, wait: isWaiting };
     const reply = await this.#during(folder, path, written, () =>
       server.call('documents/add-document', body),
     );
-    if (reply.status < 300 && wait && reply.body.index_status === 'indexed' && written.marker !== '') {
+    if (reply.status < 300 && isWaiting && reply.body.index_status === 'indexed' && written.marker !== '') {
       const found = await this.find(server, folder.name, written.marker);
-      if (!found.includes(path)) throw new Error(`${path} is indexed and not found by ${written.marker}`);
+      if (!this.mayFail && !found.includes(path))
+        throw new Error(`${path} is indexed and not found by ${written.marker}`);
     }
   }
 
@@ -124,6 +133,7 @@ export class World {
   async find(server: ServerProcess, folder: string, marker: string): Promise<string[]> {
     const body = { collection_name: folder, query: marker, k: 10, ...this.weightsFor(folder) };
     const reply = await server.call('queries/top-snippets', body);
+    if (this.#failed(reply)) return [];
     if (reply.status !== 200) throw new Error(`a query was answered ${reply.status}: ${reply.body.detail}`);
     const results = reply.body.results as { path: string; content: string }[];
     return results.filter((result) => result.content.includes(marker)).map((result) => result.path);
@@ -133,6 +143,7 @@ export class World {
     await this.#exclusively(folder, async () => {
       folder.exists = [true, false];
       const reply = await server.call('collections/delete-collection', { collection_name: folder.name });
+      if (this.#failed(reply)) return;
       this.#expect(reply, [200]);
       this.forgetFolder(folder);
     });
@@ -164,7 +175,7 @@ export class World {
       users: 0,
       exclusive: false,
     };
-    if (folder.exists[0] || folder.exclusive) return;
+    if (folder.exists.length > 1 || folder.exists[0] || folder.exclusive) return;
     this.folders.set(name, folder);
     await this.#exclusively(folder, async () => {
       folder.exists = [false, true];
@@ -172,6 +183,7 @@ export class World {
       folder.models = [model];
       const options = { num_shards: this.#pick(shardCounts), embedding_model: model };
       const reply = await server.call('collections/add-collection', { collection_name: name, ...options });
+      if (this.#failed(reply)) return;
       this.#expect(reply, [201]);
       folder.exists = [true];
     });
@@ -185,6 +197,7 @@ export class World {
       folder.isChanging = true;
       const body = { collection_name: folder.name, embedding_model: model };
       const reply = await server.call('collections/change-model', body);
+      if (this.#failed(reply)) return;
       this.#expect(reply, [200, 409]);
       folder.models = reply.status === 200 ? [model] : before;
       this.modelChanges += reply.status === 200 ? 1 : 0;
@@ -194,7 +207,9 @@ export class World {
   async #batch(server: ServerProcess, folder: Folder): Promise<void> {
     const names = Array.from({ length: 2 + this.#chance.below(4) }, () => this.#chance.below(pathsMax));
     const paths = [...new Set(names)].map((name) => `file-${name}.txt`);
-    if (paths.some((path) => this.#busy.has(`${folder.name} ${path}`))) return;
+    const isTaken = (path: string) =>
+      this.#busy.has(`${folder.name} ${path}`) || this.#states(folder, path).length > 1;
+    if (paths.some(isTaken)) return;
     const entries = paths.map((path) => ({ path, written: this.maker.make() }));
     for (const { path } of entries) this.#busy.add(`${folder.name} ${path}`);
     try {
@@ -207,9 +222,11 @@ export class World {
       }));
       const body = { collection_name: folder.name, documents };
       const reply = await server.call('documents/add-documents', body);
+      if (this.#failed(reply)) return;
       this.#expect(reply, [200]);
       const results = reply.body.results as { status: number }[];
       entries.forEach(({ path, written }, i) => {
+        if (this.#failed(results[i]!)) return;
         this.#end(folder, path, results[i]!.status < 300, { before: before[i]!, after: written });
       });
     } finally {
@@ -262,6 +279,7 @@ export class World {
   ): Promise<Reply> {
     const before = this.#begin(folder, path, after);
     const reply = await ask();
+    if (this.#failed(reply)) return reply;
     this.#expect(reply, [200, 201, 400, 404, 429]);
     this.#end(folder, path, reply.status < 300, { before, after });
     return reply;
@@ -284,6 +302,11 @@ export class World {
     folder.paths.set(path, [kept]);
     this.retire(folder, [before, after], kept);
     if (done) this.acknowledged += 1;
+  }
+
+  /** The server could not do it, and it may: what it was asked is in doubt. */
+  #failed({ status }: { readonly status: number }): boolean {
+    return this.mayFail && status >= 429;
   }
 
   #states(folder: Folder, path: string): States {

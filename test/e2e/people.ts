@@ -51,13 +51,13 @@ export async function send(
 /** Somebody with a mailbox. */
 export class Person {
   readonly email: string;
-  readonly #server: TestServer;
+  readonly #server: Pick<TestServer, 'url'>;
   readonly #mails: () => string[];
   /** Sent with everything; behind a trusted proxy `x-forwarded-for` makes a host of their own. */
   headers: Record<string, string> = {};
   token = '';
 
-  constructor(email: string, server: TestServer, mails: () => string[]) {
+  constructor(email: string, server: Pick<TestServer, 'url'>, mails: () => string[]) {
     this.email = email;
     this.#server = server;
     this.#mails = mails;
@@ -132,7 +132,7 @@ export async function mailServer(
 }
 
 /** A folder that the server puts its letters into, and what lies in it. */
-export function outbox(t: Test): { url: string; mails: () => string[] } {
+export function outbox(t: Pick<Test, 'teardown'>): { url: string; mails: () => string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-outbox-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return {

@@ -17,9 +17,13 @@ export const adminKey = 'the-administrator-of-the-tests';
 /** QUARRY_* variables of one server, without the prefix: `{ HTTP: 'node' }`. */
 export type Variables = Readonly<Record<string, string>>;
 
+/** Where a server belongs to: a test, or a part of the campaign. */
+export type ServerHost = Pick<Test, 'teardown' | 'passing' | 'comment'>;
+
 export interface StartOptions {
   /** By how much the server's clock is ahead of the machine's; absent: it is not, and cannot be moved. */
   readonly aheadMs?: () => number;
+  readonly onSpawn?: (child: ChildProcess) => void;
 }
 
 /** The real server as a process of its own on a data directory of its own; tests see it only through HTTP. */
@@ -40,7 +44,11 @@ export class TestServer {
   }
 
   /** Starts a server that ends with the test; its log is shown when the test fails. */
-  static async start(t: Test, variables: Variables = {}, options: StartOptions = {}): Promise<TestServer> {
+  static async start(
+    t: ServerHost,
+    variables: Variables = {},
+    options: StartOptions = {},
+  ): Promise<TestServer> {
     const folder = mkdtempSync(join(tmpdir(), 'quarry-e2e-'));
     const server = new TestServer(join(folder, 'data'), variables, options);
     t.teardown(async () => {
@@ -134,6 +142,7 @@ export class TestServer {
     child.stderr!.setEncoding('utf8').on('data', (part: string) => {
       this.#log = (this.#log + part).slice(-wholeLogBytesMax);
     });
+    this.#options.onSpawn?.(child);
     this.#child = child;
     this.#ended = new Promise((resolve) => child.once('close', (code) => resolve(code)));
     await this.#becomesReady(child);

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Test } from 'tap';
 import { issueKey } from '../../src/accounts/key-format.ts';
 import { hashPassword } from '../../src/accounts/password.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { type Answer, outbox, Person, send } from '../e2e/people.ts';
-import { adminKey, TestServer } from '../e2e/server.ts';
+import { adminKey, type ServerHost, type StartOptions, TestServer } from '../e2e/server.ts';
 import { until } from '../waiting.ts';
 
 /** A server with two organisations, and everybody who could call it. */
@@ -129,14 +128,11 @@ async function join(owner: Person, guest: Person, organization_id: string, permi
 
 const markOfText = 'granite-of-the-north';
 
-export async function buildWorld(t: Test): Promise<World> {
+export async function buildWorld(t: ServerHost, options: StartOptions = {}): Promise<World> {
   const { url: MAIL_URL, mails } = outbox(t);
   const password = 'correct horse battery staple';
-  const server = await TestServer.start(t, {
-    MAIL_URL,
-    TRUST_PROXY: 'true',
-    ADMIN_PASSWORD_HASH: await hashPassword(password),
-  });
+  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: await hashPassword(password) };
+  const server = await TestServer.start(t, variables, options);
   const [owner, admin, member, stranger] = (await Promise.all(
     ['nora', 'nils', 'nell', 'sue'].map((name) => signedIn(server, name, mails)),
   )) as [Person, Person, Person, Person];

@@ -1,0 +1,200 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { outbox, Person } from '../e2e/people.ts';
+import { FaultLibrary } from './fault-library.ts';
+import type { Measurements, Part, PartContext } from './part.ts';
+import { dataFolder, WorldRun } from './world-run.ts';
+
+const defaultMinutes = 5;
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** Where the clock jumps to, from the real time. */
+const jumps = [
+  ...[-400 * day, -40 * day, -day, -hour, -90 * second, 90 * second],
+  ...[hour, day, 6 * day, 40 * day, 400 * day, 4_000 * day],
+] as const;
+/** How long a server may take for one small document, whatever its clock says. */
+const stuckMsMax = 60_000;
+/** Long enough for the work of an hour to begin; it may end later. */
+const sweepWaitMs = 1_500;
+
+/** The wall clock of a server jumps forward and back, also over restarts. */
+export const clockPart: Part = {
+  name: 'clock',
+  description: 'the wall clock jumps forward and back by seconds to years, with and without a restart',
+  guarantees: [
+    { name: 'documents', text: 'no document is lost, and search agrees with the store' },
+    { name: 'accounts', text: 'sessions, API keys, members and the audit log are still there' },
+    { name: 'progress', text: 'documents are indexed and calls answered, whatever the clock says' },
+  ],
+  async run(context) {
+    if (process.platform !== 'linux') return skipAll(context, 'moving the clock needs Linux');
+    let library: FaultLibrary;
+    try {
+      library = FaultLibrary.build(context.folder, dataFolder(context));
+    } catch (error) {
+      return skipAll(context, `the clock library cannot be built: ${(error as Error).message}`);
+    }
+    context.onCleanup(() => library.close());
+    return new ClockRounds(context, library).run();
+  },
+};
+
+function skipAll(context: PartContext, reason: string): Measurements {
+  for (const { name } of clockPart.guarantees) context.skip(name, reason);
+  return {};
+}
+
+class ClockRounds {
+  readonly #context: PartContext;
+  readonly #library: FaultLibrary;
+  readonly #run: WorldRun;
+  readonly #person: Person;
+  readonly #seen = new Map<string, number>();
+  #organization = '';
+  #entries: readonly string[] = [];
+  #rounds = 0;
+  #slowestDocumentMs = 0;
+
+  constructor(context: PartContext, library: FaultLibrary) {
+    this.#context = context;
+    this.#library = library;
+    const box = outbox({ teardown: (action) => context.onCleanup(action as () => unknown) });
+    const variables = { ...library.variables, QUARRY_MAIL_URL: box.url };
+    this.#run = new WorldRun(context, { guarantee: 'documents', data: dataFolder(context), variables });
+    const run = this.#run;
+    const current = {
+      get url() {
+        return run.server.url;
+      },
+    };
+    this.#person = new Person('ada@example.com', current, box.mails);
+  }
+
+  async run(): Promise<Measurements> {
+    const { size, signal } = this.#context;
+    await this.#run.start();
+    await this.#signUp();
+    await this.#run.workFor(500);
+    const isDone = () => {
+      if (signal.aborted || (size.rounds !== null && this.#rounds >= size.rounds)) return true;
+      return (size.rounds === null || size.minutes !== null) && this.#context.isOver(defaultMinutes);
+    };
+    let isPlanted = !this.#context.plantsFault;
+    while (!(isDone() && isPlanted) && !signal.aborted) {
+      await this.#round();
+      isPlanted ||= await this.#run.loseOne();
+      await this.#run.check();
+      await this.#checkAccounts();
+      this.#context.progress(`round ${this.#rounds}, ${this.#run.world.acknowledged} writes acknowledged`);
+    }
+    return {
+      rounds: this.#rounds,
+      acknowledgedWrites: this.#run.world.acknowledged,
+      auditEntries: this.#entries.length,
+      slowestDocumentMs: Math.round(this.#slowestDocumentMs),
+      ...Object.fromEntries(this.#seen),
+    };
+  }
+
+  async #signUp(): Promise<void> {
+    await this.#expect('signing in', () => this.#person.signIn());
+    const founded = await this.#person.call('organizations/add-organization', { name: 'Clock' });
+    this.#organization = founded.body.organization_id;
+    for (const name of ['one', 'two']) {
+      const body = { organization_id: this.#organization, name, permission: 'all' };
+      await this.#expect('a key', () => this.#person.call('organizations/api-keys/add-api-key', body));
+    }
+    this.#entries = await this.#auditEntries();
+  }
+
+  async #expect(what: string, call: () => Promise<{ status: number; text: string }>): Promise<void> {
+    const { status, text } = await call();
+    if (status >= 300) throw new Error(`${what} was answered ${status}: ${text}`);
+  }
+
+  /** A jump, work, sometimes a restart under the moved clock; then the clock is right again. */
+  async #round(): Promise<void> {
+    const { random } = this.#context;
+    this.#rounds += 1;
+    const jump = jumps[random.below(jumps.length)]!;
+    const isRestarted = random.below(3) === 0;
+    const words = `rounds ${jump > 0 ? '+' : ''}${Math.round(jump / 1_000)} s`;
+    this.#seen.set(words, (this.#seen.get(words) ?? 0) + 1);
+    this.#run.work();
+    await wait(random.below(200));
+    this.#library.moveClock(jump);
+    await wait(200 + random.below(600));
+    await this.#run.rest();
+    await this.#addsDocument(jump);
+    if (isRestarted) await this.#restart();
+    // What the server does every hour it does now, under the moved clock.
+    this.#library.passTime(61 * minute);
+    await wait(sweepWaitMs);
+    this.#library.moveClock(0);
+    if (isRestarted) await this.#restart();
+    await this.#addsDocument(0);
+  }
+
+  async #restart(): Promise<void> {
+    await this.#run.kill();
+    await this.#run.start();
+    await this.#run.workFor(100);
+  }
+
+  /** A small document must be found soon, and a model call answered. */
+  async #addsDocument(jump: number): Promise<void> {
+    const { server } = this.#run;
+    const started = performance.now();
+    const collection_name = 'clock';
+    const path = `${this.#rounds}.txt`;
+    await server.call('collections/add-collection', { collection_name });
+    const content = { type: 'text', text: `Round ${this.#rounds} of the clock.` };
+    await server.call('documents/add-document', { collection_name, path, content, overwrite: true });
+    for (;;) {
+      const { body } = await server.call('documents/get-document-info', { collection_name, path });
+      if (body.document?.index_status === 'indexed') break;
+      if (performance.now() - started > stuckMsMax) {
+        this.#context.violate('progress', `at ${jump} ms a document is ${body.document?.index_status}`, body);
+        break;
+      }
+      await wait(20);
+    }
+    this.#slowestDocumentMs = Math.max(this.#slowestDocumentMs, performance.now() - started);
+    const embed = { model: 'zembed-1', input_type: 'query', input: 'the tide' };
+    const { status } = await server.call('models/embed', embed);
+    if (status !== 200) this.#context.violate('progress', `at ${jump} ms a model call is answered ${status}`);
+    await server.call('collections/delete-collection', { collection_name });
+  }
+
+  async #auditEntries(): Promise<string[]> {
+    const ids: string[] = [];
+    for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+      const body = { organization_id: this.#organization, cursor, limit: 50 };
+      const page = await this.#person.call('organizations/get-audit-log', body);
+      if (page.status !== 200) throw new Error(`the audit log was answered ${page.status}: ${page.text}`);
+      ids.push(...page.body.entries.map(({ id }: { id: string }) => id));
+      cursor = page.body.next_cursor;
+    }
+    return ids;
+  }
+
+  /** With the right time again, what was there before the jumps is there. */
+  async #checkAccounts(): Promise<void> {
+    const { status, text } = await this.#person.call('users/get-user');
+    if (status !== 200) {
+      this.#context.violate('accounts', `the session is answered ${status}`, text);
+      await this.#expect('signing in again', () => this.#person.signIn());
+    }
+    const body = { organization_id: this.#organization };
+    const info = await this.#person.call('organizations/get-info', body);
+    const keys = info.body?.api_keys?.length ?? 0;
+    if (info.status !== 200 || keys !== 2)
+      this.#context.violate('accounts', `the organization has ${keys} keys (${info.status})`, info.text);
+    const entries = await this.#auditEntries();
+    const missing = this.#entries.filter((id) => !entries.includes(id));
+    if (missing.length > 0) this.#context.violate('accounts', `${missing.length} audit entries are gone`);
+    this.#entries = entries;
+  }
+}

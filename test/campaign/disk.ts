@@ -1,0 +1,204 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type ErrorName, FaultLibrary, faultyCalls } from './fault-library.ts';
+import type { Measurements, Part, PartContext } from './part.ts';
+import { dataFolder, WorldRun } from './world-run.ts';
+
+const defaultMinutes = 5;
+const recoveryMsMax = 60_000;
+const blockBytes = 1_048_576;
+
+/** What becomes of the disk in a round. */
+const faults = ['EIO', 'ENOSPC', 'EROFS', 'full'] as const;
+type Fault = (typeof faults)[number];
+
+/** Full, read-only and failing disks under random writes. */
+export const diskPart: Part = {
+  name: 'disk',
+  description: 'full disk, read-only disk and I/O errors at random moments, some followed by kill -9',
+  guarantees: [
+    { name: 'acknowledged', text: 'no acknowledged write is lost' },
+    { name: 'survives', text: 'the server outlives what its disk does' },
+    { name: 'recovers', text: 'writes are taken again without a restart once the disk is well' },
+  ],
+  async run(context) {
+    const data = dataFolder(context);
+    mkdirSync(data);
+    const isMounted = mountSmallDisk(context, data);
+    const library = libraryOrReason(context, data);
+    if (typeof library === 'string') {
+      for (const { name } of diskPart.guarantees) context.skip(name, library);
+      return {};
+    }
+    context.onCleanup(() => library.close());
+    return new DiskRounds(context, { data, library, isMounted }).run();
+  },
+};
+
+/** A disk of its own, which can be filled; only root may make one. */
+function mountSmallDisk(context: PartContext, data: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512m', 'tmpfs', data], { stdio: 'ignore' });
+  } catch {
+    // Without it the other faults remain.
+    return false;
+  }
+  context.onCleanup(() => execFileSync('umount', ['-l', data]));
+  return true;
+}
+
+function libraryOrReason(context: PartContext, data: string): FaultLibrary | string {
+  if (process.platform !== 'linux') return 'injecting faults needs Linux';
+  try {
+    return FaultLibrary.build(context.folder, data);
+  } catch (error) {
+    return `the fault library cannot be built: ${(error as Error).message}`;
+  }
+}
+
+class DiskRounds {
+  readonly #context: PartContext;
+  readonly #library: FaultLibrary;
+  readonly #run: WorldRun;
+  readonly #ballast: string;
+  readonly #faults: readonly Fault[];
+  readonly #seen = new Map<string, number>();
+  #rounds = 0;
+  #slowestRecoveryMs = 0;
+
+  constructor(
+    context: PartContext,
+    { data, library, isMounted }: { data: string; library: FaultLibrary; isMounted: boolean },
+  ) {
+    this.#context = context;
+    this.#library = library;
+    this.#ballast = join(data, 'ballast');
+    this.#faults = isMounted ? faults : faults.filter((fault) => fault !== 'full');
+    // The server keeps its data one level below the mount, so that the ballast is none of it.
+    const variables = library.variables;
+    this.#run = new WorldRun(context, { guarantee: 'acknowledged', data: join(data, 'quarry'), variables });
+  }
+
+  async run(): Promise<Measurements> {
+    const { size, signal } = this.#context;
+    await this.#run.start();
+    let isPlanted = !this.#context.plantsFault;
+    const isDone = () => {
+      if (signal.aborted || (size.rounds !== null && this.#rounds >= size.rounds)) return true;
+      return (size.rounds === null || size.minutes !== null) && this.#context.isOver(defaultMinutes);
+    };
+    while (!(isDone() && isPlanted) && !signal.aborted) {
+      await this.#round();
+      isPlanted ||= await this.#run.loseOne();
+      await this.#run.check();
+      this.#context.progress(`round ${this.#rounds}, ${this.#run.world.acknowledged} writes acknowledged`);
+    }
+    return {
+      rounds: this.#rounds,
+      acknowledgedWrites: this.#run.world.acknowledged,
+      injectedErrors: this.#library.injected,
+      restarts: this.#run.starts - 1,
+      slowestRecoveryMs: Math.round(this.#slowestRecoveryMs),
+      ...Object.fromEntries(this.#seen),
+    };
+  }
+
+  async #round(): Promise<void> {
+    const { random } = this.#context;
+    this.#rounds += 1;
+    const fault = this.#faults[random.below(this.#faults.length)]!;
+    const isKilled = random.below(4) === 0;
+    const words = isKilled ? `rounds ${fault} and kill` : `rounds ${fault}`;
+    this.#seen.set(words, (this.#seen.get(words) ?? 0) + 1);
+    await this.#run.workFor(200 + random.below(400));
+    this.#run.world.mayFail = true;
+    this.#run.work();
+    this.#begin(fault);
+    await wait(200 + random.below(1_300));
+    if (isKilled) await this.#run.kill();
+    this.#end();
+    if (isKilled) {
+      await this.#run.rest();
+      await this.#run.start();
+    } else await this.#recover(fault);
+    this.#run.world.mayFail = false;
+  }
+
+  #begin(fault: Fault): void {
+    const { random } = this.#context;
+    if (fault === 'full') {
+      fill(this.#ballast);
+      return;
+    }
+    const perMille = [1_000, 1_000, 300, 30][random.below(4)]!;
+    const calls = [faultyCalls.all, faultyCalls.all, faultyCalls.write, faultyCalls.sync][random.below(4)]!;
+    this.#library.fail(fault satisfies ErrorName, { perMille, calls });
+  }
+
+  #end(): void {
+    this.#library.heal();
+    rmSync(this.#ballast, { force: true });
+  }
+
+  /** The disk is well: writes must be taken again, by the same process. */
+  async #recover(fault: Fault): Promise<void> {
+    const { server } = this.#run;
+    const started = performance.now();
+    const name = `recovery ${this.#rounds}`;
+    for (;;) {
+      const status = await answer(() => server.call('collections/add-collection', { collection_name: name }));
+      if (status === 201 || status === 409) break;
+      const isAlive = processLives(server.pid);
+      if (!isAlive)
+        this.#context.violate('survives', `the server ended after ${fault}`, server.log.slice(-3_000));
+      else if (performance.now() - started > recoveryMsMax)
+        this.#context.violate('recovers', `${fault}: still ${status} after ${recoveryMsMax} ms`, {
+          log: server.log.slice(-3_000),
+        });
+      if (!isAlive || performance.now() - started > recoveryMsMax) return this.#restart();
+      await wait(50);
+    }
+    this.#slowestRecoveryMs = Math.max(this.#slowestRecoveryMs, performance.now() - started);
+    await this.#run.rest();
+    await server.call('collections/delete-collection', { collection_name: name });
+  }
+
+  async #restart(): Promise<void> {
+    await this.#run.kill();
+    await this.#run.rest();
+    await this.#run.start();
+    const name = `recovery ${this.#rounds}`;
+    await this.#run.server.call('collections/delete-collection', { collection_name: name });
+  }
+}
+
+function fill(path: string): void {
+  const block = Buffer.alloc(blockBytes, 1);
+  const file = openSync(path, 'w');
+  try {
+    for (;;) writeSync(file, block);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The status of an answer; null when there was none. */
+async function answer(call: () => Promise<{ readonly status: number }>): Promise<number | null> {
+  try {
+    return (await call()).status;
+  } catch {
+    return null;
+  }
+}
+
+function processLives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { projectRoot } from '../../src/base/root.ts';
+
+/** Which calls fail: writes, syncs, and those that create or rename. */
+export const faultyCalls = { write: 1, sync: 2, name: 4, all: 7 } as const;
+export type ErrorName = 'EIO' | 'ENOSPC' | 'EROFS';
+
+const controlBytes = 40;
+const offsets = { error: 0, perMille: 4, calls: 8, clockMs: 16, injected: 24, passedMs: 32 } as const;
+
+/** The library that makes a server's disk fail and its clock jump; built with the C compiler of this machine. */
+export class FaultLibrary {
+  /** Variables for the server. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly #control: number;
+  #passedMs = 0;
+
+  private constructor(control: number, variables: Readonly<Record<string, string>>) {
+    this.#control = control;
+    this.variables = variables;
+  }
+
+  /** `folder` is for the library's own files; calls on files below `data` can fail. Throws without a C compiler. */
+  static build(folder: string, data: string): FaultLibrary {
+    const library = join(folder, 'faults.so');
+    const source = join(projectRoot, 'test', 'campaign', 'faults.c');
+    execFileSync('cc', [
+      '-shared',
+      '-fPIC',
+      '-O2',
+      '-Wall',
+      '-Werror',
+      '-o',
+      library,
+      source,
+      '-ldl',
+      '-pthread',
+    ]);
+    const path = join(folder, 'faults.control');
+    const control = openSync(path, 'w+');
+    writeSync(control, Buffer.alloc(controlBytes), 0, controlBytes, 0);
+    return new FaultLibrary(control, { LD_PRELOAD: library, FAULTS_CONTROL: path, FAULTS_FOLDER: data });
+  }
+
+  /** From now on so many of a thousand calls fail. */
+  fail(error: ErrorName, { perMille = 1_000, calls = faultyCalls.all as number } = {}): void {
+    this.#set(offsets.perMille, perMille);
+    this.#set(offsets.calls, calls);
+    this.#set(offsets.error, constants.errno[error]);
+  }
+
+  heal(): void {
+    this.#set(offsets.error, 0);
+  }
+
+  /** Moves the wall clock to so far from the real one; the clock that timers count on stays. */
+  moveClock(milliseconds: number): void {
+    this.#setLong(offsets.clockMs, milliseconds);
+  }
+
+  /** Moves the clock that timers count on ahead: what happens every hour happens now. */
+  passTime(milliseconds: number): void {
+    this.#passedMs += milliseconds;
+    this.#setLong(offsets.passedMs, this.#passedMs);
+  }
+
+  /** Calls that failed so far. */
+  get injected(): number {
+    const bytes = Buffer.alloc(8);
+    readSync(this.#control, bytes, 0, bytes.length, offsets.injected);
+    return Number(bytes.readBigUInt64LE());
+  }
+
+  close(): void {
+    closeSync(this.#control);
+  }
+
+  #setLong(offset: number, value: number): void {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(BigInt(Math.round(value)));
+    writeSync(this.#control, bytes, 0, bytes.length, offset);
+  }
+
+  #set(offset: number, value: number): void {
+    const bytes = Buffer.alloc(4);
+    bytes.writeInt32LE(value);
+    writeSync(this.#control, bytes, 0, bytes.length, offset);
+  }
+}
