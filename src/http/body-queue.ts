@@ -45,6 +45,11 @@ export class BodyQueue {
     return this.#end === 'finished';
   }
 
+  /** True when nothing that comes is kept anymore. */
+  get discarding(): boolean {
+    return this.#discarding;
+  }
+
   /** True when there is nothing left to take. */
   get ended(): boolean {
     return this.#end === 'finished' && this.#chunks.length === 0;

@@ -26,7 +26,7 @@ import { lingers } from './linger.ts';
  */
 interface UwsResponse {
   writeStatus(status: string): UwsResponse;
-  writeHeader(name: string, value: string): UwsResponse;
+  writeHeader(name: string, value: string | Uint8Array): UwsResponse;
   end(body: Uint8Array | string, close?: boolean): UwsResponse;
   endWithoutBody(): UwsResponse;
   tryEnd(chunk: Uint8Array, totalSize: number): [ok: boolean, done: boolean];
@@ -154,7 +154,7 @@ class UwsExchange implements Exchange {
     });
     response.onAborted(() => this.#leave());
     response.onData((chunk, isLast) => {
-      this.body.push(Buffer.from(new Uint8Array(chunk)));
+      if (!this.body.discarding) this.body.push(Buffer.from(new Uint8Array(chunk)));
       if (!isLast) return;
       if (this.body.paused) this.#keepAwake();
       this.body.finish();
@@ -227,13 +227,14 @@ class UwsExchange implements Exchange {
   /**
    * Sends the whole reply, throws away what the client still sends, then breaks the connection. Ending the response
    * would break it at once, and no other call sends a body of known length without ending; but headers go out as they
-   * are, so the last one carries the blank line and the body with it.
+   * are, so the last one carries the blank line and the body with it. The library ends it with a line break, which
+   * clients skip between two messages.
    */
   async #endLingering(response: UwsResponse, reply: Reply, body: Uint8Array): Promise<boolean> {
     response.cork(() => {
       writeHead(response, reply, true);
-      const text = Buffer.from(body).toString();
-      response.writeHeader('content-length', `${body.byteLength + 2}\r\n\r\n${text}`);
+      const length = Buffer.from(`${body.byteLength}\r\n\r\n`);
+      response.writeHeader('content-length', Buffer.concat([length, body]));
     });
     await this.#linger();
     // What was written while bytes were read goes out when all of them were handled; breaking off before loses it.
