@@ -88,6 +88,12 @@ const changesMax = [
   { ms: 3_600_000, max: 2_000 },
 ] as const;
 
+/** Of one person, for what takes access away. */
+const revocationsMax = [
+  { ms: 60_000, max: 600 },
+  { ms: 3_600_000, max: 6_000 },
+] as const;
+
 interface AccountParts {
   readonly data: DataDirectory;
   readonly rooms: AccountRooms;
@@ -119,6 +125,7 @@ export function buildAccounts(
   return {
     idempotency: rooms.idempotency,
     pace: new RateWindow('changes', changesMax, clock),
+    revocations: new RateWindow('removals', revocationsMax, clock),
     gate,
     billing,
     marketplaces,

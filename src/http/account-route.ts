@@ -22,6 +22,8 @@ export interface AccountServices {
   readonly idempotency: Idempotency;
   /** How many changes one person may ask for. */
   readonly pace: Pick<RateWindow, 'take'>;
+  /** A budget of its own, so that access can be taken away after any number of other changes. */
+  readonly revocations: Pick<RateWindow, 'take'>;
   readonly gate: MembershipGate;
   readonly billing: Billing;
   readonly marketplaces: Marketplaces;
@@ -140,6 +142,8 @@ type ForChanges<Q extends TSchema, R extends TSchema> = ForPeople<Q, R> & {
    * ends their access, and its reply tells no more than that it was made.
    */
   readonly authorize: Authorize<Static<Q>> | 'caller';
+  /** The operation takes access away. */
+  readonly revokes?: true;
   /** See `RepeatableWork`. */
   readonly withheld?: (reply: Static<R>) => string | null;
 };
@@ -156,13 +160,15 @@ export function changes<Q extends TSchema, R extends TSchema>({
   serve,
   authorize,
   withheld,
+  revokes,
   ...words
 }: ForChanges<Q, R>): AccountRoute {
   const route = serves({
     ...words,
     refusals: { 409: notAgain, 429: 'Too many changes in a short time.', ...words.refusals },
     serve: (services, call, request) => {
-      services.pace.take(call.principal.userId);
+      const budget = revokes === true ? services.revocations : services.pace;
+      budget.take(call.principal.userId);
       if (authorize !== 'caller') authorize(services, call, request);
       return services.idempotency.once(call, request, {
         work: () => serve(services, call, request),

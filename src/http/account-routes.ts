@@ -219,6 +219,7 @@ const userRoutes: readonly AccountRoute[] = [
   }),
   changes({
     operation: 'revoke-session',
+    revokes: true,
     path: '/api/users/revoke-session',
     summary: 'End a session, or all',
     description: 'Ends the session that is named; without a name all of yours, this one too.',
@@ -354,6 +355,7 @@ const memberRoutes: readonly AccountRoute[] = [
   }),
   changes({
     operation: 'remove-user',
+    revokes: true,
     path: '/api/organizations/users/remove-user',
     summary: 'Remove a member, or leave',
     description: 'Owners remove anybody, everybody can leave. The API keys of who goes stay.',
@@ -366,6 +368,7 @@ const memberRoutes: readonly AccountRoute[] = [
   }),
   changes({
     operation: 'delete-invite-user',
+    revokes: true,
     path: '/api/organizations/users/delete-invite-user',
     summary: 'Delete an invitation',
     description: 'For owners. Its code is worthless at once.',
@@ -408,6 +411,7 @@ const keyRoutes: readonly AccountRoute[] = [
   }),
   changes({
     operation: 'delete-organization-api-key',
+    revokes: true,
     path: '/api/organizations/api-keys/delete-api-key',
     summary: 'Revoke an API key of your organisation',
     description: 'For owners and admins. Whoever still sends it gets 401.',
