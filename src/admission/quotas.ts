@@ -49,6 +49,8 @@ const adding: ReadonlySet<string> = new Set([
   'put-document',
   'upload-document',
 ]);
+/** What is held against the bytes of documents that come in by the minute. */
+const receiving: ReadonlySet<string> = new Set([...adding, 'parse-document']);
 /** What comes into the queue. */
 const queueing: ReadonlySet<string> = new Set([...adding, 'update-document']);
 /** When it is worth to ask whether the queue is shorter. */
@@ -84,7 +86,9 @@ export class Quotas {
       const refusal = this.#options.limiter.spend(organizationId, dues);
       if (refusal !== null) throw overRate(refusal);
     }
-    if (queueing.has(operation)) this.#admitDocuments(organizationId, operation, limits);
+    if (queueing.has(operation) && limits.ingestDocumentsMax !== null)
+      this.#refuseIngesting(organizationId, limits.ingestDocumentsMax);
+    if (receiving.has(operation)) this.#admitBytes(organizationId, limits);
   }
 
   /** Null where nothing is limited. Errors: `rate_limited`, and nothing is taken. */
@@ -103,10 +107,17 @@ export class Quotas {
     return this.#sum(await this.#options.collectionsOf(organizationId));
   }
 
-  #admitDocuments(organizationId: string, operation: string, limits: OrganisationLimits): void {
-    const { documentBytesPerMinute, ingestDocumentsMax } = limits;
-    if (ingestDocumentsMax !== null) this.#refuseIngesting(organizationId, ingestDocumentsMax);
-    if (documentBytesPerMinute === null || !adding.has(operation)) return;
+  /** For a file that is read and not stored. Errors: `rate_limited`. */
+  spendDocumentBytes(organizationId: string, bytes: number): void {
+    const { documentBytesPerMinute: allowance } = this.#options.limitsOf(organizationId);
+    if (allowance === null) return;
+    const due: Due = { limit: 'document-bytes', allowance, cost: bytes };
+    const refusal = this.#options.limiter.spend(organizationId, [due]);
+    if (refusal !== null) throw overRate(refusal);
+  }
+
+  #admitBytes(organizationId: string, { documentBytesPerMinute }: OrganisationLimits): void {
+    if (documentBytesPerMinute === null) return;
     const refusal = this.#options.limiter.look(organizationId, [
       { limit: 'document-bytes', allowance: documentBytesPerMinute, cost: 1 },
     ]);

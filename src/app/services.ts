@@ -5,6 +5,7 @@ import type { UserDirectory } from '../accounts/user-directory.ts';
 import type { ModelAdmission } from '../admission/model-admission.ts';
 import { organizationSemaphore } from '../admission/organization-semaphore.ts';
 import type { Quotas } from '../admission/quotas.ts';
+import { WaitLimiter } from '../admission/wait-limiter.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { limits } from '../base/limits.ts';
 import type { Settings } from '../config/schema.ts';
@@ -93,6 +94,7 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
     ...{ clock, turns },
     waitsFor,
     quotas,
+    waits: new WaitLimiter(limits.waitsRunningMax),
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organisations.limitsOf(organizationId).metadataBytesMax,
   });
@@ -153,12 +155,18 @@ function queryServices({ settings, storage, pipeline }: ServiceParts, addresses:
   });
 }
 
-function parserServices({ settings, storage, pools, pipeline, made }: ServiceParts): ParserServices {
+function parserServices({ settings, storage, pools, pipeline, made, quotas }: ServiceParts): ParserServices {
   const { blobsFolder: folder } = storage;
   const { parseLimits } = pipeline;
   const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
   const semaphore = parserSemaphore(settings);
-  return new ParserServices({ reader, semaphore, fileBytesMax: settings.uploadBytesMax, clock });
+  return new ParserServices({
+    reader,
+    semaphore,
+    spendBytes: (organizationId, bytes) => quotas.spendDocumentBytes(organizationId, bytes),
+    fileBytesMax: settings.uploadBytesMax,
+    clock,
+  });
 }
 
 function inspectionOf({
@@ -181,7 +189,7 @@ function querySemaphores({ queriesRunningMax, rerankedQueriesRunningMax }: Setti
 
 /** As many as the documents that are read to be stored: so each of both gets half of the parsers. */
 function parserSemaphore({ parseThreads: permits }: Settings): FairSemaphore {
-  return organizationSemaphore({ permits, waitingMax: limits.queriesWaitingMax, what: 'files' });
+  return organizationSemaphore({ permits, waitingMax: limits.filesWaitingMax, what: 'files' });
 }
 
 function modelService({

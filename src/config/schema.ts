@@ -33,8 +33,8 @@ const seconds = (minimum: number, maximum: number, preset: number, notes: Settin
   whole(minimum, maximum, preset, { unit: 'seconds', ...notes });
 const threads = (what: string, defaultMeaning: string) =>
   whole(1, 256, null, { meaning: `Threads that ${what}`, unit: 'threads', defaultMeaning });
-const orNone = (unit: string, meaning: string) =>
-  whole(0, 1_000_000_000_000_000, 0, { meaning: `${meaning}; 0 is no limit`, unit });
+const orNone = (unit: string, meaning: string, preset = 0) =>
+  whole(0, 1_000_000_000_000_000, preset, { meaning: `${meaning}; 0 is no limit`, unit });
 const perMinute = (preset: number, unit: string, meaning: string) =>
   whole(1, 1_000_000_000_000, preset, { meaning, unit });
 
@@ -339,8 +339,8 @@ const table = {
   freeRequestsPerMinute: orNone('requests/minute', 'Tier free: requests of any kind'),
   freeQueriesPerMinute: orNone('queries/minute', 'Tier free: queries'),
   freeDocumentBytesPerMinute: orNone('bytes/minute', 'Tier free: raw bytes of documents that come in'),
-  freeDocumentsMax: orNone('documents', 'Tier free: documents that are stored'),
-  freeStorageBytesMax: orNone('bytes', 'Tier free: raw bytes of stored documents'),
+  freeDocumentsMax: orNone('documents', 'Tier free: documents that are stored', 10_000),
+  freeStorageBytesMax: orNone('bytes', 'Tier free: raw bytes of stored documents', gigabyte),
   freeIngestDocumentsMax: orNone(
     'documents',
     'Tier free: documents that wait for parsing and indexing at one time',

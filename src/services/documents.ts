@@ -85,6 +85,8 @@ export interface DocumentServicesOptions {
   readonly addresses: Addresses;
   readonly admission: Admission;
   readonly quotas: DocumentQuotas;
+  /** Requests that may wait at one time; one without a share of them is answered at once. */
+  readonly waits: { tryAcquire(organizationId: string): boolean; release(organizationId: string): void };
   /** Why documents of a collection are not indexed just now, as a sentence; null when nothing is in their way. */
   readonly waitsFor: (collectionId: string) => string | null;
   /** Bytes of one file, however it arrives. */
@@ -399,9 +401,16 @@ export class DocumentServices {
   }
 
   /** Runs `work` with a signal that aborts `waitMsMax` after the request came: so long documents may be waited for. */
-  #waiting<T>(call: DocumentCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const msMax = msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, this.#options.clock);
-    return withTimeout({ signal: call.caller.signal, msMax }, work);
+  async #waiting<T>(call: DocumentCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { waits, clock } = this.#options;
+    const { organizationId } = call.principal;
+    const mayWait = waits.tryAcquire(organizationId);
+    const msMax = mayWait ? msLeft({ msMax: limits.waitMsMax, since: call.receivedAt }, clock) : 0;
+    try {
+      return await withTimeout({ signal: call.caller.signal, msMax }, work);
+    } finally {
+      if (mayWait) waits.release(organizationId);
+    }
   }
 
   /**

@@ -12,6 +12,8 @@ export interface ParserServicesOptions {
   readonly reader: Pick<FileReader, 'read'>;
   /** Leaves parsers to the documents that are to be stored. */
   readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
+  /** Counts the bytes of a file. Errors: `rate_limited`. */
+  readonly spendBytes: (organizationId: string, bytes: number) => void;
   readonly fileBytesMax: number;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Milliseconds after the request in which the caller gets an answer, whatever the parsers do; `waitMsMax` by default. */
@@ -30,8 +32,9 @@ export class ParserServices {
     call: Call<OrganisationPrincipal>,
     request: ParseDocumentRequest,
   ): Promise<ParseDocumentResponse> {
-    const { fileBytesMax, clock, msMax = limits.waitMsMax } = this.#options;
+    const { fileBytesMax, clock, spendBytes, msMax = limits.waitMsMax } = this.#options;
     const bytes = decodeFile(request.base64_data, fileBytesMax);
+    spendBytes(call.principal.organizationId, bytes.byteLength);
     const left = msLeft({ msMax, since: call.receivedAt }, clock);
     const deadline = AbortSignal.timeout(left);
     const passed = new Promise<never>((_, reject) => {

@@ -59,6 +59,17 @@ t.test('requests and queries are counted before anything is read, each by its ow
   t.doesNotThrow(() => quotas.admit(principal, 'get-status'), 'a refused query counts as nothing');
 });
 
+t.test('a file that is read and not stored counts like one that comes in', async (t) => {
+  const { quotas, clock } = build({ documentBytesPerMinute: 1_000 });
+  quotas.admit(principal, 'parse-document');
+  quotas.spendDocumentBytes(organizationId, 1_000);
+  t.throws(() => quotas.spendDocumentBytes(organizationId, 1), limitIs('document-bytes'));
+  t.throws(() => quotas.admit(principal, 'parse-document'), limitIs('document-bytes'), 'before its body');
+  t.throws(() => quotas.admit(principal, 'add-document'), limitIs('document-bytes'));
+  await clock.advance(15_000);
+  t.doesNotThrow(() => quotas.admit(principal, 'parse-document'));
+});
+
 t.test('an organisation without limits is asked for nothing', async (t) => {
   const { quotas } = build({});
   for (let i = 0; i < 100; i += 1) quotas.admit(principal, 'top-snippets');

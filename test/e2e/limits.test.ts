@@ -59,6 +59,8 @@ await t.test('a tier limits queries, whoever is refused learns by what, and no r
   const { api, show } = await organisation();
   const other = await organisation({ override_queries_per_minute: 1_000_000 });
   t.match((await show()).rate_limits, { queries_per_minute: 40, overridden: false, refresh_seconds: 15 });
+  // Without a setting: what a stranger who signs up may store.
+  t.match((await show()).rate_limits, { max_documents: 10_000, max_storage_bytes: 1_000_000_000 });
   t.match((await other.show()).rate_limits, { queries_per_minute: 1_000_000, overridden: true });
   t.ok((await queriesLeft(api, 200)) >= 40);
   const refused = refusal(await api.ask('queries/top-documents', list));

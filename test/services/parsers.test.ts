@@ -11,6 +11,7 @@ const services = (read: (bytes: Uint8Array, signal: AbortSignal) => Promise<Outc
   new ParserServices({
     reader: { read: (bytes, { signal }) => read(bytes, signal) },
     semaphore: { acquire: () => null, release: () => {} },
+    spendBytes: () => {},
     fileBytesMax: 1_000_000,
     clock: performanceClock,
     ...(msMax === undefined ? {} : { msMax }),

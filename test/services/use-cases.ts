@@ -69,6 +69,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     turns: new Turns(clock),
     admission: { check: () => admission.check() },
     quotas: { take: () => null },
+    waits: { tryAcquire: () => true, release: () => {} },
     fileBytesMax: 1_000_000,
     metadataBytesMax: () => 65_535,
     waitsFor: () => obstacle.reason,

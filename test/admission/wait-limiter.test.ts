@@ -1,0 +1,12 @@
+import t from 'tap';
+import { WaitLimiter } from '../../src/admission/wait-limiter.ts';
+
+t.test('an organization whose requests all wait leaves room for those of others', async (t) => {
+  const waits = new WaitLimiter(16);
+  for (let i = 0; i < 16; i += 1) t.ok(waits.tryAcquire('crowd'));
+  t.notOk(waits.tryAcquire('crowd'));
+  t.ok(waits.tryAcquire('guest'));
+  waits.release('guest');
+  for (let i = 0; i < 16; i += 1) waits.release('crowd');
+  t.ok(waits.tryAcquire('crowd'), 'what ended is not counted anymore');
+});
