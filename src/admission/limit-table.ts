@@ -1,0 +1,383 @@
+import { limits } from '../base/limits.ts';
+
+/** One limit that can refuse a request. `docs/reference/limits.md` is generated from these rows. */
+export interface LimitRow {
+  readonly limit: string;
+  readonly bounds: string;
+  readonly value: string;
+  /** File under src/ and a name in it. */
+  readonly enforcedIn: string;
+  readonly status: 400 | 401 | 408 | 413 | 429 | 503;
+  /** Value of the reply header `x-quarry-limit`; null when the header is not sent. */
+  readonly header: string | null;
+  readonly share: string;
+}
+
+const number = (value: number) => value.toLocaleString('en-US');
+const seconds = (ms: number) => `${number(ms / 1_000)} s`;
+const own = 'its own allowance';
+const none = 'per request';
+const fair =
+  'all of it while there is room; of a reserve of one eighth beyond it an equal part for each organization';
+const setting = (name: string) => `\`QUARRY_<TIER>_${name}\``;
+
+const requestRows: readonly LimitRow[] = [
+  {
+    limit: 'Requests running',
+    bounds: 'Requests that run at a time; probes are exempt',
+    value: number(limits.requestsRunningMax),
+    enforcedIn: 'admission/concurrency-limiter.ts ConcurrencyLimiter',
+    status: 503,
+    header: null,
+    share: `${fair}; people and anonymous addresses count like organizations`,
+  },
+  {
+    limit: 'Memory of request bodies',
+    bounds: 'Bytes of bodies plus 64 per object, list and string and 16 per other value',
+    value: 'the larger of 1,000,000,000 and 4 × `QUARRY_BODY_BYTES_MAX`',
+    enforcedIn: 'admission/shared-budget.ts SharedBudget',
+    status: 429,
+    header: 'request-bodies',
+    share: 'as much as stays free: half for one, a third each for two, and so on',
+  },
+  {
+    limit: 'Body of a document',
+    bounds: 'Bytes of add-document, add-documents and parse-document',
+    value: '`QUARRY_BODY_BYTES_MAX`',
+    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    status: 413,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Body of a model call',
+    bounds: 'Bytes of embed and rerank; grows with `override_max_bytes_per_request`',
+    value: number(limits.modelBodyBytesMax),
+    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    status: 413,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Body of a query',
+    bounds: 'Bytes of every other operation of retrieval',
+    value: number(limits.queryBodyBytesMax),
+    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    status: 413,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Body of an account call',
+    bounds: 'Bytes of calls under `/api` and `/v1/admin`',
+    value: `${number(limits.accountBodyBytesMax)}; ${number(limits.keyBodyBytesMax)} to add or update an API key`,
+    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    status: 413,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Body of a webhook',
+    bounds: 'Bytes of messages from Stripe and marketplaces',
+    value: number(limits.webhookBytesMax),
+    enforcedIn: 'admission/body-limits.ts bodyLimitsOf',
+    status: 413,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Webhooks',
+    bounds: 'Messages from one address per minute',
+    value: number(limits.webhooksPerMinuteMax),
+    enforcedIn: 'http/handle.ts webhooksPerMinuteMax',
+    status: 429,
+    header: null,
+    share: 'per address',
+  },
+  {
+    limit: 'JSON values',
+    bounds: 'Values of one body, counted while it arrives',
+    value: `${number(limits.jsonValuesMax)} for documents, ${number(limits.smallJsonValuesMax)} else`,
+    enforcedIn: 'http/json-scanner.ts JsonScanner',
+    status: 400,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'JSON objects, lists and strings',
+    bounds: 'Of one body, names of fields included',
+    value: `${number(limits.jsonNodesMax)} for documents, ${number(limits.smallJsonValuesMax)} else`,
+    enforcedIn: 'http/json-scanner.ts JsonScanner',
+    status: 400,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'JSON depth and fields',
+    bounds: 'Levels of one body, and fields of one object',
+    value: `${number(limits.jsonDepthMax)} and ${number(limits.jsonMembersMax)}`,
+    enforcedIn: 'http/json-scanner.ts JsonScanner',
+    status: 400,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Speed of a body',
+    bounds: `Bytes per second over ${seconds(limits.bodyPaceMs)}, once ${number(limits.bodyPaceBytesMin)} bytes are held`,
+    value: number(limits.bodyBytesPerSecondMin),
+    enforcedIn: 'http/read-body.ts BoundedBody',
+    status: 408,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Idle body',
+    bounds: 'Time without a byte',
+    value: seconds(limits.bodyIdleMsMax),
+    enforcedIn: 'http/body-queue.ts BodyQueue',
+    status: 408,
+    header: null,
+    share: none,
+  },
+];
+
+const documentRows: readonly LimitRow[] = [
+  {
+    limit: 'Uploads running',
+    bounds: 'Uploads whose bytes arrive at a time',
+    value: number(limits.uploadsRunningMax),
+    enforcedIn: 'admission/upload-limiter.ts UploadLimiter',
+    status: 503,
+    header: 'uploads-running',
+    share: `${fair}; then an upload idle for a second gives way to an organization that holds less`,
+  },
+  {
+    limit: 'Size of an upload',
+    bounds: 'Bytes of one uploaded file',
+    value: '`QUARRY_UPLOAD_BYTES_MAX`',
+    enforcedIn: 'http/read-body.ts checkDeclaredBody',
+    status: 413,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Speed of an upload',
+    bounds: `Bytes per second over ${seconds(limits.uploadPaceMs)}`,
+    value: number(limits.uploadBytesPerSecondMin),
+    enforcedIn: 'http/read-body.ts BoundedBody',
+    status: 408,
+    header: null,
+    share: none,
+  },
+  {
+    limit: 'Ingest queue',
+    bounds: 'Documents that wait for parsing and indexing',
+    value: '`QUARRY_QUEUE_DOCUMENTS_MAX`',
+    enforcedIn: 'admission/ingest-admission.ts IngestAdmission',
+    status: 429,
+    header: null,
+    share: fair,
+  },
+  {
+    limit: 'Memory and disk',
+    bounds: 'Memory of the process, and space left on the disk; reads continue',
+    value: '`QUARRY_MEMORY_BYTES_MAX` and `QUARRY_DISK_RESERVE_BYTES`',
+    enforcedIn: 'admission/ingest-admission.ts checkRoom',
+    status: 429,
+    header: null,
+    share: 'the whole server',
+  },
+  {
+    limit: 'Documents stored',
+    bounds: 'Documents of an organization',
+    value: setting('DOCUMENTS_MAX'),
+    enforcedIn: 'admission/quotas.ts Quotas',
+    status: 429,
+    header: 'documents',
+    share: own,
+  },
+  {
+    limit: 'Bytes stored',
+    bounds: 'Raw bytes of the documents of an organization',
+    value: setting('STORAGE_BYTES_MAX'),
+    enforcedIn: 'admission/quotas.ts Quotas',
+    status: 429,
+    header: 'storage-bytes',
+    share: own,
+  },
+  {
+    limit: 'Documents being ingested',
+    bounds: 'Documents of an organization that wait for parsing and indexing',
+    value: setting('INGEST_DOCUMENTS_MAX'),
+    enforcedIn: 'admission/quotas.ts Quotas',
+    status: 429,
+    header: 'ingest-documents',
+    share: own,
+  },
+  {
+    limit: 'Bytes of documents',
+    bounds: 'Raw bytes that come in per minute; files of parse-document count',
+    value: setting('DOCUMENT_BYTES_PER_MINUTE'),
+    enforcedIn: 'admission/quotas.ts Quotas',
+    status: 429,
+    header: 'document-bytes',
+    share: own,
+  },
+  {
+    limit: 'Files waiting for parse-document',
+    bounds: 'Calls of an organization that wait for a parser',
+    value: number(limits.filesWaitingMax),
+    enforcedIn: 'app/services.ts filesWaitingMax',
+    status: 429,
+    header: 'waiting-files',
+    share: 'its own queue; organizations take turns',
+  },
+];
+
+const queryRows: readonly LimitRow[] = [
+  {
+    limit: 'Requests per minute',
+    bounds: 'Requests of any kind',
+    value: setting('REQUESTS_PER_MINUTE'),
+    enforcedIn: 'admission/quotas.ts Quotas',
+    status: 429,
+    header: 'requests',
+    share: own,
+  },
+  {
+    limit: 'Queries per minute',
+    bounds: 'Queries',
+    value: setting('QUERIES_PER_MINUTE'),
+    enforcedIn: 'admission/quotas.ts Quotas',
+    status: 429,
+    header: 'queries',
+    share: own,
+  },
+  {
+    limit: 'Queries waiting',
+    bounds: 'Queries of an organization that wait for their turn',
+    value: number(limits.queriesWaitingMax),
+    enforcedIn: 'app/services.ts queriesWaitingMax',
+    status: 429,
+    header: 'waiting-queries',
+    share: 'its own queue; organizations take turns',
+  },
+  ...(['embed', 'rerank'] as const).flatMap((kind) =>
+    (['fast', 'slow'] as const).map(
+      (mode): LimitRow => ({
+        limit: `Bytes of ${kind} calls, ${mode}`,
+        bounds: 'Charged bytes per minute',
+        value: setting(`BYTES_PER_MINUTE_${mode.toUpperCase()}`),
+        enforcedIn: 'admission/model-admission.ts ModelAdmission',
+        status: 429,
+        header: `${kind}-bytes-${mode}`,
+        share: own,
+      }),
+    ),
+  ),
+  {
+    limit: 'Rerank calls',
+    bounds: 'Fast rerank calls per minute',
+    value: setting('RERANK_REQUESTS_PER_MINUTE'),
+    enforcedIn: 'admission/model-admission.ts ModelAdmission',
+    status: 429,
+    header: 'rerank-requests',
+    share: own,
+  },
+  {
+    limit: 'Bytes of one model call',
+    bounds: 'Charged bytes',
+    value: `${number(limits.modelBytesMax)}, or \`override_max_bytes_per_request\``,
+    enforcedIn: 'admission/model-admission.ts refuseTooLarge',
+    status: 413,
+    header: null,
+    share: own,
+  },
+  {
+    limit: 'Model calls waiting',
+    bounds: 'Fast calls of an organization that wait for their turn',
+    value: number(limits.fastCallsWaitingMax),
+    enforcedIn: 'admission/model-admission.ts fastCallsWaitingMax',
+    status: 429,
+    header: 'waiting-model-calls',
+    share: 'its own queue; organizations take turns',
+  },
+  {
+    limit: 'Slow model calls',
+    bounds: 'Time that a slow call may wait',
+    value: seconds(limits.slowWaitMsMax),
+    enforcedIn: 'admission/slow-call-queue.ts SlowCallQueue',
+    status: 429,
+    header: 'slow-queue',
+    share: 'organizations take turns',
+  },
+];
+
+const accountRows: readonly LimitRow[] = [
+  {
+    limit: 'Changes of a person',
+    bounds: 'Operations under `/api` that change something',
+    value: '240 per minute, 2,000 per hour',
+    enforcedIn: 'app/accounts.ts changesMax',
+    status: 429,
+    header: null,
+    share: 'per person',
+  },
+  {
+    limit: 'Removals of access',
+    bounds: 'Revoked sessions, deleted API keys, removed members, deleted invitations',
+    value: '600 per minute, 6,000 per hour',
+    enforcedIn: 'app/accounts.ts revocationsMax',
+    status: 429,
+    header: null,
+    share: 'per person, apart from changes',
+  },
+];
+
+export const limitTable: readonly LimitRow[] = [
+  ...requestRows,
+  ...documentRows,
+  ...queryRows,
+  ...accountRows,
+];
+
+const sections: readonly (readonly [title: string, rows: readonly LimitRow[]])[] = [
+  ['Requests', requestRows],
+  ['Documents', documentRows],
+  ['Queries and models', queryRows],
+  ['Accounts', accountRows],
+];
+
+/** The page `docs/reference/limits.md`. */
+export function limitsPage(): string {
+  const head = `# Limits
+
+Generated from \`src/admission/limit-table.ts\`. Do not edit it by hand.
+
+A refused request gets the status of its row and a sentence that names the limit.
+Where a header is given, \`x-quarry-limit\` carries it.
+Replies with status 429 and 503 say in \`retry-after\` and \`retry-after-ms\` when to try again.
+
+\`<TIER>\` is \`FREE\`, \`STARTER\` or \`TEAMS\`.
+A setting of 0 removes the limit; the tier \`enterprise\` and the first organization have none.
+An organization on the tier \`free\` stores at most 10,000 documents and 1,000,000,000 bytes by default.
+
+A request with \`wait: true\` waits while fewer than ${number(limits.waitsRunningMax)} others do.
+Beyond that each organization has a fair share of places to wait,
+and a request without one is answered at once with the status reached.
+`;
+  const parts = sections.map(([title, rows]) => {
+    const lines = rows.map(
+      ({ limit, bounds, value, enforcedIn, status, header, share }) =>
+        `| ${limit} | ${bounds} | ${value} | ${status} | ${header === null ? '' : `\`${header}\``} | ${share} | \`${enforcedIn}\` |`,
+    );
+    return [
+      `\n## ${title}\n`,
+      '| limit | bounds | value | status | header | share of an organization | enforced in |',
+      '|---|---|---|---|---|---|---|',
+      ...lines,
+      '',
+    ].join('\n');
+  });
+  return head + parts.join('');
+}

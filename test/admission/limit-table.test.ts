@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { operationNeeds } from '../../src/access/authorise.ts';
+import { bodyKindOf } from '../../src/admission/body-limits.ts';
+import { limitsPage, limitTable } from '../../src/admission/limit-table.ts';
+import { projectRoot } from '../../src/base/root.ts';
+
+const page = join(projectRoot, 'docs', 'reference', 'limits.md');
+if (process.env.LIMITS_PAGE === 'write') writeFileSync(page, limitsPage());
+
+const sources = readdirSync(join(projectRoot, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !path.endsWith('limit-table.ts'))
+  .map((path) => ({ path, text: readFileSync(join(projectRoot, 'src', path), 'utf8') }));
+
+t.test('the page of the documentation is what the table says', async (t) => {
+  t.equal(readFileSync(page, 'utf8'), limitsPage(), 'LIMITS_PAGE=write writes it anew');
+});
+
+t.test('what every row names enforces it', async (t) => {
+  for (const { limit, enforcedIn } of limitTable) {
+    const [file = '', name = ''] = enforcedIn.split(' ');
+    const source = sources.find(({ path }) => path === file);
+    t.ok(source !== undefined && new RegExp(`\\b${name}\\b`).test(source.text), `${limit}: ${enforcedIn}`);
+  }
+});
+
+t.test('every limit that a reply names in a header has a row', async (t) => {
+  const named = sources.flatMap(({ text }) =>
+    [...text.matchAll(/'x-quarry-limit': '([a-z-]+)'/g)].map(([, name]) => name),
+  );
+  const known = new Set(limitTable.map(({ header }) => header));
+  t.ok(named.length > 3);
+  t.same(
+    named.filter((name) => !known.has(name ?? null)),
+    [],
+  );
+});
+
+t.test('only operations that bring documents take large bodies', async (t) => {
+  const operations = Object.keys(operationNeeds);
+  const ofKind = (kind: string) =>
+    operations.filter((operation) => bodyKindOf(operation, 'retrieval') === kind).sort();
+  t.same(ofKind('document'), ['add-document', 'add-documents', 'parse-document']);
+  t.same(ofKind('model'), ['cohere-rerank', 'embed', 'embeddings', 'rerank']);
+  t.same(ofKind('key').length, 4, 'every operation of the table exists');
+});
