@@ -23,8 +23,10 @@ import type { Pipeline } from './pipeline.ts';
 
 /** What listens. */
 
-/** Bytes of JSON bodies in memory at one time. */
-const jsonBytesHeldMax = 1_000_000_000;
+/** Memory of request bodies at one time; a quarter is left for the largest one beside an organization with its whole share. */
+function jsonBytesHeldMax({ bodyBytesMax }: Settings): number {
+  return Math.max(1_000_000_000, 4 * bodyBytesMax);
+}
 
 /** Operations that bring documents in: refused before their body is read when there is no room. */
 const documentOperations: ReadonlySet<Operation> = new Set([
@@ -67,6 +69,7 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
       refused: (fact) => noteRefusal(rooms, fact),
     },
     metadataBytesMax: (principal) => organisations.limitsOf(principal.organizationId).metadataBytesMax,
+    modelBytesMax: (principal) => organisations.limitsOf(principal.organizationId).bytesPerRequestMax,
     notReady: () =>
       progress.done
         ? null
@@ -149,9 +152,11 @@ function doorSettings(settings: Settings) {
     baseUrl: settings.baseUrl,
     trustProxy: settings.trustProxy,
     jsonBytesMax: settings.bodyBytesMax,
-    jsonBytesHeldMax,
+    jsonBytesHeldMax: jsonBytesHeldMax(settings),
     uploadBytesMax: settings.uploadBytesMax,
     uploadsRunningMax: limits.uploadsRunningMax,
+    requestsRunningMax: limits.requestsRunningMax,
+    webhooksPerMinuteMax: limits.webhooksPerMinuteMax,
     bodyIdleMsMax: limits.bodyIdleMsMax,
     requestMsMax: limits.requestMsMax,
     home,

@@ -36,16 +36,34 @@ export const limits = {
   pipelinedRequestsMax: 8,
   requestsRunningMax: 4_096,
   queriesWaitingMax: 1_024,
+  filesWaitingMax: 64,
+  waitsRunningMax: 1_024,
   bodyQueueBytesMax: 1_048_576,
   discardedBodyBytesMax: 1_048_576,
   bufferedReplyBytesMax: 65_536,
   fileChunkBytes: 262_144,
+  /** Of a document: a vector is a list of numbers. */
   jsonValuesMax: 4_000_000,
+  /** Of its objects, lists and strings: a hundred thousand pages, or 256 documents with long metadata. */
+  jsonNodesMax: 524_288,
+  smallJsonValuesMax: 65_536,
+  jsonUncheckedBytesMax: 512,
+  /** Memory of a parsed object, list or string beyond its text, and of any other value. */
+  jsonNodeBytes: 64,
+  jsonNumberBytes: 16,
+  queryBodyBytesMax: 2_097_152,
+  modelBodyBytesMax: 6_000_000,
+  keyBodyBytesMax: 524_288,
+  /** A body must arrive at this speed, taken over so many milliseconds of waiting, once it holds so many bytes. */
+  bodyBytesPerSecondMin: 16_384,
+  bodyPaceMs: 5_000,
+  bodyPaceBytesMin: 65_536,
   jsonMembersMax: 65_536,
   uploadMsMax: 3_600_000,
   uploadsRunningMax: 256,
   uploadBytesPerSecondMin: 1_024,
-  uploadSlowStartMs: 30_000,
+  uploadPaceMs: 15_000,
+  uploadRecheckMs: 1_000,
   multipartFieldBytesMax: 131_072,
   multipartFieldsMax: 16,
   modelBytesMax: 5_000_000,
@@ -100,8 +118,7 @@ export const limits = {
   keysOfMembersMax: 100,
   sessionsPerPersonMax: 100,
   passwordsWaitingMax: 8,
-  accountBodyBytesMax: 2_097_152,
-  visitorBodyBytesMax: 65_536,
+  accountBodyBytesMax: 65_536,
   redirectUnitsMax: 2_048,
   attemptsRememberedMax: 100_000,
   /** Sign-in mails to one address: so many at once, then one each `signInMailRefillMs`. */
@@ -150,7 +167,9 @@ export const limits = {
   usageSecondsMax: 253_402_300_799,
 
   // billing
-  webhookBytesMax: 1_048_576,
+  /** Messages of SNS and of Stripe have 256 KiB at most. */
+  webhookBytesMax: 262_144,
+  webhooksPerMinuteMax: 1_200,
   webhookAgeSecondsMax: 300,
   billingReadMs: 1_000,
   billingReadWaitMsMax: 8_000,

@@ -1,6 +1,10 @@
-import { authorise, type Operation } from '../access/authorise.ts';
+import { authorise, type Operation, operationNeeds } from '../access/authorise.ts';
 import { type Credentials, refuseOtherSites } from '../access/credentials.ts';
+import { addressKey } from '../admission/address-key.ts';
+import { type BodyLimits, bodyKindOf, bodyLimitsOf } from '../admission/body-limits.ts';
 import { ConcurrencyLimiter, tooManyRequests } from '../admission/concurrency-limiter.ts';
+import { RateWindow } from '../admission/rate-window.ts';
+import { UploadLimiter } from '../admission/upload-limiter.ts';
 import { AppError, invalidField } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -10,6 +14,7 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { type Listed, Roster } from '../base/roster.ts';
+import { type Clean, cleanerOf } from '../schemas/clean.ts';
 import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
 import { compileValidator, type Validate } from '../schemas/validate.ts';
 import type { Call } from '../services/call.ts';
@@ -21,12 +26,12 @@ import { Deadline } from './deadline.ts';
 import { DoorMetrics } from './door-metrics.ts';
 import { bodySize, ClientGone, type Exchange, type Reply } from './exchange.ts';
 import { fileReply, imageReply } from './file-reply.ts';
-import { parseJson } from './json-body.ts';
 import { baseUrlOf, clientAddressOf, isLocal, type OriginSettings } from './origin.ts';
 import { Pages, type Readiness } from './pages.ts';
-import { BodyBudget, BoundedBody, checkDeclaredBody, WholeBody } from './read-body.ts';
+import { BoundedBody, checkDeclaredBody, type HeldBody } from './read-body.ts';
 import { refusalPage, wantsPage } from './refusal-page.ts';
 import { clientGoneStatus, failureReply, jsonReply, refusalReply } from './replies.ts';
+import { costOf, RequestBodies } from './request-bodies.ts';
 import { type Match, Router } from './router.ts';
 import {
   type CheckBounds,
@@ -84,6 +89,10 @@ export interface DoorSettings extends OriginSettings {
   readonly uploadBytesMax: number;
   /** Uploads whose bytes are arriving at one time; each has an open file and a queue in memory. */
   readonly uploadsRunningMax: number;
+  /** Requests that run at one time; a small reserve is kept beyond them. */
+  readonly requestsRunningMax: number;
+  /** Calls of one address that announce something: they are read before anybody knows who sends them. */
+  readonly webhooksPerMinuteMax: number;
   /** Milliseconds without a byte after which a body is given up. */
   readonly bodyIdleMsMax: number;
   /** Milliseconds for a call; an upload has them after its last byte. */
@@ -100,6 +109,8 @@ export interface DoorOptions {
   readonly guards?: Guards;
   /** Metadata limit of an organisation, in bytes. */
   readonly metadataBytesMax: (principal: OrganisationPrincipal) => number;
+  /** Charged bytes of one model call of an organization. */
+  readonly modelBytesMax: (principal: OrganisationPrincipal) => number;
   /** Null when the server can serve; else a sentence that says why not yet. */
   readonly notReady: () => string | null;
   readonly readiness: () => Readiness;
@@ -130,7 +141,7 @@ interface Visit extends Listed {
   readonly deadline: Deadline;
   route: Route | null;
   principal: Principal | null;
-  /** The organisation that it counts for. */
+  /** The owner that it counts for. */
   countedFor: string | null;
   yieldToEventLoop: YieldToEventLoop;
   /** The end of the walk; never rejects. */
@@ -148,13 +159,15 @@ export class Door {
   readonly #router: Router;
   readonly #pages: Pages;
   readonly #metrics: DoorMetrics;
-  readonly #budget: BodyBudget;
+  readonly #bodies: RequestBodies;
   readonly #requests = new Map<Route, Validate<unknown>>();
   readonly #replies = new Map<Route, Validate<unknown>>();
+  readonly #cleaners = new Map<Route, Clean>();
   readonly #visits = new Roster<Visit>();
-  readonly #concurrency = new ConcurrencyLimiter(limits.requestsRunningMax);
+  readonly #concurrency: ConcurrencyLimiter;
   readonly #idle: (() => void)[] = [];
-  #uploadsRunning = 0;
+  readonly #uploads: UploadLimiter;
+  readonly #webhooks: RateWindow;
   #draining = false;
 
   constructor(options: DoorOptions) {
@@ -162,16 +175,23 @@ export class Door {
     const isSecure = options.settings.baseUrl?.startsWith('https:') === true;
     this.#usualHeaders = isSecure ? secureHeaders : usualHeaders;
     this.#router = new Router(options.routes);
-    this.#budget = new BodyBudget(options.settings.jsonBytesHeldMax);
+    const { settings, clock } = options;
+    this.#bodies = new RequestBodies({ ...settings, bytesHeldMax: settings.jsonBytesHeldMax, clock });
+    this.#uploads = new UploadLimiter(settings.uploadsRunningMax, clock);
+    this.#concurrency = new ConcurrencyLimiter(settings.requestsRunningMax);
+    const perMinute = [{ ms: 60_000, max: settings.webhooksPerMinuteMax }];
+    this.#webhooks = new RateWindow('webhook calls from your address', perMinute, clock);
     this.#pages = new Pages({ ...options, home: options.settings.home });
     this.#metrics = new DoorMetrics(options.metrics, {
       running: () => this.#visits.size,
-      bodyBytes: () => this.#budget.bytes,
+      bodyBytes: () => this.#bodies.bytes,
     });
     for (const route of options.routes) {
       if (route.kind !== 'json' && route.kind !== 'account') continue;
       const isQuery = route.kind === 'account' && route.from === 'query';
       this.#requests.set(route, compileValidator(route.request, [isQuery ? 'query' : 'body']));
+      const clean = route.kind === 'json' ? cleanerOf(route.request) : null;
+      if (clean !== null) this.#cleaners.set(route, clean);
       if (options.checkReplies) this.#replies.set(route, compileValidator(route.reply, ['reply']));
     }
   }
@@ -301,11 +321,16 @@ export class Door {
 
   /** Steps 1 and 2: who is it, and may they call this? Both before the body. */
   #admit(visit: Visit, operation: Operation): void {
+    this.#authorise(visit, operation);
+    this.#enter(visit);
+    this.#options.guards?.admit?.(visit.principal, operation);
+  }
+
+  /** Also while an upload arrives, which may take an hour: it ends when its key is deleted. */
+  #authorise(visit: Visit, operation: Operation): void {
     visit.principal = this.#options.identity.authenticate(this.#credentialsOf(visit.exchange), operation);
     const refusal = authorise(visit.principal, operation);
     if (refusal) throw refusal;
-    this.#enter(visit);
-    this.#options.guards?.admit?.(visit.principal, operation);
   }
 
   #credentialsOf(exchange: Exchange): Credentials {
@@ -317,19 +342,31 @@ export class Door {
   }
 
   #enter(visit: Visit): void {
-    if (visit.principal?.kind !== 'organisation') {
-      if (this.#visits.size > limits.requestsRunningMax) throw tooManyRequests();
-      return;
+    const owner = this.#ownerOf(visit);
+    this.#concurrency.acquire(owner, this.#visits.size - 1);
+    visit.countedFor = owner;
+    visit.yieldToEventLoop = this.#options.scheduler.begin(owner);
+  }
+
+  /** Who answers for what a request takes: shares are per organization, else per person or address. */
+  #ownerOf({ exchange, principal }: Visit): string {
+    switch (principal?.kind) {
+      case 'organisation':
+        return principal.organizationId;
+      case 'person':
+        return `person:${principal.userId}`;
+      case 'administrator':
+        return 'administrator';
+      case undefined:
+        return `address:${addressKey(clientAddressOf(exchange, this.#options.settings))}`;
     }
-    const { organizationId } = visit.principal;
-    this.#concurrency.acquire(organizationId, this.#visits.size - 1);
-    visit.countedFor = organizationId;
-    visit.yieldToEventLoop = this.#options.scheduler.begin(organizationId);
   }
 
   async #servePage(visit: Visit, route: PageRoute, { params }: Match): Promise<Reply> {
     visit.deadline.start(this.#options.settings.requestMsMax);
     if (route.page === 'metrics' && !isLocal(visit.exchange)) this.#admit(visit, route.operation);
+    // Probes answer under any load; everything else shares the limit of requests.
+    else if (!probes.has(route.page)) this.#enter(visit);
     const { exchange } = visit;
     return this.#pages.reply(route.page, { exchange, params, draining: this.#draining });
   }
@@ -337,14 +374,9 @@ export class Door {
   async #serveJson(visit: Visit, route: JsonRoute): Promise<Reply> {
     const { settings, services, guards } = this.#options;
     visit.deadline.start(settings.requestMsMax);
-    const body = new WholeBody(this.#budget);
+    const held = this.#bodies.hold(this.#ownerOf(visit));
     try {
-      const bytes = await body.read(new BoundedBody(visit.exchange, this.#bodyBounds(), this.#options.clock));
-      // The system hands in the requests of many connections at one time.
-      const turn = visit.yieldToEventLoop();
-      if (turn !== null) await turn;
-      const given = withQueryFields(parseJson(bytes), route.queryFields, visit.exchange);
-      const request = this.#validatorOf(route)(given);
+      const request = await this.#readJsonRequest(visit, route, held);
       const call = this.#callOf(visit);
       route.check(request, this.#boundsFor(call.principal));
       if (guards?.limit !== undefined) await guards.limit(call, route.operation, request);
@@ -352,8 +384,28 @@ export class Door {
       this.#checkReply(route, answer);
       return jsonReply(answer.status, answer.body);
     } finally {
-      body.release();
+      held.release();
     }
+  }
+
+  /** Its known fields only: what an operation does not know is dropped before the request waits for anything. */
+  async #readJsonRequest(visit: Visit, route: JsonRoute, held: HeldBody): Promise<unknown> {
+    const { exchange, yieldToEventLoop } = visit;
+    const bounds = this.#bodyLimits(visit, bodyKindOf(route.operation, sideOf(route)));
+    const read = await this.#bodies.readJson(held, { exchange, limits: bounds, yieldToEventLoop });
+    const valid = this.#validatorOf(route)(withQueryFields(read, route.queryFields, exchange));
+    const cleaned = this.#cleaners.get(route)?.(valid) ?? valid;
+    if (cleaned !== valid) held.keep(costOf(cleaned));
+    return cleaned;
+  }
+
+  #bodyLimits({ principal }: Visit, kind: ReturnType<typeof bodyKindOf>): BodyLimits {
+    const { settings, modelBytesMax } = this.#options;
+    const isModel = kind === 'model' && principal?.kind === 'organisation';
+    return bodyLimitsOf(kind, {
+      documentBytesMax: settings.jsonBytesMax,
+      modelBytesMax: isModel ? modelBytesMax(principal) : limits.modelBytesMax,
+    });
   }
 
   async #serveAccount(visit: Visit, route: AccountRoute, { params }: Match): Promise<Reply> {
@@ -363,10 +415,10 @@ export class Door {
     if (exchange.method === 'HEAD') throw notForHead();
     if (route.ownPagesOnly === true) refuseOtherSites(this.#credentialsOf(exchange));
     visit.deadline.start(settings.requestMsMax);
-    const body = new WholeBody(this.#budget);
+    const held = this.#bodies.hold(this.#ownerOf(visit));
     try {
       const request = this.#validatorOf(route)({
-        ...(await this.#readAccountRequest(visit, route, body)),
+        ...(await this.#readAccountRequest(visit, route, held)),
         ...params,
       });
       const outcome = await route.serve(
@@ -378,39 +430,31 @@ export class Door {
       if (outcome.kind === 'json') this.#checkReply(route, { status: success, body: outcome.body });
       return outcomeReply(outcome, success, { exchange, settings });
     } finally {
-      body.release();
+      held.release();
     }
   }
 
   /** What of a request is not in its path; whatever is no object becomes one that its schema refuses or ignores. */
-  async #readAccountRequest(
-    { exchange, principal }: Visit,
-    route: AccountRoute,
-    body: WholeBody,
-  ): Promise<object> {
+  async #readAccountRequest(visit: Visit, route: AccountRoute, held: HeldBody): Promise<object> {
+    const { exchange } = visit;
     if (route.from === 'query') return Object.fromEntries(parseQuery(exchange));
-    const { visitorBodyBytesMax, accountBodyBytesMax, webhookBytesMax } = limits;
-    // Strangers get little room: whoever says who they are is asked before their body is read.
-    const ofPerson = principal === null ? visitorBodyBytesMax : accountBodyBytesMax;
-    const bounds = this.#bodyBounds(route.from === 'bytes' ? webhookBytesMax : ofPerson);
-    const bytes = await body.read(new BoundedBody(exchange, bounds, this.#options.clock));
-    if (route.from === 'bytes') return { body: bytes, signature: exchange.header(route.signedBy ?? '') };
+    if (route.from === 'bytes') this.#webhooks.take(this.#ownerOf(visit));
+    const bounds = this.#bodyLimits(visit, bodyKindOf(route.operation, sideOf(route)));
+    const request = { exchange, limits: bounds, yieldToEventLoop: visit.yieldToEventLoop };
+    if (route.from === 'json') {
+      const given = await this.#bodies.readJson(held, request);
+      if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given;
+      throw invalidField(['body'], 'must be an object', 'type_error');
+    }
+    const bytes = await this.#bodies.readBytes(held, request);
     if (route.from === 'form') return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
-    const given = parseJson(bytes);
-    if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given;
-    throw invalidField(['body'], 'must be an object', 'type_error');
+    return { body: bytes, signature: exchange.header(route.signedBy ?? '') };
   }
 
   #validatorOf(route: JsonRoute | AccountRoute): Validate<unknown> {
     const validate = this.#requests.get(route);
     assert(validate, 'every route with a schema has it compiled');
     return validate;
-  }
-
-  /** Of a body that is read whole. */
-  #bodyBounds(bytesMax = this.#options.settings.jsonBytesMax) {
-    const { bodyIdleMsMax, requestMsMax } = this.#options.settings;
-    return { bytesMax, idleMsMax: bodyIdleMsMax, msMax: requestMsMax };
   }
 
   /** Only where replies are checked. A wrong one is our fault, so it does not leave as a refusal. */
@@ -432,7 +476,7 @@ export class Door {
     const call = organisationCall(this.#callOf(visit));
     const input = {
       exchange,
-      chunks: this.#uploadedChunks(visit),
+      chunks: this.#uploadedChunks(visit, route.operation),
       metadataBytesMax: this.#metadataBytesMax(call.principal),
     };
     checkDeclaredBody(exchange, this.#options.settings.uploadBytesMax);
@@ -444,23 +488,30 @@ export class Door {
   }
 
   /** The body of an upload; the usual time of a call starts when it is there. */
-  async *#uploadedChunks({ exchange, deadline }: Visit): AsyncGenerator<Uint8Array, void, undefined> {
+  async *#uploadedChunks(visit: Visit, operation: Operation): AsyncGenerator<Uint8Array, void, undefined> {
+    const { exchange, deadline } = visit;
     const { settings, clock } = this.#options;
-    const bounds = {
-      bytesMax: settings.uploadBytesMax,
-      idleMsMax: settings.bodyIdleMsMax,
-      msMax: limits.uploadMsMax,
+    const pace = {
       bytesPerSecondMin: limits.uploadBytesPerSecondMin,
+      windowMs: limits.uploadPaceMs,
+      bytesMin: 0,
     };
-    if (this.#uploadsRunning >= settings.uploadsRunningMax) {
-      const detail = 'The server is receiving as many uploads as it can; try again shortly.';
-      throw new AppError('unavailable', detail, { retryAfterMs: 2_000 });
-    }
-    this.#uploadsRunning += 1;
+    const permit = this.#uploads.acquire(this.#ownerOf(visit), (error) => deadline.cut(error));
     try {
-      yield* new BoundedBody(exchange, bounds, clock).chunks();
+      const bounds = { bytesMax: settings.uploadBytesMax, idleMsMax: settings.bodyIdleMsMax };
+      const body = new BoundedBody(exchange, { ...bounds, msMax: limits.uploadMsMax, pace }, clock);
+      let checkedAt = clock.monotonic();
+      for await (const chunk of body.chunks()) {
+        permit.touch();
+        if (clock.monotonic() - checkedAt >= limits.uploadRecheckMs) {
+          this.#authorise(visit, operation);
+          checkedAt = clock.monotonic();
+        }
+        yield chunk;
+      }
+      this.#authorise(visit, operation);
     } finally {
-      this.#uploadsRunning -= 1;
+      permit.release();
     }
     deadline.start(settings.requestMsMax);
   }
@@ -578,6 +629,14 @@ function parseQuery(exchange: Exchange): URLSearchParams {
     throw invalidField(['query'], 'is not percent-encoded UTF-8'); // all that decodeURIComponent ever throws for
   }
   return new URLSearchParams(exchange.query);
+}
+
+/** Pages that answer whatever the load is. */
+const probes: ReadonlySet<PageRoute['page']> = new Set(['healthz', 'readyz', 'metrics']);
+
+function sideOf(route: JsonRoute | AccountRoute): 'retrieval' | 'account' | 'webhook' {
+  if (route.kind === 'account') return route.from === 'bytes' ? 'webhook' : 'account';
+  return operationNeeds[route.operation] === 'administrator' ? 'account' : 'retrieval';
 }
 
 const imageWidthMax = 2_000;

@@ -1,6 +1,6 @@
+import type { SharedBudget } from '../admission/shared-budget.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface BodyBounds {
@@ -9,8 +9,16 @@ export interface BodyBounds {
   readonly idleMsMax: number;
   /** Milliseconds for the whole body. */
   readonly msMax: number;
-  /** Bytes per second that a body must have come with once it takes long; absent: `msMax` is bound enough. */
-  readonly bytesPerSecondMin?: number;
+  /** How fast it has to arrive. */
+  readonly pace: BodyPace;
+}
+
+export interface BodyPace {
+  readonly bytesPerSecondMin: number;
+  /** Milliseconds of waiting for the client over which the speed is taken. */
+  readonly windowMs: number;
+  /** A body of fewer bytes holds so little that its speed does not matter. */
+  readonly bytesMin: number;
 }
 
 function tooLarge(bytesMax: number): AppError {
@@ -35,6 +43,9 @@ export class BoundedBody {
   readonly #clock: Clock;
   readonly #startedAt: number;
   #bytes = 0;
+  /** Time spent waiting for the client since the speed was taken last, and what arrived meanwhile. */
+  #waitedMs = 0;
+  #arrivedBytes = 0;
 
   /** Errors: as `checkDeclaredBody`. */
   constructor(exchange: Exchange, bounds: BodyBounds, clock: Clock) {
@@ -50,20 +61,33 @@ export class BoundedBody {
    * comes too slowly, ClientGone.
    */
   async take(): Promise<Uint8Array | null> {
-    const { bytesMax, idleMsMax, msMax, bytesPerSecondMin = 0 } = this.#bounds;
+    const { bytesMax, idleMsMax, msMax } = this.#bounds;
+    const askedAt = this.#clock.monotonic();
     const chunk = await this.#exchange.body.take(idleMsMax);
     if (chunk === null) return null;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > bytesMax) throw tooLarge(bytesMax);
-    const elapsedMs = this.#clock.monotonic() - this.#startedAt;
-    if (elapsedMs > msMax) {
+    const now = this.#clock.monotonic();
+    if (now - this.#startedAt > msMax) {
       throw new AppError('request_timeout', `The request body did not arrive within ${msMax} ms.`);
     }
-    if (elapsedMs > limits.uploadSlowStartMs && this.#bytes < (elapsedMs / 1_000) * bytesPerSecondMin) {
+    this.#checkPace(chunk.byteLength, now - askedAt);
+    return chunk;
+  }
+
+  /** Counts only the time in which the client is waited for, so that a slow disk of ours is not held against it. */
+  #checkPace(bytes: number, waitedMs: number): void {
+    const { bytesPerSecondMin, windowMs, bytesMin } = this.#bounds.pace;
+    this.#waitedMs += waitedMs;
+    this.#arrivedBytes += bytes;
+    if (this.#waitedMs < windowMs) return;
+    const isSlow = this.#arrivedBytes < (this.#waitedMs / 1_000) * bytesPerSecondMin;
+    if (isSlow && this.#bytes >= bytesMin && !this.ended) {
       const detail = `The request body arrives with less than ${bytesPerSecondMin} bytes per second.`;
       throw new AppError('request_timeout', detail);
     }
-    return chunk;
+    this.#waitedMs = 0;
+    this.#arrivedBytes = 0;
   }
 
   /** True when there is nothing left to take. */
@@ -76,51 +100,34 @@ export class BoundedBody {
   }
 }
 
-/** Bytes of whole request bodies that are in memory now, over all requests, and how many may be. */
-export class BodyBudget {
-  readonly #bytesMax: number;
-  #bytes = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Errors: `reserve_reached` (429) when the bodies of all requests together would be too much. */
-  take(bytes: number): void {
-    if (this.#bytes + bytes > this.#bytesMax) {
-      const limit = this.#bytesMax.toLocaleString('en-US');
-      throw new AppError(
-        'reserve_reached',
-        `The request bodies being read now reach the memory limit of ${limit} bytes; try again shortly.`,
-        { retryAfterMs: 1_000 },
-      );
-    }
-    this.#bytes += bytes;
-  }
-
-  give(bytes: number): void {
-    this.#bytes -= bytes;
-  }
+/** The body of one request in memory, and what it is charged for. */
+export interface HeldBody {
+  /** `onChunk` sees each chunk before the next is taken. Errors: those of the body; `reserve_reached` above the share. */
+  read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer>;
+  /** Errors: `reserve_reached` (429) when the owner would hold more than its share. */
+  charge(bytes: number): void;
+  /** The rest of what was charged is not held anymore. */
+  keep(bytes: number): void;
+  /** Harmless twice. */
+  release(): void;
 }
 
-/** The whole body of one request, counted in a budget until `release`. */
-export class WholeBody {
-  readonly #budget: BodyBudget;
+/** The whole body of one request, charged to the budget of its owner until `release`. */
+export class WholeBody implements HeldBody {
+  readonly #budget: SharedBudget;
+  readonly #owner: string;
   #bytes = 0;
 
-  constructor(budget: BodyBudget) {
+  constructor(budget: SharedBudget, owner: string) {
     this.#budget = budget;
+    this.#owner = owner;
   }
 
-  async read(body: BoundedBody): Promise<Buffer> {
+  async read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer> {
     const parts: Uint8Array[] = [];
     for (let chunk = await body.take(); chunk !== null; chunk = body.ended ? null : await body.take()) {
-      this.#budget.take(chunk.byteLength);
-      this.#bytes += chunk.byteLength;
+      this.charge(chunk.byteLength);
+      if (onChunk !== undefined) await onChunk(chunk);
       parts.push(chunk);
     }
     const [only] = parts;
@@ -128,9 +135,26 @@ export class WholeBody {
     return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
   }
 
-  /** Harmless twice. */
-  release(): void {
-    this.#budget.give(this.#bytes);
-    this.#bytes = 0;
+  charge(bytes: number): void {
+    if (!this.#budget.tryTake(this.#owner, bytes)) throw overShare();
+    this.#bytes += bytes;
   }
+
+  keep(bytes: number): void {
+    const freed = Math.max(0, this.#bytes - bytes);
+    this.#budget.give(this.#owner, freed);
+    this.#bytes -= freed;
+  }
+
+  release(): void {
+    this.keep(0);
+  }
+}
+
+function overShare(): AppError {
+  return new AppError(
+    'reserve_reached',
+    'The request bodies that you send at one time reach your share of the memory for them; send fewer or smaller ones at a time.',
+    { retryAfterMs: 1_000, headers: { 'x-quarry-limit': 'request-bodies' } },
+  );
 }

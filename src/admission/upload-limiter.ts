@@ -1,0 +1,103 @@
+import { AppError } from '../base/app-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { hasFairShare } from '../core/async/fair-share.ts';
+
+/** One upload whose bytes are arriving. */
+export interface UploadPermit {
+  /** Bytes arrived. */
+  readonly touch: () => void;
+  /** Harmless twice. */
+  readonly release: () => void;
+}
+
+interface RunningUpload {
+  readonly owner: string;
+  readonly end: (error: AppError) => void;
+  /** Of the latest bytes, in milliseconds of `Clock.monotonic()`. */
+  touchedAt: number;
+}
+
+/** An upload without a byte for so long gives way to one of another organization. */
+const idleMsMax = 1_000;
+
+/**
+ * Bounds the uploads whose bytes arrive at a time. Each organization has a fair share, and when there is none left for
+ * one that holds little, the most idle upload of an organization that holds more gives way.
+ */
+export class UploadLimiter {
+  readonly #capacity: number;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #running = new Set<RunningUpload>();
+  readonly #counts = new Map<string, number>();
+
+  constructor(capacity: number, clock: Pick<Clock, 'monotonic'>) {
+    this.#capacity = capacity;
+    this.#clock = clock;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** `end` cuts the upload off when it has to give way. Errors: `unavailable` without a share for `owner`. */
+  acquire(owner: string, end: (error: AppError) => void): UploadPermit {
+    if (!this.#hasShare(owner) && !this.#evictFor(owner)) throw tooManyUploads();
+    const upload: RunningUpload = { owner, end, touchedAt: this.#clock.monotonic() };
+    this.#running.add(upload);
+    this.#counts.set(owner, this.#countOf(owner) + 1);
+    return {
+      touch: () => {
+        upload.touchedAt = this.#clock.monotonic();
+      },
+      release: () => this.#remove(upload),
+    };
+  }
+
+  #hasShare(owner: string): boolean {
+    const held = this.#countOf(owner);
+    const holders = this.#counts.size + (held === 0 ? 1 : 0);
+    return hasFairShare({ held, taken: this.#running.size, capacity: this.#capacity, holders });
+  }
+
+  /** Ends the most idle upload among those of owners that hold more than `owner` would. */
+  #evictFor(owner: string): boolean {
+    const now = this.#clock.monotonic();
+    let idlest: RunningUpload | null = null;
+    for (const upload of this.#running) {
+      if (this.#countOf(upload.owner) <= this.#countOf(owner) + 1) continue;
+      if (now - upload.touchedAt < idleMsMax) continue;
+      if (idlest === null || upload.touchedAt < idlest.touchedAt) idlest = upload;
+    }
+    if (idlest === null) return false;
+    this.#remove(idlest);
+    idlest.end(gaveWay());
+    return true;
+  }
+
+  #remove(upload: RunningUpload): void {
+    if (!this.#running.delete(upload)) return;
+    const left = this.#countOf(upload.owner) - 1;
+    if (left === 0) this.#counts.delete(upload.owner);
+    else this.#counts.set(upload.owner, left);
+  }
+
+  #countOf(owner: string): number {
+    return this.#counts.get(owner) ?? 0;
+  }
+}
+
+function tooManyUploads(): AppError {
+  const detail = 'The server is receiving as many uploads as it can; try again shortly.';
+  return new AppError('unavailable', detail, {
+    retryAfterMs: 2_000,
+    headers: { 'x-quarry-limit': 'uploads-running' },
+  });
+}
+
+function gaveWay(): AppError {
+  const detail = 'The upload was idle and gave way to that of another organization; send it again.';
+  return new AppError('unavailable', detail, {
+    retryAfterMs: 2_000,
+    headers: { 'x-quarry-limit': 'uploads-running' },
+  });
+}
