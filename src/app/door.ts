@@ -23,7 +23,10 @@ import type { Pipeline } from './pipeline.ts';
 
 /** What listens. */
 
-/** Memory of request bodies at one time; a quarter is left for the largest one beside an organization with its whole share. */
+/**
+ * Memory of request bodies at one time: beside an organization with its whole share, which is half, the largest body of
+ * another one still fits.
+ */
 function jsonBytesHeldMax({ bodyBytesMax }: Settings): number {
   return Math.max(1_000_000_000, 4 * bodyBytesMax);
 }
