@@ -90,6 +90,7 @@ export const operationNeeds = {
   subscribe: 'person',
   downgrade: 'person',
   'cancel-downgrade': 'person',
+  'cancel-upgrade': 'person',
   'add-payment-method': 'person',
   'remove-payment-method': 'person',
   'manage-billing-details': 'person',

@@ -17,6 +17,7 @@ export interface Billing {
   readonly subscribe: Use<wire.SubscribeRequest, wire.SubscribeResponse>;
   readonly downgrade: Use<wire.DowngradeRequest, wire.DowngradeResponse>;
   readonly cancelDowngrade: Use<wire.CancelDowngradeRequest, wire.CancelDowngradeResponse>;
+  readonly cancelUpgrade: Use<wire.CancelUpgradeRequest, wire.CancelUpgradeResponse>;
   readonly addPaymentMethod: Use<wire.AddPaymentRequest, wire.AddPaymentResponse>;
   readonly removePaymentMethod: Use<wire.RemovePaymentRequest, wire.RemovePaymentResponse>;
   readonly manageDetails: Use<wire.ManageBillingDetailsRequest, wire.ManageBillingDetailsResponse>;

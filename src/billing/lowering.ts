@@ -111,7 +111,7 @@ export class Lowering {
     if (subscription.pendingUpgrade !== null)
       throw new AppError(
         'conflict',
-        'The payment of an upgrade is pending: complete it, or wait until it is given up.',
+        'The payment of an upgrade is pending: complete it, or cancel the upgrade.',
       );
     return subscription;
   }
@@ -273,7 +273,10 @@ function pausable({ copy }: BillingAccount): SubscriptionCopy {
       'The invoice of the new month is being written, which takes an hour: pause after that.',
     );
   if (subscription.pendingUpgrade !== null)
-    throw new AppError('conflict', 'The payment of an upgrade is pending: complete it first, then pause.');
+    throw new AppError(
+      'conflict',
+      'The payment of an upgrade is pending: complete it or cancel the upgrade, then pause.',
+    );
   if (subscription.pendingDowngrade !== null || subscription.scheduleId !== null)
     throw new AppError('conflict', 'A downgrade is pending: cancel it first, then pause.');
   return subscription;

@@ -35,6 +35,7 @@ export function noPayments(parts: {
     subscribe: off,
     downgrade: off,
     cancelDowngrade: off,
+    cancelUpgrade: off,
     addPaymentMethod: off,
     removePaymentMethod: off,
     manageDetails: off,

@@ -27,6 +27,7 @@ import { type ShownLimits, statusReply } from './status-reply.ts';
 import { asking, isMissing } from './stripe.ts';
 import { Subscribing } from './subscribing.ts';
 import { type BillingOrganisations, BillingSync, type BoughtElsewhere, lookMsMax } from './sync.ts';
+import { UpgradeCancellation } from './upgrade-cancellation.ts';
 import { UsageCredits } from './usage-credits.ts';
 import { UsageReports, type UsedMinutes } from './usage-reports.ts';
 
@@ -82,6 +83,7 @@ function buildParts(options: StripeBillingOptions) {
   return {
     ...{ records, calls, catalogue, promotions, sync },
     ...{ lowering, subscribing: new Subscribing({ ...parts, lowering, aside, sync }) },
+    cancellation: new UpgradeCancellation({ ...parts, aside, sync }),
     previews: new Previews({ ...parts, sync }),
     methods: new PaymentMethods({ ...parts, sync, portal }),
     events: new BillingEvents({ ...parts, sync }),
@@ -142,6 +144,12 @@ export class StripeBilling implements Billing {
   readonly cancelDowngrade: Billing['cancelDowngrade'] = async ({ organisation, by }) => {
     const reply = await this.#parts.lowering.cancelDowngrade(organisation);
     await this.#note({ organisation, by }, 'billing.downgrade_cancelled', {});
+    return reply;
+  };
+
+  readonly cancelUpgrade: Billing['cancelUpgrade'] = async ({ organisation, by }) => {
+    const reply = await this.#parts.cancellation.cancel(organisation);
+    await this.#note({ organisation, by }, 'billing.upgrade_cancelled', {});
     return reply;
   };
 

@@ -153,6 +153,20 @@ export const billingRoutes: readonly AccountRoute[] = [
   ),
   ownersChange(
     {
+      operation: 'cancel-upgrade',
+      path: '/api/billing/cancel-upgrade',
+      summary: 'Cancel an upgrade that waits for its payment',
+      description:
+        'Voids the open invoice, so that nothing is owed and its page takes no money. The tier, a planned downgrade and the default payment method are as before the upgrade. Also for a first tier that was never paid.',
+      request: wire.CancelUpgradeRequest,
+      reply: wire.CancelUpgradeResponse,
+      example: organizationExample,
+      refusals: { 400: 'No upgrade is pending.' },
+    },
+    (billing, call, request) => billing.cancelUpgrade(call, request),
+  ),
+  ownersChange(
+    {
       operation: 'add-payment-method',
       path: '/api/billing/add-payment-method',
       summary: 'Add a payment method',

@@ -128,6 +128,17 @@ export const CancelDowngradeResponse = Component(
 );
 export type CancelDowngradeResponse = Static<typeof CancelDowngradeResponse>;
 
+export const CancelUpgradeRequest = Component('CancelUpgradeRequest', 'Who gives up an unpaid upgrade.', {
+  organization_id: organizationId,
+});
+export type CancelUpgradeRequest = Static<typeof CancelUpgradeRequest>;
+
+export const CancelUpgradeResponse = Component('CancelUpgradeResponse', 'Nothing of the upgrade is owed.', {
+  subscription_tier: SubscriptionType,
+  pending_upgrade: Type.Null(),
+});
+export type CancelUpgradeResponse = Static<typeof CancelUpgradeResponse>;
+
 export const StatusRequest = Component('StatusRequest', 'Whose tier and payments.', {
   organization_id: organizationId,
 });

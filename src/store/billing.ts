@@ -74,7 +74,7 @@ export interface BillingCopy {
 
 /** What somebody asked for and has had no answer to. */
 export interface BillingIntent {
-  readonly kind: 'subscribe' | 'downgrade' | 'cancel-downgrade' | 'pause';
+  readonly kind: 'subscribe' | 'cancel-upgrade' | 'downgrade' | 'cancel-downgrade' | 'pause';
   readonly tier: Tier | null;
   readonly at: number;
   /** Whether what was left half done of it has been put right. */

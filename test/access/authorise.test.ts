@@ -84,6 +84,7 @@ const expected: Readonly<Record<Operation, readonly [number, number, number, num
   subscribe: [401, 401, 401, 401, 200],
   downgrade: [401, 401, 401, 401, 200],
   'cancel-downgrade': [401, 401, 401, 401, 200],
+  'cancel-upgrade': [401, 401, 401, 401, 200],
   'add-payment-method': [401, 401, 401, 401, 200],
   'remove-payment-method': [401, 401, 401, 401, 200],
   'manage-billing-details': [401, 401, 401, 401, 200],

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { eventually } from './api.ts';
 import { BillingWorld, limitsOf, type Owner } from './billing-world.ts';
 
 /** Upgrades that come to nothing: a declined card, and one that is given up, leave everything as it was. */
@@ -68,6 +69,68 @@ t.test('a second card that is declined while the bank is asked changes no card',
   const bad = await owner.card('tok_chargeCustomerFail');
   t.equal((await owner.ask('subscribe', { tier: 'teams', payment_method_id: bad })).status, 402);
   t.match(await owner.status(), { payment_method: { id: good }, pending_upgrade: { tier: 'teams' } });
+});
+
+t.test('an upgrade that waits for the bank is cancelled, and everything is as before it', async (t) => {
+  const { owner, good } = await paying();
+  await owner.call('downgrade', { tier: 'free' });
+  const asks = await owner.card('tok_authenticationRequired');
+  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: asks });
+  t.equal(waiting.status, 'requires_action');
+  t.match(await owner.ask('downgrade', { tier: 'free' }), {
+    status: 409,
+    body: { detail: /cancel the upgrade/ },
+  });
+  t.strictSame(await owner.call('cancel-upgrade'), { subscription_tier: 'starter', pending_upgrade: null });
+  await chargesStill(t, owner, good);
+  t.match(await owner.status(), { pending_downgrade: { tier: 'free' } }, 'planned again');
+  t.not(await owner.payOnPage(waiting.hosted_invoice_url), 200, 'its page takes no money');
+  t.match(await owner.ask('cancel-upgrade'), { status: 400, body: { detail: /No upgrade is pending/ } });
+  await owner.call('cancel-downgrade');
+  t.match(await owner.call('pause'), { status: 'paused' }, 'nothing is blocked');
+});
+
+t.test('a first tier that waits for the bank is cancelled', async (t) => {
+  const owner = await world.owner();
+  const asks = { tier: 'teams', payment_method_id: await owner.card('tok_authenticationRequired') };
+  const waiting = await owner.call('subscribe', asks);
+  t.strictSame(await owner.call('cancel-upgrade'), { subscription_tier: 'free', pending_upgrade: null });
+  t.not(await owner.payOnPage(waiting.hosted_invoice_url), 200, 'its page takes no money');
+  t.match(await owner.status(), { status: 'none', pending_upgrade: null });
+  t.strictSame(open(owner), []);
+  const first = { ...starter, payment_method_id: await owner.card() };
+  t.match(await owner.call('subscribe', first), { status: 'active' });
+});
+
+t.test('an upgrade that was paid while it was cancelled stays', async (t) => {
+  const { owner } = await paying();
+  const asks = await owner.card('tok_authenticationRequired');
+  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: asks });
+  const [kind, operation] = ['late-after', /^Invoices\.retrieve$/] as const;
+  world.emulator.faults.add({ kind, operation, text: waiting.invoice.id });
+  const cancelled = owner.ask('cancel-upgrade');
+  await eventually(
+    'the invoice was read',
+    async () => (world.emulator.faults.befell({ operation, text: waiting.invoice.id }) ? true : null),
+    120_000,
+  );
+  t.equal(await owner.payOnPage(waiting.hosted_invoice_url), 200);
+  world.emulator.faults.release();
+  t.match(await cancelled, { status: 409, body: { detail: /was paid in the meantime/ } });
+  world.emulator.faults.clear();
+  await world.moment();
+  t.match(await owner.status(), { subscription_tier: 'teams', status: 'active', pending_upgrade: null });
+});
+
+t.test('a lost answer to a cancelled upgrade is repeated', async (t) => {
+  const { owner, good } = await paying();
+  const asks = await owner.card('tok_authenticationRequired');
+  await owner.call('subscribe', { tier: 'teams', payment_method_id: asks });
+  world.emulator.faults.add({ kind: 'lost-after', operation: /^Invoices\.voidInvoice$/, times: 4 });
+  t.equal((await owner.ask('cancel-upgrade')).status, 503);
+  world.emulator.faults.clear();
+  await owner.call('cancel-upgrade');
+  await chargesStill(t, owner, good);
 });
 
 t.test('a declined resumption and a declined first tier keep the card that was usual', async (t) => {

@@ -673,6 +673,7 @@ t.test('only owners pay, admins look on, and others do not learn that it exists'
     ['manage-billing-details', {}, 200],
     ['downgrade', { tier: 'free' }, 200],
     ['cancel-downgrade', {}, 200],
+    ['cancel-upgrade', {}, 400],
     ['remove-payment-method', { payment_method_id: card }, 400],
     ['redeem-code', { code: 'NEVER' }, 400],
     ['pause', {}, 200],

@@ -319,6 +319,7 @@ const expectations: Readonly<Record<string, Line>> = {
   'preview-subscription': { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'starter' }) },
   subscribe: { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'starter' }) },
   downgrade: { expected: people(503, 403, 403, 404), ask: inOrganisation({ tier: 'free' }) },
+  'cancel-upgrade': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
   'cancel-downgrade': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
   'add-payment-method': { expected: people(503, 403, 403, 404), ask: inOrganisation() },
   'remove-payment-method': {

@@ -122,6 +122,7 @@ const accountModels = [
   ['/api/auth/magic-link/send', 'SendMagicLinkRequest', 'SendMagicLinkResponse'],
   ['/api/billing/subscribe', 'SubscribeRequest', 'SubscribeResponse'],
   ['/api/billing/downgrade', 'DowngradeRequest', 'DowngradeResponse'],
+  ['/api/billing/cancel-upgrade', 'CancelUpgradeRequest', 'CancelUpgradeResponse'],
   ['/api/billing/cancel-downgrade', 'CancelDowngradeRequest', 'CancelDowngradeResponse'],
   ['/api/billing/status', 'StatusRequest', 'StatusResponse'],
   ['/api/billing/add-payment-method', 'AddPaymentRequest', 'AddPaymentResponse'],

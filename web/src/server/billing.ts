@@ -49,6 +49,10 @@ export function cancelDowngrade(): Promise<billing.DowngradeResponse> {
   return ask('cancel-downgrade');
 }
 
+export function cancelUpgrade(): Promise<billing.CancelUpgradeResponse> {
+  return ask('cancel-upgrade');
+}
+
 export function pauseSubscription(): Promise<billing.PauseResponse> {
   return ask('pause');
 }

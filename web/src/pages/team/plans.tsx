@@ -7,6 +7,7 @@ import { toast } from '../../parts/toasts.tsx';
 import { Trouble } from '../../parts/trouble.tsx';
 import {
   cancelDowngrade,
+  cancelUpgrade,
   downgrade,
   isPaidTier,
   type PaidTier,
@@ -184,7 +185,7 @@ function Notices({ status, onChanged }: PlansProps) {
   const { pending_downgrade: down, paused_at: pausedAt } = status;
   return (
     <>
-      <Unpaid status={status} />
+      <Unpaid status={status} onChanged={onChanged} />
       {down !== null && <Planned down={down} status={status} onChanged={onChanged} />}
       {pausedAt !== null && (
         <p class="note">
@@ -195,7 +196,8 @@ function Notices({ status, onChanged }: PlansProps) {
   );
 }
 
-function Unpaid({ status: { pending_upgrade: up, status: state, invoices } }: Pick<PlansProps, 'status'>) {
+function Unpaid({ status, onChanged }: PlansProps) {
+  const { pending_upgrade: up, status: state, invoices } = status;
   const mayOwe = state === 'past_due' || state === 'paused';
   const owed = mayOwe ? invoices.find((invoice) => invoice.status === 'open') : undefined;
   const address = up?.hosted_invoice_url ?? owed?.hosted_invoice_url ?? null;
@@ -216,11 +218,30 @@ function Unpaid({ status: { pending_upgrade: up, status: state, invoices } }: Pi
         )}
         This page notices by itself when it is paid.
       </div>
-      {address !== null && (
-        <LinkButton href={address} tone="primary" isElsewhere>
-          {up === null ? 'Pay the invoice' : 'Complete the payment'}
-        </LinkButton>
-      )}
+      <div class="row">
+        {up !== null && mayAs('OWNER') && <CancelUpgrade status={status} onChanged={onChanged} />}
+        {address !== null && (
+          <LinkButton href={address} tone="primary" isElsewhere>
+            {up === null ? 'Pay the invoice' : 'Complete the payment'}
+          </LinkButton>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function CancelUpgrade({ status, onChanged }: PlansProps) {
+  const cancel = useDoing(async () => {
+    await cancelUpgrade();
+    toast('The upgrade is cancelled. Nothing was charged.');
+    onChanged();
+  });
+  return (
+    <div>
+      <Button busy={cancel.isBusy} disabled={status.stale} onClick={cancel.start}>
+        Cancel the upgrade
+      </Button>
+      <Trouble error={cancel.error} />
     </div>
   );
 }
