@@ -1,14 +1,21 @@
 import { fileURLToPath } from 'node:url';
-import { type MessagePort, parentPort, threadId } from 'node:worker_threads';
+import { type MessagePort, parentPort, threadId, workerData } from 'node:worker_threads';
 import { optionalTools } from '../src/parsing/optional-tools.ts';
 import type { ParseOutcome, ParserTask, RenderOutcome } from '../src/parsing/parse-task.ts';
 import { ParserHost } from '../src/parsing/parser-host.ts';
 import type { ParserProcessNotice } from '../src/parsing/parser-processes.ts';
+import { noSandbox, type Sandbox } from '../src/parsing/sandbox.ts';
 import { toolLine } from '../src/parsing/tool-line.ts';
+
+/** What the pool gives each of its workers; absent: no sandbox. */
+interface ParseWorkerData {
+  readonly sandbox: Sandbox;
+}
 
 const host = new ParserHost({
   entry: fileURLToPath(new URL('./parser-process.js', import.meta.url)),
   prlimit: optionalTools().prlimit,
+  sandbox: (workerData as ParseWorkerData | null)?.sandbox ?? noSandbox,
   onProcess: (event, pid) => {
     parentPort?.postMessage({ type: 'parser-process', event, pid, threadId } satisfies ParserProcessNotice);
   },

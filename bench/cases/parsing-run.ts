@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type OpenedTools, openTools } from '../../src/parsing/open-tools.ts';
+import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import {
   isFailure,
   type ParseOutcome,
@@ -72,6 +73,8 @@ export class ParsingRun {
   /** `folder` is for temporary files and ends with the run; `office`: whether LibreOffice is asked where it is installed. */
   static async open(folder: string, office = true): Promise<ParsingRun> {
     const tools = await openTools({
+      // CPU time and memory are measured of direct children, which a sandbox would stand between.
+      ...{ found: optionalTools(), isolation: 'off', dataFolder: folder },
       ...{ ocrEngine: 'auto', ocrLanguages: 'eng', ocrDataFolder: null, office, runningMax: 1 },
       folder: join(folder, 'tools'),
       // What is converted for one document is of no use to another.

@@ -8,6 +8,7 @@ import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import { isFailure } from '../../src/parsing/parse-task.ts';
 import { ParserHost } from '../../src/parsing/parser-host.ts';
 import { chooseRecogniser } from '../../src/parsing/recogniser.ts';
+import { noSandbox } from '../../src/parsing/sandbox.ts';
 import { ToolDesk } from '../../src/parsing/tool-desk.ts';
 import { ToolRunner } from '../../src/parsing/tool-runner.ts';
 import { hangingPage, plainReport, scannedPages } from '../harness/made-files.ts';
@@ -97,22 +98,30 @@ async function hostWithHangingTools(folder: string): Promise<ParserHost> {
   await mkdir(toolFolder);
   const runner = new ToolRunner({
     tools,
-    unshare: null,
+    sandbox: noSandbox,
     folder: toolFolder,
     freshName: randomUUID,
     freeBytes,
   });
   const recogniser = chooseRecogniser({
-    ...{ engine: 'tesseract', languages: 'eng', installed: ['eng'], runner, embeddedEntry: '' },
-    ...{ dataFolder: null, linksFolder: join(toolFolder, 'languages') },
+    ...{
+      engine: 'tesseract',
+      languages: 'eng',
+      installed: ['eng'],
+      runner,
+      refusal: null,
+      embeddedEntry: '',
+    },
+    ...{ dataFolder: null, languagesFolder: join(toolFolder, 'languages') },
   });
   const converted = { folder, find: async () => null, keep: async (_: string, file: string) => file };
   const desk = new ToolDesk({
-    ...{ runner, recogniser, converted, office: true, runningMax: 1, freshName: randomUUID },
+    ...{ runner, recogniser, converted, office: true, refusal: null, runningMax: 1, freshName: randomUUID },
   });
   return new ParserHost({
     entry: fileURLToPath(new URL('../../workers/parser-process.js', import.meta.url)),
     prlimit: tools.prlimit,
+    sandbox: noSandbox,
     onProcess: () => {},
     tools: desk,
   });

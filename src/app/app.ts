@@ -9,6 +9,7 @@ import type { Settings } from '../config/schema.ts';
 import { defaultBounds, openDoor } from '../http/listen.ts';
 import { defaultEmbeddingModel, openBuiltInEmbedder } from '../models/registry.ts';
 import { openTools } from '../parsing/open-tools.ts';
+import { optionalTools } from '../parsing/optional-tools.ts';
 import { ParserProcesses } from '../parsing/parser-processes.ts';
 import { DerivedFiles } from '../pipeline/derived-files.ts';
 import { Housekeeping } from '../pipeline/housekeeping.ts';
@@ -98,8 +99,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   storage.hooks.isGone = (id) => organisations.find(id) === undefined;
   const { kept, quotas, gate, forget } = buildQuotas(storage, pipeline, { organisations, logger });
   opened.add(() => kept.close());
-  const measured = { metrics, pools: Object.values(pools), memoryBytesMax: settings.memoryBytesMax };
-  registerPipelineMetrics({ ...storage, ...pipeline, ...measured });
+  registerMetrics(settings, metrics, retrieval);
   const endOrganisation: OrganisationRemoval['begin'] = (id, by) => removal.begin(id, by);
   const { services, removeData } = buildServices({
     ...{ settings, data, storage, pools, pipeline, organisations, keys, audit, gate, quotas, forget },
@@ -161,6 +161,16 @@ function openMetrics(opened: Opened): Metrics {
   eventLoopDelay.register(metrics);
   opened.add(() => eventLoopDelay.close());
   return metrics;
+}
+
+function registerMetrics(
+  { memoryBytesMax }: Settings,
+  metrics: Metrics,
+  { storage, pipeline, pools, tools }: Awaited<ReturnType<typeof openRetrieval>>,
+): void {
+  const isolationLevel = tools.isolation.sandbox.level;
+  const measured = { metrics, pools: Object.values(pools), memoryBytesMax, isolationLevel };
+  registerPipelineMetrics({ ...storage, ...pipeline, ...measured });
 }
 
 function closeWith(opened: Opened, { mail, sessions, keys, refusals }: AccountRooms): void {
@@ -231,15 +241,21 @@ async function openTooling(settings: Settings, data: DataDirectory, logger: Logg
     bytesMax: settings.pageCacheBytes,
     chance,
   });
-  const { ocrEngine, ocrLanguages, office, parseThreads } = settings;
+  const { ocrEngine, ocrLanguages, office, parseThreads, toolsIsolation } = settings;
   const tools = await openTools({
     ...{ ocrEngine, ocrLanguages, converted: made },
     ocrDataFolder: settings.ocrDataFolder ?? null,
     office: office === 'auto',
     runningMax: parseThreads,
+    found: optionalTools(),
+    isolation: toolsIsolation,
+    dataFolder: data.path,
     folder: join(data.cachePath, 'tools'),
     freshName: () => chance.uuid(),
   });
+  const { level } = tools.isolation.sandbox;
+  const report = tools.isolation.isFull ? 'info' : 'warn';
+  logger[report]({ level, detail: tools.isolation.detail }, 'isolation of tools and parsers');
   void tools.asked.then((states) => {
     logger.info(Object.fromEntries(states.map(({ name, detail }) => [name, detail])), 'optional tools');
   });

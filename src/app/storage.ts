@@ -76,6 +76,7 @@ export function buildPools(
       name,
       threads,
       queueTasksMax: poolTasksMax,
+      workerData: { sandbox: tools.isolation.sandbox },
       onMessage: (message) => {
         if (!answerToolCall(tools.desk, message)) processes.accept(message);
       },

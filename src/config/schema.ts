@@ -223,6 +223,10 @@ const table = {
     meaning:
       'Longest time for all such pages of a document, at most four fifths of parseSecondsMax; those that are done are kept',
   }),
+  toolsIsolation: choice(['required', 'preferred', 'off'], 'preferred', {
+    meaning:
+      'Isolation of LibreOffice, tesseract and the like, and of parser processes, from data and network: the strongest that the host allows; with required, programs do not run without full isolation',
+  }),
   office: choice(['auto', 'off'], 'auto', {
     meaning: 'Whether LibreOffice is used where it is installed',
   }),

@@ -1,4 +1,4 @@
-import { copyFile, readdir, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OfficeSource, ToolReply } from './document-tools.ts';
 import type { ToolEnd, ToolRunner } from './tool-runner.ts';
@@ -41,6 +41,7 @@ export function convertOffice(
     await runner.checkRoom(room);
     const input = join(folder, `document.${from}`);
     await copyFile(file, input);
+    await writeSettings(join(folder, 'profile', 'user'));
     const end = await runner.run({
       tool: 'soffice',
       flags: [
@@ -55,12 +56,42 @@ export function convertOffice(
       outputBytesMax: 1_000_000,
       signal,
     });
-    const result = await resultIn(join(folder, 'result'));
+    const result = await resultIn(runner, folder);
     if (result !== null && end.how === 'exited') return take(result);
     // Others may have filled the disk meanwhile, which is no fault of the file.
     await runner.checkRoom(roomBytes.profile);
     return failureOf(end, conversion);
   });
+}
+
+/**
+ * Links of documents are not followed, macros are not run, and addresses lead to a proxy that does not exist: documents
+ * fetch nothing even where the host offers no sandbox.
+ */
+const settings: readonly (readonly [path: string, name: string, value: string | number | boolean])[] = [
+  ['org.openoffice.Office.Common/Security/Scripting', 'BlockUntrustedRefererLinks', true],
+  ['org.openoffice.Office.Common/Security/Scripting', 'DisableMacrosExecution', true],
+  ['org.openoffice.Office.Common/Security/Scripting', 'MacroSecurityLevel', 3],
+  ['org.openoffice.Office.Writer/Content/Update', 'Link', 2],
+  ['org.openoffice.Office.Calc/Content/Update', 'Link', 2],
+  ['org.openoffice.Inet/Settings', 'ooInetProxyType', 2],
+  ['org.openoffice.Inet/Settings', 'ooInetHTTPProxyName', '127.0.0.1'],
+  ['org.openoffice.Inet/Settings', 'ooInetHTTPProxyPort', 9],
+  ['org.openoffice.Inet/Settings', 'ooInetHTTPSProxyName', '127.0.0.1'],
+  ['org.openoffice.Inet/Settings', 'ooInetHTTPSProxyPort', 9],
+];
+
+async function writeSettings(folder: string): Promise<void> {
+  const items = settings.map(
+    ([path, name, value]) =>
+      `<item oor:path="/${path}"><prop oor:name="${name}" oor:op="fuse"><value>${value}</value></prop></item>`,
+  );
+  const registry = '<oor:items xmlns:oor="http://openoffice.org/2001/registry">';
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, 'registrymodifications.xcu'),
+    `<?xml version="1.0" encoding="UTF-8"?>\n${registry}${items.join('')}</oor:items>\n`,
+  );
 }
 
 function filterOf(from: OfficeSource, to: 'pdf' | 'xlsx'): string {
@@ -70,10 +101,10 @@ function filterOf(from: OfficeSource, to: 'pdf' | 'xlsx'): string {
   return `pdf:writer_pdf_Export:${exportOptions}`;
 }
 
-async function resultIn(folder: string): Promise<string | null> {
+async function resultIn(runner: ToolRunner, folder: string): Promise<string | null> {
   try {
-    const [name] = await readdir(folder);
-    return name === undefined ? null : join(folder, name);
+    const [name] = await readdir(join(folder, 'result'));
+    return name === undefined ? null : await runner.result(folder, join('result', name));
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ENOENT') return null;
     throw error;

@@ -3,10 +3,10 @@ import type { ToolReply } from './document-tools.ts';
 import { processLimits } from './limits.ts';
 import { ParserChild, type ParserChildOptions } from './parser-child.ts';
 
-export interface OcrChildOptions extends Pick<ParserChildOptions, 'entry' | 'prlimit'> {
+export interface OcrChildOptions extends Pick<ParserChildOptions, 'entry' | 'prlimit' | 'sandbox'> {
   /** Names of languages with `+` between. */
   readonly languages: string;
-  /** Where their data lies, see `linkLanguages`. */
+  /** Where their data lies, see `copyLanguages`. */
   readonly dataFolder: string;
 }
 
@@ -66,10 +66,13 @@ export class OcrChild {
 
   async #ready(): Promise<ParserChild> {
     if (this.#child?.alive === true) return this.#child;
-    const { entry, prlimit, languages } = this.#options;
+    const { entry, prlimit, sandbox, languages } = this.#options;
     const dataFolder = realpathSync(this.#options.dataFolder);
     const words = [dataFolder, languages];
-    this.#child = await ParserChild.start({ entry, prlimit, folders: [dataFolder], words }, () => {});
+    this.#child = await ParserChild.start(
+      { entry, prlimit, sandbox, folders: [dataFolder], words },
+      () => {},
+    );
     return this.#child;
   }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { projectRoot } from '../base/root.ts';
 
@@ -30,9 +30,16 @@ export function languageData(language: string, ownFolder: string | null): Langua
   return file === undefined ? null : { language, file };
 }
 
-/** Makes `folder` anew, with a link to each file under the name by which the engine asks for it. */
-export function linkLanguages(data: readonly LanguageData[], folder: string): void {
+/**
+ * Makes `folder` anew, with a copy of each file under the name by which the engine asks for it: the process of the engine,
+ * which may run as another user, sees no other folder.
+ */
+export function copyLanguages(data: readonly LanguageData[], folder: string): void {
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const { language, file } of data) symlinkSync(file, join(folder, `${language}.traineddata.gz`));
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  for (const { language, file } of data) {
+    const copy = join(folder, `${language}.traineddata.gz`);
+    copyFileSync(file, copy);
+    chmodSync(copy, 0o644);
+  }
 }

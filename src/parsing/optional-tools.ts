@@ -8,6 +8,7 @@ export const optionalToolNames = [
   'tesseract',
   'pdftoppm',
   'heif-convert',
+  'bwrap',
   'prlimit',
   'unshare',
   'setpriv',
@@ -30,8 +31,12 @@ export const toolNotes: Readonly<
   pdftoppm: { packages: 'poppler-utils', does: 'draws PDF pages whose Asian fonts are not embedded' },
   'heif-convert': { packages: 'libheif-examples', does: 'opens HEIC images' },
   prlimit: { packages: 'util-linux', does: 'bounds the memory of parser processes and tools' },
-  unshare: { packages: 'util-linux', does: 'keeps tools from the network' },
-  setpriv: { packages: 'util-linux', does: 'ends tools together with the server' },
+  bwrap: { packages: 'bubblewrap', does: 'keeps tools and parsers from the data and the network' },
+  unshare: { packages: 'util-linux', does: 'does the same where there is no bwrap' },
+  setpriv: {
+    packages: 'util-linux',
+    does: 'ends tools together with the server and takes their privileges away',
+  },
   nice: { packages: 'coreutils', does: 'lets tools yield to searches' },
 };
 
@@ -96,18 +101,4 @@ function ask(path: string, flags: readonly string[]): Promise<string | null> {
       resolve(error === null ? `${stdout}${stderr}` : null);
     });
   });
-}
-
-/**
- * The flags under which `unshare` runs a program here without network, at best in a process namespace that ends as a
- * whole; null where this host allows none of it.
- */
-export async function unshareFlags({ unshare }: OptionalTools): Promise<readonly string[] | null> {
-  if (unshare === null) return null;
-  const whole = ['--net', '--pid', '--fork', '--kill-child=SIGKILL'];
-  const candidates = [whole, ['--map-current-user', ...whole], ['--net'], ['--map-current-user', '--net']];
-  for (const flags of candidates) {
-    if ((await ask(unshare, [...flags, '/bin/true'])) !== null) return flags;
-  }
-  return null;
 }

@@ -1,19 +1,24 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { realpathSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { threadId } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { projectRoot } from '../base/root.ts';
 import { processLimits } from './limits.ts';
 import { isParserMessage, type ParserMessage, type ParserRequest } from './parser-messages.ts';
+import { type Sandbox, sandboxUserIds, signalCodes, wrapCommand } from './sandbox.ts';
 
 export interface ParserChildOptions {
   /** Compiled module that calls `serveParser`. */
   readonly entry: string;
   /** Absolute path of `prlimit`, or null: then only Node's own limits and the watchdog hold. */
   readonly prlimit: string | null;
+  /** What keeps the process from the data of the server and from the network, besides the permission model of Node. */
+  readonly sandbox: Sandbox;
   /** Folders besides the code that the process may read. It may write nowhere, and start no program. */
   readonly folders: readonly string[];
   /** Arguments of the module. */
@@ -114,26 +119,40 @@ export class ParserChild {
     return new Promise((resolve) => {
       this.process.once('close', (code, signal) => {
         this.alive = false;
-        resolve({ code, signal, stderr });
+        resolve({ code, signal: signal ?? signalOf(code), stderr });
       });
     });
   }
 }
 
-function forkRestricted({ entry, prlimit, folders, words = [] }: ParserChildOptions): ChildProcess {
-  const nodeFlags = [
+function forkRestricted({ entry, prlimit, sandbox, folders, words = [] }: ParserChildOptions): ChildProcess {
+  const readable = [codeFolder, ...dependencyPaths(), ...folders];
+  const program = [
+    ...(prlimit === null ? [] : [prlimit, `--data=${processLimits.dataBytesMax}`, '--core=0']),
+    process.execPath,
     `--max-old-space-size=${processLimits.heapMebibytesMax}`,
     '--no-warnings',
-    ...permissionFlags([codeFolder, ...dependencyPaths(), ...folders]),
+    ...permissionFlags(readable),
   ];
-  const bounds = [`--data=${processLimits.dataBytesMax}`, '--core=0'];
+  const [execPath, ...execArgv] = wrapCommand(sandbox, {
+    program,
+    folder: null,
+    readable: [...new Set([process.execPath, ...readable])],
+    userId: sandboxUserIds.parsers + (threadId % sandboxUserIds.count),
+  });
   return fork(entry, [...words], {
-    ...(prlimit === null ? {} : { execPath: prlimit }),
-    execArgv: prlimit === null ? nodeFlags : [...bounds, process.execPath, ...nodeFlags],
+    execPath: execPath!,
+    execArgv,
     env: { MALLOC_ARENA_MAX: '2' }, // the threads that open images would each keep memory of their own
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe'],
   });
+}
+
+/** A launcher tells by its code which signal ended its program. */
+function signalOf(code: number | null): NodeJS.Signals | null {
+  const names = Object.entries(constants.signals) as [NodeJS.Signals, number][];
+  return names.find(([, number]) => code === signalCodes + number)?.[0] ?? null;
 }
 
 function dependencyPaths(): string[] {

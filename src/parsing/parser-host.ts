@@ -13,6 +13,7 @@ import type {
 } from './parse-task.ts';
 import { type ChildEnd, describeEnd, endedForMemory, ParserChild } from './parser-child.ts';
 import type { DocumentRequest, ParserMessage } from './parser-messages.ts';
+import type { Sandbox } from './sandbox.ts';
 import type { ToolAnswerer } from './tool-line.ts';
 
 export interface ParserHostOptions {
@@ -20,6 +21,7 @@ export interface ParserHostOptions {
   readonly entry: string;
   /** Absolute path of `prlimit`, or null. */
   readonly prlimit: string | null;
+  readonly sandbox: Sandbox;
   /** Told of every process as it starts and ends, so that the main thread can kill what outlives its owner. */
   readonly onProcess: (event: 'started' | 'ended', pid: number) => void;
   /** Who runs programs for documents; absent: nobody. */
@@ -152,8 +154,11 @@ export class ParserHost {
     );
     if (this.child?.alive === true && closed.length === 0) return this.child;
     await this.replace();
-    const { entry, prlimit, onProcess } = this.options;
-    const child = await ParserChild.start({ entry, prlimit, folders: [...granted, ...closed] }, onProcess);
+    const { entry, prlimit, sandbox, onProcess } = this.options;
+    const child = await ParserChild.start(
+      { entry, prlimit, sandbox, folders: [...granted, ...closed] },
+      onProcess,
+    );
     this.child = child;
     return child;
   }

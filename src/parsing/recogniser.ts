@@ -1,7 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import type { ToolReply } from './document-tools.ts';
 import { OcrChild } from './ocr-child.ts';
-import { languageData, languagePackage, linkLanguages } from './ocr-languages.ts';
+import { copyLanguages, languageData, languagePackage } from './ocr-languages.ts';
 import { textOfWords } from './recognised-text.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
@@ -27,6 +27,8 @@ export interface RecogniserChoice {
   /** Names of languages as Tesseract has them, with `+` between. */
   readonly languages: string;
   readonly runner: ToolRunner;
+  /** Why the programs of this host are not run although they are installed; null: they are run. */
+  readonly refusal: string | null;
   /** Languages of the tesseract binary. */
   readonly installed: readonly string[];
   /** Compiled module that calls `serveOcr`. */
@@ -34,7 +36,7 @@ export interface RecogniserChoice {
   /** Folder with language data for the embedded engine, which goes before that of packages; null: there is none. */
   readonly dataFolder: string | null;
   /** Folder of its own in which the embedded engine finds the languages that it reads. */
-  readonly linksFolder: string;
+  readonly languagesFolder: string;
 }
 
 /** The engine that the settings ask for. Throws an error with a whole sentence when this host cannot do what they say. */
@@ -43,13 +45,15 @@ export function chooseRecogniser(choice: RecogniserChoice): Recogniser {
   const binary = runner.tools.tesseract !== null;
   if (engine === 'off') return noRecogniser;
   if (engine === 'tesseract' && !binary)
-    throw refusal('ocrEngine is tesseract, but tesseract is not installed (Debian: tesseract-ocr)');
+    throw refusal(
+      choice.refusal ?? 'ocrEngine is tesseract, but tesseract is not installed (Debian: tesseract-ocr)',
+    );
   const names = languages.split('+');
   const missing = names.filter((name) => !installed.includes(name));
   if (binary && missing.length === 0 && engine !== 'embedded') return new TesseractBinary(runner, languages);
   const data = names.flatMap((name) => languageData(name, choice.dataFolder) ?? []);
   if (data.length === names.length && engine !== 'tesseract') {
-    linkLanguages(data, choice.linksFolder);
+    copyLanguages(data, choice.languagesFolder);
     return new EmbeddedRecogniser(choice);
   }
   const has = new Set(data.map(({ language }) => language));
@@ -57,7 +61,7 @@ export function chooseRecogniser(choice: RecogniserChoice): Recogniser {
   const embedded = `the embedded engine lacks ${lacking.join(', ')} (npm install ${lacking.map(languagePackage).join(' ')}, or put the data into ocrDataFolder)`;
   const other = binary
     ? `tesseract lacks ${missing.join(', ')} and has ${installed.join(', ')} (Debian: tesseract-ocr-<language>)`
-    : 'tesseract is not installed (Debian: tesseract-ocr)';
+    : (choice.refusal ?? 'tesseract is not installed (Debian: tesseract-ocr)');
   const reasons = { auto: [embedded, other], embedded: [embedded], tesseract: [other] }[engine];
   throw refusal(`ocrLanguages is ${languages}, but ${reasons.join('; ')}`);
 }
@@ -136,10 +140,17 @@ class EmbeddedRecogniser implements Recogniser {
   readonly name: string;
   readonly #child: OcrChild;
 
-  constructor({ languages, embeddedEntry, linksFolder, runner }: RecogniserChoice) {
+  constructor({ languages, embeddedEntry, languagesFolder, runner }: RecogniserChoice) {
     this.name = `embedded tesseract.js, languages ${languages}`;
     const { prlimit } = runner.tools;
-    this.#child = new OcrChild({ entry: embeddedEntry, prlimit, languages, dataFolder: linksFolder });
+    const { sandbox } = runner;
+    this.#child = new OcrChild({
+      entry: embeddedEntry,
+      prlimit,
+      sandbox,
+      languages,
+      dataFolder: languagesFolder,
+    });
   }
 
   recognise(image: Uint8Array, bounds: RecognitionBounds): Promise<ToolReply> {

@@ -1,4 +1,4 @@
-import { readFile, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Semaphore } from '../core/async/semaphore.ts';
 import type { ToolReply, ToolRequest } from './document-tools.ts';
@@ -24,6 +24,8 @@ export interface ToolDeskOptions {
   readonly converted: ConvertedFiles;
   /** False: LibreOffice is not used although it may be installed. */
   readonly office: boolean;
+  /** Why the programs of this host are not run although they are installed; null: they are run. */
+  readonly refusal: string | null;
   /** Programs that run at the same time, LibreOffice and others each. */
   readonly runningMax: number;
   readonly freshName: () => string;
@@ -110,12 +112,15 @@ export class ToolDesk {
     signal: AbortSignal,
   ): Promise<DeskReply> {
     const { converted, office } = this.#options;
-    if (!this.hasOffice) return plain(missing('soffice', office));
+    if (!this.hasOffice) return plain(this.#missing('soffice', office));
     const kept = isHash.test(basename(request.file));
     const name = `${kept ? basename(request.file) : this.#options.freshName()}.${request.to}`;
     if (!kept) {
       const file = join(converted.folder, name);
-      const reply = await this.#runOffice(request, signal, (result) => moved(result, file));
+      const reply = await this.#runOffice(request, signal, async (result) => {
+        await move(result, file);
+        return { kind: 'file', file };
+      });
       return { reply, release: () => rm(file, { force: true }) };
     }
     const found = await converted.find(name);
@@ -126,10 +131,11 @@ export class ToolDesk {
     // Whoever asked first may have given up, or had less time.
     if (running !== undefined && !(running.kind === 'failed' && running.code === 'timeout'))
       return plain(running);
-    const made = this.#runOffice(request, signal, async (result) => ({
-      kind: 'file',
-      file: await converted.keep(name, result),
-    }));
+    const made = this.#runOffice(request, signal, async (result) => {
+      const file = join(converted.folder, `${this.#options.freshName()}.part`);
+      await move(result, file);
+      return { kind: 'file', file: await converted.keep(name, file) };
+    });
     this.#converting.set(name, made);
     try {
       const reply = await made;
@@ -170,23 +176,32 @@ export class ToolDesk {
     { file, msMax }: Extract<ToolRequest, { kind: 'open-heif' }>,
     signal: AbortSignal,
   ): Promise<DeskReply> {
-    if (this.#options.runner.tools['heif-convert'] === null) return plain(missing('heif-convert'));
-    const flags = (target: string) => ['-q', '92', file, target];
-    return await this.#image('heif-convert', { flags, target: 'image.jpg', msMax, signal });
+    if (this.#options.runner.tools['heif-convert'] === null) return plain(this.#missing('heif-convert'));
+    const flags = (source: string, target: string) => ['-q', '92', source, target];
+    return await this.#image('heif-convert', { file, flags, target: 'image.jpg', msMax, signal });
   }
 
   async #draw(
     { file, page, dotsPerInch, msMax }: Extract<ToolRequest, { kind: 'draw' }>,
     signal: AbortSignal,
   ): Promise<DeskReply> {
-    if (this.#options.runner.tools.pdftoppm === null) return plain(missing('pdftoppm'));
+    if (this.#options.runner.tools.pdftoppm === null) return plain(this.#missing('pdftoppm'));
     const number = String(page + 1);
     const resolution = String(Math.min(600, Math.max(10, Math.round(dotsPerInch))));
-    const flags = (target: string) => [
+    const flags = (source: string, target: string) => [
       ...['-q', '-png', '-r', resolution, '-f', number, '-l', number, '-singlefile'],
-      ...[file, target.replace(/\.png$/, '')],
+      ...[source, target.replace(/\.png$/, '')],
     ];
-    return await this.#image('pdftoppm', { flags, target: 'page.png', msMax, signal });
+    return await this.#image('pdftoppm', { file, flags, target: 'page.png', msMax, signal });
+  }
+
+  #missing(tool: OptionalToolName, wanted = true): ToolReply {
+    const { packages } = toolNotes[tool];
+    const lacking = this.#options.refusal ?? `This server lacks ${tool} (Debian: ${packages}).`;
+    return {
+      kind: 'missing',
+      message: wanted ? lacking : `This server is told not to use ${tool} (office).`,
+    };
   }
 
   /** Runs a program that writes one image, and answers its bytes. */
@@ -195,7 +210,8 @@ export class ToolDesk {
     const { msMax, signal } = run;
     const work = () =>
       runner.withFolder(async (folder): Promise<ToolReply> => {
-        const target = join(folder, run.target);
+        const [source, target] = [join(folder, 'document'), join(folder, run.target)];
+        await copyFile(run.file, source);
         const bounds = {
           memoryBytesMax: 1_073_741_824,
           fileBytesMax: imageBytesMax,
@@ -203,13 +219,14 @@ export class ToolDesk {
         };
         const end = await runner.run({
           tool,
-          flags: run.flags(target),
+          flags: run.flags(source, target),
           folder,
           ...{ msMax, signal },
           ...bounds,
         });
-        return end.how === 'exited' && end.code === 0 && (await exists(target))
-          ? { kind: 'bytes', bytes: await readFile(target) }
+        const result = await runner.result(folder, run.target);
+        return end.how === 'exited' && end.code === 0 && result !== null
+          ? { kind: 'bytes', bytes: await readFile(result) }
           : imageFailure(tool, end, msMax);
       });
     return plain(await withPermit(this.#others, work, signal));
@@ -236,7 +253,9 @@ async function withPermit<Result>(
 }
 
 interface ImageRun {
-  readonly flags: (target: string) => readonly string[];
+  /** What it reads, as a copy. */
+  readonly file: string;
+  readonly flags: (source: string, target: string) => readonly string[];
   readonly target: string;
   readonly msMax: number;
   readonly signal: AbortSignal;
@@ -267,23 +286,16 @@ const tooLarge: ToolReply = {
   message: 'The image is too large to be read.',
 };
 
-function missing(tool: OptionalToolName, wanted = true): ToolReply {
-  const { packages } = toolNotes[tool];
-  const message = wanted
-    ? `This server lacks ${tool} (Debian: ${packages}).`
-    : `This server is told not to use ${tool} (office).`;
-  return { kind: 'missing', message };
-}
-
 function plain(reply: ToolReply): DeskReply {
   return { reply, release: nothingToRelease };
 }
 
-async function moved(result: string, file: string): Promise<ToolReply> {
-  await rename(result, file);
-  return { kind: 'file', file };
-}
-
-async function exists(file: string): Promise<boolean> {
-  return (await stat(file).catch(() => null)) !== null;
+/** The folders of programs may lie on another file system. */
+async function move(result: string, file: string): Promise<void> {
+  try {
+    await rename(result, file);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'EXDEV') throw error;
+    await copyFile(result, file);
+  }
 }

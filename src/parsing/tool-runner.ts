@@ -4,11 +4,13 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { OptionalToolName, OptionalTools } from './optional-tools.ts';
+import { isPlainFile, ownFolder } from './own-folder.ts';
+import { hasOwnUser, type Sandbox, sandboxUserIds, signalCodes, wrapCommand } from './sandbox.ts';
 
 export interface ToolRunnerOptions {
   readonly tools: OptionalTools;
-  /** Flags of `unshare` that work on this host, see `unshareFlags`; null: tools run with the network of the server. */
-  readonly unshare: readonly string[] | null;
+  /** What keeps tools from the data of the server and from the network. */
+  readonly sandbox: Sandbox;
   /** Folder of the tools' own temporary folders; whatever is in it is deleted. */
   readonly folder: string;
   /** A name that nobody used before. */
@@ -22,7 +24,10 @@ export class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }
 
-/** One run of a program. All bounds are inclusive maxima; reaching one ends the run. */
+/**
+ * One run of a program, which sees no files of the server but those in its folder. All bounds are inclusive maxima; reaching
+ * one ends the run.
+ */
 export interface ToolRun {
   readonly tool: OptionalToolName;
   readonly flags: readonly string[];
@@ -49,12 +54,13 @@ const complaintUnitsMax = 2_000;
 const niceness = '10';
 
 /**
- * Runs the optional programs, each with bounds on time, memory and output, without network where the host allows it, in a
- * process group and a folder of its own. Lives in the main thread, which therefore owns every such process.
+ * Runs the optional programs, each with bounds on time, memory and output, in a
+ * sandbox, process group and folder of its own. Lives in the main thread, which therefore owns every such process.
  */
 export class ToolRunner {
   readonly #options: ToolRunnerOptions;
   readonly #groups = new Set<number>();
+  #runs = 0;
 
   /** Also ends and deletes what a server that was killed has left in the same folder. */
   constructor(options: ToolRunnerOptions) {
@@ -63,6 +69,10 @@ export class ToolRunner {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     for (const pid of processesIn(folder)) kill(pid);
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+
+  get sandbox(): Sandbox {
+    return this.#options.sandbox;
   }
 
   get tools(): OptionalTools {
@@ -89,7 +99,10 @@ export class ToolRunner {
   /** Runs a tool that this host has. Rejects only when it cannot be started at all. */
   async run(run: ToolRun): Promise<ToolEnd> {
     if (run.signal.aborted) return { how: 'cancelled' };
-    const [command, ...flags] = this.#commandLine(run);
+    const { sandbox } = this.#options;
+    const userId = this.#nextUserId();
+    const [command, ...flags] = this.#commandLine(run, userId);
+    if (hasOwnUser(sandbox)) await ownFolder(run.folder, userId);
     const process = spawn(command!, flags, {
       cwd: run.folder,
       detached: true,
@@ -106,7 +119,19 @@ export class ToolRunner {
       return await ended(process, run, () => kill(-pid));
     } finally {
       this.#groups.delete(pid);
+      if (hasOwnUser(sandbox)) await ownFolder(run.folder, ownUserId());
     }
+  }
+
+  /** The file that a run has left at `path` of its folder; null when there is none, or something else than a file. */
+  async result(folder: string, path: string): Promise<string | null> {
+    const file = join(folder, path);
+    return (await isPlainFile(folder, file)) ? file : null;
+  }
+
+  #nextUserId(): number {
+    this.#runs = (this.#runs + 1) % sandboxUserIds.count;
+    return sandboxUserIds.tools + this.#runs;
   }
 
   /** Ends every tool that runs. */
@@ -114,8 +139,11 @@ export class ToolRunner {
     for (const pid of this.#groups) kill(-pid);
   }
 
-  #commandLine({ tool, flags, memoryBytesMax, fileBytesMax, msMax }: ToolRun): string[] {
-    const { tools, unshare } = this.#options;
+  #commandLine(
+    { tool, flags, folder, memoryBytesMax, fileBytesMax, msMax }: ToolRun,
+    userId: number,
+  ): string[] {
+    const { tools, sandbox } = this.#options;
     const path = tools[tool];
     if (path === null) throw new Error(`${tool} is not installed`);
     const bounds = [
@@ -125,15 +153,17 @@ export class ToolRunner {
       `--cpu=${2 * Math.ceil(msMax / 1_000)}`,
       '--core=0',
     ];
+    const program = [...(tools.prlimit === null ? [] : [tools.prlimit, ...bounds]), path, ...flags];
     return [
       ...(tools.setpriv === null ? [] : [tools.setpriv, '--pdeathsig', 'KILL']),
       ...(tools.nice === null ? [] : [tools.nice, '-n', niceness]),
-      ...(tools.unshare === null || unshare === null ? [] : [tools.unshare, ...unshare]),
-      ...(tools.prlimit === null ? [] : [tools.prlimit, ...bounds]),
-      path,
-      ...flags,
+      ...wrapCommand(sandbox, { program, folder, readable: [], userId }),
     ];
   }
+}
+
+function ownUserId(): number {
+  return process.getuid?.() ?? 0;
 }
 
 /** Tools see nothing of the server's environment. One core each: the number that run is the server's to decide. */
@@ -179,7 +209,7 @@ function ended(process: ChildProcess, run: ToolRun, kill: () => void): Promise<T
       clearTimeout(timer);
       run.signal.removeEventListener('abort', onAbort);
       if (stopped !== null) resolve({ how: stopped });
-      else if (code === null) resolve({ how: 'killed', complaint });
+      else if (code === null || code > signalCodes) resolve({ how: 'killed', complaint });
       else resolve({ how: 'exited', code, output: Buffer.concat(output), complaint });
     });
   });

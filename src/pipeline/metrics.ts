@@ -22,6 +22,8 @@ export interface PipelineFigures {
   readonly reader: Pick<VersionReader, 'bytes'>;
   readonly queryEmbedder: Pick<QueryEmbedder, 'bytes'>;
   readonly memoryBytesMax: number;
+  /** How tools and parsers are kept from data and network. */
+  readonly isolationLevel: string;
 }
 
 type Figure = readonly [name: string, help: string, read: () => number];
@@ -55,6 +57,10 @@ export function registerPipelineMetrics(figures: PipelineFigures): void {
       label: 'part',
     },
     () => ({ texts: figures.reader.bytes, vectors: figures.queryEmbedder.bytes }),
+  );
+  metrics.gauges(
+    { name: 'quarry_tools_isolation', help: 'Isolation of tools and parsers in force: 1.', label: 'level' },
+    () => ({ [figures.isolationLevel]: 1 }),
   );
   const simple: readonly Figure[] = [
     ['quarry_collections', 'Collections that are loaded.', () => indexes.statistics().collections],

@@ -24,6 +24,8 @@ export interface PoolOptions {
   readonly threads: number;
   /** Tasks that may wait; one more is refused with 503. */
   readonly queueTasksMax: number;
+  /** What each worker finds as its `workerData`. */
+  readonly workerData?: object;
   /** What workers post outside of a task's answer, for example the processes they own. */
   readonly onMessage?: (message: unknown) => void;
   /** An idle worker failed; another one takes its place. A busy one fails its task instead. */
@@ -84,11 +86,12 @@ class PriorityQueue implements PiscinaQueue {
   }
 }
 
-function startThreads({ name, threads, onMessage, onTrouble }: PoolOptions): Piscina {
+function startThreads({ name, threads, workerData, onMessage, onTrouble }: PoolOptions): Piscina {
   const piscina = new Piscina({
     filename: fileURLToPath(new URL(`../../workers/${workerOf[name]}.js`, import.meta.url)),
     minThreads: threads,
     maxThreads: threads,
+    workerData,
     concurrentTasksPerWorker: 1,
     taskQueue: new PriorityQueue(),
     // Without it a task that finds no free worker goes behind all its equals, again and again.

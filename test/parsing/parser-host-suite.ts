@@ -17,6 +17,7 @@ import {
 } from '../../src/parsing/parse-task.ts';
 import { ParserHost } from '../../src/parsing/parser-host.ts';
 import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
+import { noSandbox } from '../../src/parsing/sandbox.ts';
 import { fileMsMax, until } from '../waiting.ts';
 import { docx, pdfWithPages, utf8 } from './fixtures.ts';
 
@@ -43,10 +44,11 @@ function stored(bytes: Uint8Array): string {
 const alive = new Set<number>();
 const started: number[] = [];
 
-function hostOf(t: Tap, entry: string, tool: string | null = prlimit): ParserHost {
+function hostOf(t: Tap, entry: string, tool: string | null = prlimit, sandbox = noSandbox): ParserHost {
   const host = new ParserHost({
     entry,
     prlimit: tool,
+    sandbox,
     onProcess: (event, pid) => {
       if (event === 'started') {
         alive.add(pid);

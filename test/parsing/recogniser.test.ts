@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import { chooseRecogniser, type OcrEngineName } from '../../src/parsing/recogniser.ts';
+import { noSandbox } from '../../src/parsing/sandbox.ts';
 import { ToolRunner } from '../../src/parsing/tool-runner.ts';
 
 interface Host {
@@ -18,15 +19,22 @@ function choose(t: Test, { engine, languages, installed }: Host) {
   const tools = { ...optionalTools([]), tesseract: installed === null ? null : '/bin/true' };
   const runner = new ToolRunner({
     tools,
-    unshare: null,
+    sandbox: noSandbox,
     folder,
     freshName: () => 'name',
     freeBytes: async () => 0,
   });
-  const linksFolder = join(folder, 'languages');
-  const own = { embeddedEntry: '', dataFolder: join(base, 'data'), linksFolder };
-  const { name } = chooseRecogniser({ engine, languages, installed: installed ?? [], runner, ...own });
-  return { name, linksFolder };
+  const languagesFolder = join(folder, 'languages');
+  const own = { embeddedEntry: '', dataFolder: join(base, 'data'), languagesFolder };
+  const { name } = chooseRecogniser({
+    engine,
+    languages,
+    installed: installed ?? [],
+    runner,
+    refusal: null,
+    ...own,
+  });
+  return { name, languagesFolder };
 }
 
 const choices: readonly (Host & { readonly wanted: string | RegExp })[] = [
@@ -57,7 +65,7 @@ for (const { wanted, ...host } of choices) {
 }
 
 t.test('the embedded engine finds data of packages and of an own folder in one place', async (t) => {
-  const { linksFolder } = choose(t, { engine: 'embedded', languages: 'eng+own', installed: null });
-  t.same(readdirSync(linksFolder).sort(), ['eng.traineddata.gz', 'own.traineddata.gz']);
-  t.equal(readFileSync(join(linksFolder, 'own.traineddata.gz'), 'utf8'), 'data of a language');
+  const { languagesFolder } = choose(t, { engine: 'embedded', languages: 'eng+own', installed: null });
+  t.same(readdirSync(languagesFolder).sort(), ['eng.traineddata.gz', 'own.traineddata.gz']);
+  t.equal(readFileSync(join(languagesFolder, 'own.traineddata.gz'), 'utf8'), 'data of a language');
 });

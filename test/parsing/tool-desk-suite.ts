@@ -9,6 +9,7 @@ import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import { isFailure } from '../../src/parsing/parse-task.ts';
 import { ParserHost } from '../../src/parsing/parser-host.ts';
 import { chooseRecogniser } from '../../src/parsing/recogniser.ts';
+import { noSandbox } from '../../src/parsing/sandbox.ts';
 import { ToolDesk } from '../../src/parsing/tool-desk.ts';
 import { ToolRunner } from '../../src/parsing/tool-runner.ts';
 import { eventMsMax, fileMsMax, until } from '../waiting.ts';
@@ -44,10 +45,10 @@ function setup(
     tesseract: program('tesseract', scripts.tesseract),
   };
   const freshName = () => systemChance.uuid();
-  const runner = new ToolRunner({ tools, unshare: null, folder, freshName, freeBytes });
+  const runner = new ToolRunner({ tools, sandbox: noSandbox, folder, freshName, freeBytes });
   const engine = scripts.tesseract === undefined ? 'off' : 'tesseract';
   const languages = { languages: 'eng', installed: ['eng'] };
-  const embedded = { embeddedEntry: '', dataFolder: null, linksFolder: '' };
+  const embedded = { refusal: null, embeddedEntry: '', dataFolder: null, languagesFolder: '' };
   const recogniser = chooseRecogniser({ engine, ...languages, runner, ...embedded });
   const converted = {
     folder: made,
@@ -57,9 +58,23 @@ function setup(
       return join(made, name);
     },
   };
-  const desk = new ToolDesk({ runner, recogniser, converted, office: true, runningMax: 2, freshName });
+  const desk = new ToolDesk({
+    runner,
+    recogniser,
+    converted,
+    office: true,
+    refusal: null,
+    runningMax: 2,
+    freshName,
+  });
   const host = () => {
-    const one = new ParserHost({ entry, prlimit: null, onProcess: () => {}, tools: desk });
+    const one = new ParserHost({
+      entry,
+      prlimit: null,
+      sandbox: noSandbox,
+      onProcess: () => {},
+      tools: desk,
+    });
     t.teardown(() => one.close());
     return one;
   };

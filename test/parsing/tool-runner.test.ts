@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { systemChance } from '../../src/base/ids.ts';
-import { optionalTools, unshareFlags } from '../../src/parsing/optional-tools.ts';
+import { optionalTools } from '../../src/parsing/optional-tools.ts';
+import { noSandbox } from '../../src/parsing/sandbox.ts';
 import { type ToolRun, ToolRunner } from '../../src/parsing/tool-runner.ts';
 import { eventMsMax, until } from '../waiting.ts';
 
@@ -16,7 +15,7 @@ const found = optionalTools();
 function shellRunner(folder: string, tools = none): ToolRunner {
   return new ToolRunner({
     tools: { ...tools, tesseract: '/bin/sh' },
-    unshare: null,
+    sandbox: noSandbox,
     folder,
     freshName: () => systemChance.uuid(),
     freeBytes: async () => 0,
@@ -87,7 +86,7 @@ t.test('a program that writes without end, dies, or does not exist costs only it
   t.match(await script(runner, 'kill -9 $$'), { how: 'killed' });
   const broken = new ToolRunner({
     tools: { ...none, tesseract: '/no/such/program' },
-    unshare: null,
+    sandbox: noSandbox,
     folder: t.testdir({}),
     freshName: () => systemChance.uuid(),
     freeBytes: async () => 0,
@@ -106,31 +105,6 @@ t.test(
     t.ok(end.how === 'killed' || (end.how === 'exited' && end.code !== 0), end.how);
     const file = await script(runner, 'head -c 3000000 /dev/zero > big; wc -c < big');
     t.ok(file.how !== 'exited' || Number(file.output) <= 1_000_000);
-  },
-);
-
-const isolation = await unshareFlags(found);
-
-t.test(
-  'programs have no network where the host allows to take it from them',
-  { skip: isolation === null && 'needs unshare' },
-  async (t) => {
-    const listener = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
-    t.teardown(() => listener.close());
-    await once(listener, 'listening');
-    const { port } = listener.address() as AddressInfo;
-    const code = `require('net').connect(${port}, '127.0.0.1', () => console.log('reached')).on('error', (e) => console.log(e.code))`;
-    const outcome = async (unshare: readonly string[] | null) => {
-      const tools = { ...found, tesseract: process.execPath };
-      const runner = new ToolRunner({
-        ...{ tools, unshare, folder: t.testdir({}), freshName: () => systemChance.uuid() },
-        freeBytes: async () => 0,
-      });
-      const end = await script(runner, '', { flags: ['-e', code], memoryBytesMax: 4_000_000_000 });
-      return end.how === 'exited' ? end.output.toString().trim() : end.how;
-    };
-    t.equal(await outcome(null), 'reached');
-    t.match(await outcome(isolation), /^E[A-Z]+$/);
   },
 );
 

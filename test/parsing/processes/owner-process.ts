@@ -1,10 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { ParserHost } from '../../../src/parsing/parser-host.ts';
+import { noSandbox } from '../../../src/parsing/sandbox.ts';
 
 /** A server in small: owns a parser process that hangs in a document, and prints its id. Killed by the test. */
 const host = new ParserHost({
   entry: fileURLToPath(new URL('./hostile-process.js', import.meta.url)),
   prlimit: null,
+  sandbox: noSandbox,
   onProcess: (event, pid) => {
     if (event === 'started') setTimeout(() => console.log(pid), 500);
   },

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { linkingDocx, linkingOdt } from '../parsing/link-fixtures.ts';
+import { Api } from './api.ts';
+import { TestServer } from './server.ts';
+
+/** Documents that link to the secrets of the server that reads them, and to a server beside it. */
+
+t.setTimeout(900_000);
+
+await t.test('documents that link to secrets.json and to an address bring neither in', async (t) => {
+  const server = await TestServer.start(t);
+  const api = new Api(server);
+  let connections = 0;
+  const listener = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => listener.close());
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  const secretFile = join(server.data, 'secrets.json');
+  t.ok(existsSync(secretFile), 'the target of the links exists');
+  const targets = { secretFile, address: `http://127.0.0.1:${port}` };
+  const secrets = Object.values(JSON.parse(readFileSync(secretFile, 'utf8')) as Record<string, unknown>).map(
+    String,
+  );
+  const collection_name = 'links';
+  await api.call('collections/add-collection', { collection_name });
+  const files = [
+    ['links.odt', linkingOdt(targets)],
+    ['links.docx', linkingDocx(targets)],
+  ] as const;
+  for (const [path, bytes] of files) {
+    const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') };
+    const added = await api.call('documents/add-document', { collection_name, path, content, wait: true });
+    t.match(added, { index_status: 'indexed' }, path);
+    const { document } = await api.call('documents/get-document-info', {
+      ...{ collection_name, path, include_content: true },
+    });
+    t.match(document.content, /The first words\.[\s\S]*The last words\./, path);
+    for (const secret of secrets) t.notOk(document.content?.includes(secret), `${path} has no secret`);
+  }
+  t.equal(connections, 0, 'nothing connects to the address');
+});
+
+await t.test('/readyz, /metrics and the log tell the level of isolation, and why', async (t) => {
+  const server = await TestServer.start(t, { TOOLS_ISOLATION: 'off' });
+  const { components } = (await (await fetch(`${server.url}/readyz`)).json()) as {
+    components: Record<string, { ready: boolean; detail: string }>;
+  };
+  t.same(components.isolation, { ready: true, detail: 'off (toolsIsolation)' });
+  t.match(await (await fetch(`${server.url}/metrics`)).text(), /quarry_tools_isolation\{level="none"\} 1/);
+  t.match(server.wholeLog, /isolation of tools and parsers/);
+});
