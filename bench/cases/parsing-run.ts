@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type OpenedTools, openTools } from '../../src/parsing/open-tools.ts';
 import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import {
@@ -46,15 +46,13 @@ const sampleMs = 25;
 export class ParsingRun {
   readonly #processes = new ParserProcesses();
   readonly #tools: OpenedTools;
-  readonly #madeFolder: string;
   readonly #pool: Pool;
   readonly #sampler = setInterval(() => this.#lookAtMemory(), sampleMs);
   #peakBytes = 0;
   /** Images that the OCR engine was given so far. */
   #recognised = 0;
 
-  private constructor(tools: OpenedTools, madeFolder: string) {
-    this.#madeFolder = madeFolder;
+  private constructor(tools: OpenedTools) {
     this.#tools = tools;
     const desk: ToolAnswerer = {
       ask: (request, signal) => {
@@ -88,7 +86,7 @@ export class ParsingRun {
       },
       freshName: randomUUID,
     });
-    return new ParsingRun(tools, folder);
+    return new ParsingRun(tools);
   }
 
   /** The tools and the OCR engine that take part. */
@@ -135,8 +133,7 @@ export class ParsingRun {
   }
 
   pagesOf(file: string): Promise<ParseOutcome> {
-    const folders = { folder: dirname(file), madeFolder: this.#madeFolder };
-    return this.#call<ParseOutcome>({ kind: 'parse', file, ...folders, path: file });
+    return this.#call<ParseOutcome>({ kind: 'parse', file, path: file });
   }
 
   /** CPU of parsing a file; rejects when it has no text. */
@@ -148,8 +145,7 @@ export class ParsingRun {
 
   /** CPU of drawing the first page at 110 dots per inch; null when there is no image of it. */
   async cpuMsOfImage(file: string): Promise<number | null> {
-    const folders = { folder: dirname(file), madeFolder: this.#madeFolder };
-    const task: ParserTask = { kind: 'render', file, ...folders, page: 0 };
+    const task: ParserTask = { kind: 'render', file, page: 0 };
     const { result, cpuMs, ms } = await this.#timed(() => this.#call<RenderOutcome>(task));
     return result instanceof Uint8Array ? (cpuMs ?? ms) : null;
   }

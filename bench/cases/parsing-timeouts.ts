@@ -80,10 +80,10 @@ async function timedOut(host: ParserHost, trial: Trial, folder: string): Promise
   await writeFile(file, bytes);
   const warm = join(folder, randomUUID());
   await writeFile(warm, scannedPages(1));
-  await host.parse({ kind: 'parse', file: warm, madeFolder: folder, limits: { ocrPageMsMax: 1 } });
+  await host.parse({ kind: 'parse', file: warm, limits: { ocrPageMsMax: 1 } });
   const limits: Partial<ParseLimits> = { [limit]: msMax };
   const start = performance.now();
-  const outcome = await host.parse({ kind: 'parse', file, madeFolder: folder, limits });
+  const outcome = await host.parse({ kind: 'parse', file, limits });
   const ms = performance.now() - start;
   const said = isFailure(outcome) ? outcome.failure.message : outcome.warnings.join(' ');
   return { what, msMax, attempts: isFatal ? processLimits.attemptsMax : 1, ms, said };

@@ -248,8 +248,7 @@ async function stepsOf(
   await writeFile(join(folder, 'html'), html);
   const parse = (kind: string): Step => ({
     ...{ name: `parse (${kind})`, pool: 'parse', textBytes },
-    run: (pool) =>
-      callParser(pool, { kind: 'parse', file: join(folder, kind), folder, path: `page.${kind}` }),
+    run: (pool) => callParser(pool, { kind: 'parse', file: join(folder, kind), path: `page.${kind}` }),
   });
   const chunkTask: ChunkTask = {
     ...{ pages: [text], unordered: false, title: null, path: 'a.txt', language: 'en' },

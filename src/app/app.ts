@@ -221,7 +221,6 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
   const images = new PageImages({
     pool: pools.draw,
     blobs: data.blobs,
-    blobsFolder: storage.blobsFolder,
     files: made,
   });
   const snapshotMs = settings.snapshotSeconds * 1_000;

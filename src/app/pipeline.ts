@@ -16,7 +16,6 @@ import type { StaticEmbedder } from '../models/static-embedder.ts';
 import type { OpenedTools } from '../parsing/open-tools.ts';
 import { hasPageImages } from '../parsing/parse-task.ts';
 import { ChunkBatches } from '../pipeline/chunk-batches.ts';
-import type { DerivedFiles } from '../pipeline/derived-files.ts';
 import type { DocumentEvent } from '../pipeline/document-event.ts';
 import { DocumentProgress } from '../pipeline/document-progress.ts';
 import { DocumentWriter } from '../pipeline/document-writer.ts';
@@ -39,7 +38,6 @@ import { type Pools, parseLimitsOf, type Storage } from './storage.ts';
 interface PipelineParts {
   readonly storage: Storage;
   readonly pools: Pools;
-  readonly made: DerivedFiles;
   readonly tools: OpenedTools;
   /** The built-in model for short queries, in this thread. */
   readonly embedder: StaticEmbedder;
@@ -96,7 +94,7 @@ const indexingPerThread = 32;
 
 /** What happens to documents and queries between the door and the shards. */
 export async function buildPipeline(settings: Settings, parts: PipelineParts) {
-  const { storage, pools, made, tools, embedder, catalogue, logger } = parts;
+  const { storage, pools, tools, embedder, catalogue, logger } = parts;
   const models = new ModelRunner(pools, catalogue, (model, error) => {
     logger.error({ model, error: String(error) }, 'a model failed');
   });
@@ -128,7 +126,6 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     modelOf: documentModel(storage, catalogue, models),
     renewVectors: vectorRenewal({ ...storage, vectors, makerOf }),
     parseLimits,
-    madeFolder: made.folder,
     hasPageImages: (kind) => hasPageImages(kind, tools.desk.hasOffice),
     clock,
   });

@@ -155,10 +155,10 @@ function queryServices({ settings, storage, pipeline }: ServiceParts, addresses:
   });
 }
 
-function parserServices({ settings, storage, pools, pipeline, made, quotas }: ServiceParts): ParserServices {
+function parserServices({ settings, storage, pools, pipeline, quotas }: ServiceParts): ParserServices {
   const { blobsFolder: folder } = storage;
   const { parseLimits } = pipeline;
-  const reader = new FileReader({ pool: pools.parse, folder, madeFolder: made.folder, parseLimits, chance });
+  const reader = new FileReader({ pool: pools.parse, folder, parseLimits, chance });
   const semaphore = parserSemaphore(settings);
   return new ParserServices({
     reader,

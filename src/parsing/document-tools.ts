@@ -37,7 +37,7 @@ export type OfficeSource = (typeof officeSources)[number];
 export type ToolReply =
   | ({ readonly kind: 'text' } & RecognisedText)
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  /** A file that the parser process may read until its document is done. */
+  /** A file that exists until the document is done; the parser process is sent its bytes. */
   | { readonly kind: 'file'; readonly file: string }
   /** Nothing on this host does it; `message` is a whole sentence that names what to install. */
   | { readonly kind: 'missing'; readonly message: string }

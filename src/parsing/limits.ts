@@ -87,6 +87,8 @@ export const processLimits = {
   recycleDocuments: 200,
   /** Attempts at one document, each after the first in a fresh process. */
   attemptsMax: 2,
+  /** Time after which a process that was started for the next organization ends unused, in milliseconds. */
+  standbyMs: 60_000,
   /** Time a fresh process may take until it is ready, in milliseconds. */
   startMsMax: 60_000,
   /** What is kept of the process's standard error, in characters, to tell why it ended. */

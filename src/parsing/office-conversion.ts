@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { DocumentTools, OfficeSource, ToolReply } from './document-tools.ts';
 import { ParseFailure } from './parse-failure.ts';
 
@@ -14,13 +13,13 @@ export async function convertedOffice(
   tools.tell({ stage: 'converting', page: 0, of: null });
   const reply = await tools.ask({ kind: 'convert', from, to });
   switch (reply.kind) {
-    case 'file':
-      return readFileSync(reply.file);
+    case 'bytes':
+      return reply.bytes;
     case 'missing':
     case 'failed':
       return reply;
     case 'text':
-    case 'bytes':
+    case 'file':
       throw new ParseFailure('crash', 'LibreOffice answered something that was not asked.');
   }
 }

@@ -63,13 +63,8 @@ export type DocumentFacts = Omit<ParsedDocument, 'pages'>;
 interface FileTask {
   /** Absolute path of the stored bytes; never the user's path. */
   readonly file: string;
-  /**
-   * Absolute folder below which the caller keeps all such files. The parser process may read only there; naming the common
-   * folder saves a new process for each file. Absent: the file's own folder.
-   */
-  readonly folder?: string;
-  /** Absolute folder of what tools make of files, which the parser process may read, too. */
-  readonly madeFolder?: string;
+  /** Whose document it is: no parser process reads documents of two organizations. */
+  readonly organizationId?: string;
   readonly limits?: Partial<ParseLimits>;
 }
 

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { realpathSync } from 'node:fs';
+import { createReadStream, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join, sep } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { threadId } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
@@ -11,6 +11,7 @@ import { projectRoot } from '../base/root.ts';
 import { processLimits } from './limits.ts';
 import { isParserMessage, type ParserMessage, type ParserRequest } from './parser-messages.ts';
 import { type Sandbox, sandboxUserIds, signalCodes, wrapCommand } from './sandbox.ts';
+import { inputDescriptor, lifelineDescriptor } from './watchdog.ts';
 
 export interface ParserChildOptions {
   /** Compiled module that calls `serveParser`. */
@@ -46,6 +47,7 @@ export class ParserChild {
   alive = true;
 
   private readonly process: ChildProcess;
+  private sending: Promise<void> = Promise.resolve();
   private listener: ((message: ParserMessage) => void) | null = null;
 
   private constructor(process: ChildProcess, folders: readonly string[]) {
@@ -93,6 +95,27 @@ export class ParserChild {
     if (this.process.connected) this.process.send(request, () => {});
   }
 
+  /**
+   * Sends bytes of a file after the request that tells their number. Resolves when they are in the pipe or the process is
+   * gone; rejects when the file cannot be read or has fewer.
+   */
+  send(file: string, size: number): Promise<void> {
+    const sent = this.sending.then(() => this.write(file, size));
+    this.sending = sent.catch(() => {}); // the caller holds `sent`; the next file only waits
+    return sent;
+  }
+
+  private async write(file: string, size: number): Promise<void> {
+    const input = this.process.stdio.at(inputDescriptor) as Writable;
+    let sent = 0;
+    for await (const piece of readPieces(file, size)) {
+      if (!this.alive || input.destroyed) return;
+      sent += piece.byteLength;
+      if (!input.write(piece)) await Promise.race([once(input, 'drain').catch(() => {}), this.ended]);
+    }
+    if (sent < size) throw new Error(`${file} has ${sent} bytes instead of ${size}`);
+  }
+
   /** Ends the process at once; resolves when it is gone. */
   kill(): Promise<ChildEnd> {
     this.process.kill('SIGKILL');
@@ -115,7 +138,7 @@ export class ParserChild {
     });
     // An error after the start is a message that found no reader; how the process ended is told by `close`.
     this.process.on('error', () => {});
-    (this.process.stdio[4] as Readable | null)?.on('error', () => {});
+    for (const pipe of this.process.stdio.slice(lifelineDescriptor)) pipe?.on('error', () => {});
     return new Promise((resolve) => {
       this.process.once('close', (code, signal) => {
         this.alive = false;
@@ -123,6 +146,12 @@ export class ParserChild {
       });
     });
   }
+}
+
+const pieceBytes = 262_144;
+
+function readPieces(file: string, size: number): AsyncIterable<Buffer> | readonly Buffer[] {
+  return size === 0 ? [] : createReadStream(file, { end: size - 1, highWaterMark: pieceBytes });
 }
 
 function forkRestricted({ entry, prlimit, sandbox, folders, words = [] }: ParserChildOptions): ChildProcess {
@@ -143,9 +172,12 @@ function forkRestricted({ entry, prlimit, sandbox, folders, words = [] }: Parser
   return fork(entry, [...words], {
     execPath: execPath!,
     execArgv,
-    env: { MALLOC_ARENA_MAX: '2' }, // the threads that open images would each keep memory of their own
+    env: {
+      MALLOC_ARENA_MAX: '2', // the threads that open images would each keep memory of their own
+      HOME: '/', // the library for images looks for fonts there, and fails without a home
+    },
     serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe', 'pipe'],
   });
 }
 

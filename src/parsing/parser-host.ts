@@ -1,5 +1,4 @@
-import { realpathSync } from 'node:fs';
-import { dirname, sep } from 'node:path';
+import { stat } from 'node:fs/promises';
 import type { ParseProgress, ToolNeed, ToolReply, ToolRequest } from './document-tools.ts';
 import { defaultParseLimits, type ParseLimits, processLimits } from './limits.ts';
 import type { ParseFailureData } from './parse-failure.ts';
@@ -12,7 +11,7 @@ import type {
   RenderTask,
 } from './parse-task.ts';
 import { type ChildEnd, describeEnd, endedForMemory, ParserChild } from './parser-child.ts';
-import type { DocumentRequest, ParserMessage } from './parser-messages.ts';
+import type { DocumentRequest, ParserMessage, SentReply } from './parser-messages.ts';
 import type { Sandbox } from './sandbox.ts';
 import type { ToolAnswerer } from './tool-line.ts';
 
@@ -40,12 +39,18 @@ type Attempt =
 
 /**
  * Owns one restricted parser process and supervises it: limits of time and output, replacement after many documents or much
- * memory, one more attempt in a fresh process when the first was lost. A document can cost itself, never the server. Tasks
+ * memory, one more attempt in a fresh process when the first was lost, and a fresh process for
+ * each organization. A document can cost itself, never the server. Tasks
  * run one at a time, in order.
  */
 export class ParserHost {
   private readonly options: ParserHostOptions;
   private child: ParserChild | null = null;
+  /** Whose documents the process reads. */
+  private organizationId: string | undefined;
+  /** A fresh process for the next organization, while organizations take turns. */
+  private standby: Promise<ParserChild | null> | null = null;
+  private standbyTimer: NodeJS.Timeout | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private closed = false;
   private cancelled = false;
@@ -58,9 +63,9 @@ export class ParserHost {
   parse(task: ParseTask, onProgress: OnProgress = () => {}): Promise<ParseOutcome> {
     return this.enqueue(async () => {
       const limits = { ...defaultParseLimits, ...task.limits };
-      const request = (file: string): DocumentRequest => ({
+      const request = (size: number): DocumentRequest => ({
         type: 'parse',
-        file,
+        size,
         path: task.path ?? null,
         limits,
       });
@@ -78,9 +83,9 @@ export class ParserHost {
   render(task: RenderTask): Promise<RenderOutcome> {
     return this.enqueue(async () => {
       const limits = { ...defaultParseLimits, ...task.limits };
-      const request = (file: string): DocumentRequest => ({
+      const request = (size: number): DocumentRequest => ({
         type: 'render',
-        file,
+        size,
         page: task.page,
         widthMax: task.widthMax ?? limits.imageSideMax,
         dotsPerInch: task.dotsPerInch ?? 110,
@@ -109,8 +114,9 @@ export class ParserHost {
   /** Kills the process, whatever it does; a task under way ends with a failure. May be called twice. */
   async close(): Promise<void> {
     this.closed = true;
-    await this.replace();
+    await Promise.all([this.replace(), this.endStandby()]);
     await this.queue; // a process that was still starting is gone, too
+    await this.endStandby();
   }
 
   private enqueue<T>(run: () => Promise<T>): Promise<T> {
@@ -120,21 +126,20 @@ export class ParserHost {
   }
 
   private async attempts(task: ParserTask, asked: Asked): Promise<Attempt> {
-    const file = realpathSync(task.file);
-    const folders = [
-      task.folder ?? dirname(file),
-      ...(task.madeFolder === undefined ? [] : [task.madeFolder]),
-    ];
-    const wanted = folders.map((folder) => realpathSync(folder));
+    const { file, organizationId } = task;
+    const { size } = await stat(file);
+    const { fileBytesMax } = asked.limits;
+    if (size > fileBytesMax) return tooLarge(size, fileBytesMax);
     this.cancelled = false;
     for (let number = 1; ; number++) {
-      const child = await this.ready(wanted);
+      const child = await this.ready(organizationId);
       if (this.cancelled || this.closed) {
         await this.replace();
         return cancelledAttempt;
       }
       const attempt = await new ParserAttempt(child, asked, this.options.tools ?? null).run(
-        asked.request(file),
+        file,
+        asked.request(size),
       );
       if (attempt.kind === 'lost') await this.replace();
       else if (isWornOut(child, attempt.residentBytes)) await this.replace();
@@ -144,23 +149,41 @@ export class ParserHost {
     }
   }
 
-  /** A living process that may read the `wanted` folders. */
-  private async ready(wanted: readonly string[]): Promise<ParserChild> {
+  /** A living process that has read documents of no other organization. */
+  private async ready(organizationId: string | undefined): Promise<ParserChild> {
     if (this.closed) throw new Error('the parser host is closed');
     await new Promise((resolve) => setImmediate(resolve)); // lets the news arrive that an idle process has died
-    const granted = this.child?.folders ?? [];
-    const closed = wanted.filter(
-      (folder) => !granted.some((one) => folder === one || folder.startsWith(one + sep)),
-    );
-    if (this.child?.alive === true && closed.length === 0) return this.child;
-    await this.replace();
+    const isOthers = this.child?.alive === true && this.organizationId !== organizationId;
+    if (this.child?.alive === true && !isOthers) return this.child;
+    const [fresh] = await Promise.all([this.takeStandby(), this.replace()]);
+    this.child = fresh ?? (await this.start());
+    this.organizationId = organizationId;
+    if (isOthers && !this.closed) this.prepareStandby();
+    return this.child;
+  }
+
+  private start(): Promise<ParserChild> {
     const { entry, prlimit, sandbox, onProcess } = this.options;
-    const child = await ParserChild.start(
-      { entry, prlimit, sandbox, folders: [...granted, ...closed] },
-      onProcess,
-    );
-    this.child = child;
-    return child;
+    return ParserChild.start({ entry, prlimit, sandbox, folders: [] }, onProcess);
+  }
+
+  /** Organizations take turns: the start of the process for the next one costs it no time. */
+  private prepareStandby(): void {
+    this.standby = this.start().catch(() => null); // the start that is waited for says why
+    this.standbyTimer = setTimeout(() => void this.endStandby(), processLimits.standbyMs);
+    this.standbyTimer.unref();
+  }
+
+  private async takeStandby(): Promise<ParserChild | null> {
+    const { standby } = this;
+    this.standby = null;
+    clearTimeout(this.standbyTimer);
+    const child = await standby;
+    return child?.alive === true ? child : null;
+  }
+
+  private async endStandby(): Promise<void> {
+    await (await this.takeStandby())?.kill();
   }
 
   private async replace(): Promise<void> {
@@ -173,9 +196,14 @@ export class ParserHost {
 /** What a task asks of each of its attempts. */
 interface Asked {
   readonly limits: ParseLimits;
-  readonly request: (file: string) => DocumentRequest;
+  readonly request: (size: number) => DocumentRequest;
   readonly freshPages: () => string[];
   readonly onProgress: OnProgress;
+}
+
+function tooLarge(size: number, bytesMax: number): Attempt {
+  const message = `The file has ${size} bytes; at most ${bytesMax} are read.`;
+  return { kind: 'failed', failure: { code: 'too_large', message }, residentBytes: 0 };
 }
 
 const cancelledAttempt: Attempt = {
@@ -221,8 +249,8 @@ class ParserAttempt {
     this.tools = tools;
   }
 
-  async run(request: DocumentRequest): Promise<Attempt> {
-    this.file = request.file;
+  async run(file: string, request: DocumentRequest): Promise<Attempt> {
+    this.file = file;
     const settled = new Promise<Attempt>((resolve) => {
       this.settle = resolve;
     });
@@ -234,6 +262,7 @@ class ParserAttempt {
     );
     this.restartIdleTimer();
     this.child.request(request);
+    void this.send(file, request.size);
     try {
       return await settled;
     } finally {
@@ -295,7 +324,7 @@ class ParserAttempt {
       const request = requestOf(need, this.file, this.limits);
       const { reply, release } = await this.tools.ask(request, this.over.signal);
       this.releases.push(release);
-      if (!this.over.signal.aborted) this.child.request({ type: 'tool-reply', id, reply });
+      if (!this.over.signal.aborted) await this.answer(id, reply);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const message = `A program that the document needs cannot be run: ${reason}.`;
@@ -303,6 +332,23 @@ class ParserAttempt {
     } finally {
       this.needs -= 1;
       if (!this.over.signal.aborted) this.restartIdleTimer();
+    }
+  }
+
+  private async answer(id: number, reply: ToolReply): Promise<void> {
+    if (reply.kind !== 'file') return this.child.request({ type: 'tool-reply', id, reply });
+    const { size } = await stat(reply.file);
+    if (this.over.signal.aborted) return;
+    this.child.request({ type: 'tool-reply', id, reply: { kind: 'file', size } });
+    await this.send(reply.file, size);
+  }
+
+  private async send(file: string, size: number): Promise<void> {
+    try {
+      await this.child.send(file, size);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.settle({ kind: 'lost', failure: { code: 'crash', message: `A file cannot be read: ${reason}.` } });
     }
   }
 
@@ -319,7 +365,7 @@ class ParserAttempt {
   }
 }
 
-const nobody: ToolReply = { kind: 'missing', message: 'Nobody runs programs for this parser.' };
+const nobody: SentReply = { kind: 'missing', message: 'Nobody runs programs for this parser.' };
 
 /** The process names no files: a need is about the document under work. */
 function requestOf(need: ToolNeed, file: string, limits: ParseLimits): ToolRequest {

@@ -14,13 +14,14 @@ import { type DocumentFacts, documentKinds } from './parse-task.ts';
 export type ParserRequest =
   | {
       readonly type: 'parse';
-      readonly file: string;
+      /** Bytes of the document, which follow through the pipe of the process. */
+      readonly size: number;
       readonly path: string | null;
       readonly limits: ParseLimits;
     }
   | {
       readonly type: 'render';
-      readonly file: string;
+      readonly size: number;
       readonly page: number;
       readonly widthMax: number;
       readonly dotsPerInch: number;
@@ -30,7 +31,12 @@ export type ParserRequest =
   /** Only to the process of the embedded OCR engine. */
   | { readonly type: 'recognise'; readonly image: Uint8Array }
   /** The answer to a `need` of a request under way. */
-  | { readonly type: 'tool-reply'; readonly id: number; readonly reply: ToolReply };
+  | { readonly type: 'tool-reply'; readonly id: number; readonly reply: SentReply };
+
+/** A tool's reply on its way to the process, which may open no file: `size` bytes of it follow through the pipe. */
+export type SentReply =
+  | Exclude<ToolReply, { readonly kind: 'file' }>
+  | { readonly kind: 'file'; readonly size: number };
 
 /** The requests of a document. */
 export type DocumentRequest = Extract<ParserRequest, { type: 'parse' | 'render' }>;

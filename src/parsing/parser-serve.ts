@@ -1,11 +1,11 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readSync } from 'node:fs';
 import type { DocumentTools, ParseProgress, ParseStage, ToolNeed, ToolReply } from './document-tools.ts';
 import { processLimits } from './limits.ts';
 import { renderPageImage } from './page-image.ts';
 import { parseDocument } from './parse.ts';
 import { ParseFailure } from './parse-failure.ts';
-import type { DocumentRequest, ParserMessage, ParserRequest } from './parser-messages.ts';
-import { watchOver } from './watchdog.ts';
+import type { DocumentRequest, ParserMessage, ParserRequest, SentReply } from './parser-messages.ts';
+import { inputDescriptor, watchOver } from './watchdog.ts';
 
 /**
  * The parser process: answers one request after the other over the IPC channel until the channel closes. `watchdog` is the
@@ -52,9 +52,10 @@ class Needs implements DocumentTools {
     void send({ type: 'progress', progress });
   }
 
-  settle(id: number, reply: ToolReply): void {
-    this.#open.get(id)?.(reply);
+  settle(id: number, reply: SentReply): void {
+    const settle = this.#open.get(id);
     this.#open.delete(id);
+    settle?.(reply.kind === 'file' ? { kind: 'bytes', bytes: receiveBytes(reply.size) } : reply);
   }
 }
 
@@ -62,7 +63,7 @@ const needs = new Needs();
 
 async function answer(request: DocumentRequest): Promise<void> {
   try {
-    const bytes = readBytes(request);
+    const bytes = receiveBytes(request.size);
     if (request.type === 'parse') await answerParse(request, bytes);
     else await answerRender(request, bytes);
   } catch (error) {
@@ -70,15 +71,15 @@ async function answer(request: DocumentRequest): Promise<void> {
   }
 }
 
-function readBytes({ file, limits }: DocumentRequest): Uint8Array {
-  const { size } = statSync(file);
-  if (size > limits.fileBytesMax) {
-    throw new ParseFailure(
-      'too_large',
-      `The file has ${size} bytes; at most ${limits.fileBytesMax} are read.`,
-    );
+/** Takes the next `size` bytes from the pipe; waits for them, because the process has nothing else to do. */
+function receiveBytes(size: number): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(size);
+  for (let at = 0; at < size; ) {
+    const count = readSync(inputDescriptor, bytes, at, size - at, null);
+    if (count === 0) throw new Error('the host closed the pipe before the end of the file');
+    at += count;
   }
-  return readFileSync(file);
+  return bytes;
 }
 
 async function answerParse(

@@ -147,7 +147,7 @@ function mountScript({ program, folder, readable }: SandboxedCommand): string {
   );
   const given = [...program.slice(0, 1).flatMap(installFolder), ...readable];
   return [
-    'set -e; export PATH=/usr/bin:/bin:/usr/sbin:/sbin',
+    'set -e; PATH=/usr/bin:/bin:/usr/sbin:/sbin',
     'allow() {',
     '  if [ -e "/new$1" ]; then :; elif [ -d "/old$1" ]; then mkdir -p "/new$1"; else mkdir -p "$3"; : > "/new$1"; fi',
     '  mount -o "$2" "/old$1" "/new$1"',

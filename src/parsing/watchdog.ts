@@ -3,8 +3,10 @@ import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { processLimits } from './limits.ts';
 
+/** The descriptor of the pipe through which the host sends the bytes of files. */
+export const inputDescriptor = 5;
 /** The descriptor of the pipe whose other end the host holds open for as long as it lives. */
-const lifelineDescriptor = 4;
+export const lifelineDescriptor = 4;
 
 /**
  * Starts the watchdog of a restricted process, which ends with its host. `watchdog` is the module that calls `watchProcess`;

@@ -9,10 +9,8 @@ import type { Pool } from './pools.ts';
 
 export interface FileReaderOptions {
   readonly pool: Pool;
-  /** Folder that the parser processes may read; a file lies in its `incoming` for as long as it is read. */
+  /** A file lies in its `incoming` for as long as it is read. */
   readonly folder: string;
-  /** Folder of what is made of files, which the processes may read, too. */
-  readonly madeFolder: string;
   readonly parseLimits: Partial<ParseLimits>;
   readonly chance: Chance;
 }
@@ -31,15 +29,14 @@ export class FileReader {
   /** The file's pages, or why it has none. `msMax` bounds one attempt; aborting `signal` ends it with a failure. */
   async read(
     bytes: Uint8Array,
-    { msMax, signal }: { msMax: number; signal: AbortSignal },
+    { organizationId, msMax, signal }: { organizationId: string; msMax: number; signal: AbortSignal },
   ): Promise<ParseOutcome> {
-    const { pool, folder, madeFolder, parseLimits, chance } = this.#options;
+    const { pool, folder, parseLimits, chance } = this.#options;
     const file = join(folder, 'incoming', chance.uuid());
     const task: ParseTask = {
       kind: 'parse',
       file,
-      folder,
-      madeFolder,
+      organizationId,
       limits: { ...parseLimits, totalMsMax: msMax },
     };
     try {

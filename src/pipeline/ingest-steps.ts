@@ -3,7 +3,6 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
 import type { ChunkVectors, EmbeddedChunk } from '../models/model.ts';
-import type { ParseProgress } from '../parsing/document-tools.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
 import type { DocumentKind, ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
@@ -13,7 +12,7 @@ import type { DocumentRecord } from '../store/documents.ts';
 import type { ChunkBatches } from './chunk-batches.ts';
 import type { ChunkedContent, ParsedText } from './document-progress.ts';
 import type { Indexes } from './indexes.ts';
-import { callParser } from './parser-call.ts';
+import { callParser, type ParserCallOptions } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
 export type StepFailure = ParseFailureData;
@@ -44,15 +43,11 @@ export interface IngestStepsOptions {
   /** The model whose vectors a collection holds. Throws `ModelUnavailable` while it cannot be had. */
   readonly modelOf: (collectionId: string) => DocumentModel;
   readonly blobs: Blobs;
-  /** Folder of the raw files. */
-  readonly blobsFolder: string;
   readonly contents: Contents;
   readonly indexes: Indexes;
   /** Makes the vectors of a chunked document whose collection has got another model since. */
   readonly renewVectors: (record: DocumentRecord, signal: AbortSignal) => Promise<void>;
   readonly parseLimits: Partial<ParseLimits>;
-  /** Folder of what is made of files, which parsers may read, too. */
-  readonly madeFolder: string;
   /** Whether pages of such a document can be drawn. */
   readonly hasPageImages: (kind: DocumentKind) => boolean;
   readonly clock: Clock;
@@ -74,16 +69,15 @@ export class IngestSteps {
   /** Reads the raw file of a document in an isolated process. */
   async parse(
     record: DocumentRecord,
-    signal: AbortSignal,
-    onProgress: (progress: ParseProgress) => void,
+    organizationId: string,
+    { signal, onProgress }: Required<Pick<ParserCallOptions, 'signal' | 'onProgress'>>,
   ): Promise<ParsedText | { readonly failure: StepFailure }> {
-    const { pools, blobs, blobsFolder, madeFolder, parseLimits, hasPageImages, clock } = this.#options;
+    const { pools, blobs, parseLimits, hasPageImages, clock } = this.#options;
     const started = clock.monotonic();
     const task: ParseTask = {
       kind: 'parse',
       file: blobs.path(record.rawHash),
-      folder: blobsFolder,
-      madeFolder,
+      organizationId,
       path: record.path,
       limits: parseLimits,
     };

@@ -43,6 +43,9 @@ const modelAttemptsMax = 2;
 const retryMsFirst = 500;
 const retryFactor = 4;
 
+/** An organization's turn at the parsers: each next organization costs a fresh process, about 200 ms of processor time. */
+const parseTurn = { jobsMax: 64, msMax: 2_000 };
+
 /** Milliseconds between two looks whether there is memory again. */
 const memoryLookMs = 250;
 /** A shortage of memory is told once; after so many milliseconds without one, the next is another. */
@@ -81,7 +84,7 @@ export class Ingest {
 
   /** Reads the unfinished jobs; `start` begins to work on them. */
   static async open(options: IngestOptions): Promise<Ingest> {
-    const parse = await JobQueue.open(options.store, (job) => job.step === 'parse');
+    const parse = await JobQueue.open(options.store, (job) => job.step === 'parse', parseTurn);
     const unsettled = new UnsettledVersions();
     const index = await JobQueue.open(options.store, (job) => {
       unsettled.add(job);
@@ -340,7 +343,7 @@ export class Ingest {
     const show = (progress: ParseProgress) => this.#parsing.set(job.version, { ...known, ...progress });
     show({ stage: 'waiting', page: 0, of: null });
     try {
-      return await steps.parse(record, signal, show);
+      return await steps.parse(record, job.organizationId, { signal, onProgress: show });
     } finally {
       this.#parsing.delete(job.version);
     }

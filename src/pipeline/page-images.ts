@@ -8,9 +8,7 @@ import type { Pool } from './pools.ts';
 export interface PageImagesOptions {
   readonly pool: Pick<Pool, 'run'>;
   readonly blobs: Pick<Blobs, 'path'>;
-  /** Folder of the raw files. */
-  readonly blobsFolder: string;
-  readonly files: Pick<DerivedFiles, 'read' | 'write' | 'folder'>;
+  readonly files: Pick<DerivedFiles, 'read' | 'write'>;
 }
 
 /** Widths in pixels that pages are drawn in: a page has one image for each at most, whatever widths are asked for. */
@@ -58,12 +56,10 @@ export class PageImages {
       width,
     }: { readonly rawHash: string; readonly page: number; readonly width: number | null },
   ): Promise<Uint8Array | null> {
-    const { pool, blobs, blobsFolder, files } = this.#options;
+    const { pool, blobs, files } = this.#options;
     const task: RenderTask = {
       kind: 'render',
       file: blobs.path(rawHash),
-      folder: blobsFolder,
-      madeFolder: files.folder,
       page,
       ...(width === null ? {} : { widthMax: width, dotsPerInch: fineDotsPerInch }),
     };

@@ -51,13 +51,14 @@ export class ParserServices {
   async #inTurn(
     { principal, caller }: Call<OrganisationPrincipal>,
     bytes: Uint8Array,
-    bounds: Parameters<FileReader['read']>[1],
+    bounds: Omit<Parameters<FileReader['read']>[1], 'organizationId'>,
   ): ReturnType<FileReader['read']> {
     const { reader, semaphore } = this.#options;
-    await semaphore.acquire(principal.organizationId, caller);
+    const { organizationId } = principal;
+    await semaphore.acquire(organizationId, caller);
     try {
       bounds.signal.throwIfAborted();
-      return await reader.read(bytes, bounds);
+      return await reader.read(bytes, { organizationId, ...bounds });
     } finally {
       semaphore.release();
     }

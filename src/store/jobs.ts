@@ -31,6 +31,15 @@ export function deleteJob(version: number): Operation {
   return jobs.delete([version]);
 }
 
+/** How long an organization keeps its turn while others wait. One job is the fairest; more save changing over. */
+export interface TurnLimits {
+  readonly jobsMax: number;
+  /** Milliseconds after which a turn ends with the job under way. */
+  readonly msMax: number;
+}
+
+const oneJob: TurnLimits = { jobsMax: 1, msMax: 0 };
+
 /**
  * Which job runs next. Durable are the records that `putJob` and `deleteJob` write with the documents; this queue is
  * the order over them, in memory: a job is offered after its write was acknowledged, claimed by one worker, and then
@@ -44,11 +53,22 @@ export class JobQueue {
   readonly #queues = new Map<string, OrganisationQueue>();
   readonly #delayed: Job[] = [];
   readonly #claimed = new Map<number, Job>();
+  readonly #limits: TurnLimits;
+  /** The organization whose turn it is. */
+  #turn = { organizationId: '', startedAt: 0, jobs: 0 };
   #waiting = 0;
 
+  constructor(limits: TurnLimits = oneJob) {
+    this.#limits = limits;
+  }
+
   /** With every unfinished job of the store that `accepts` takes. */
-  static async open(store: Store, accepts: (job: Job) => boolean = () => true): Promise<JobQueue> {
-    const queue = new JobQueue();
+  static async open(
+    store: Store,
+    accepts: (job: Job) => boolean = () => true,
+    turnLimits: TurnLimits = oneJob,
+  ): Promise<JobQueue> {
+    const queue = new JobQueue(turnLimits);
     for await (const { value } of jobs.range(store, [])) if (accepts(value)) queue.offer(value);
     return queue;
   }
@@ -89,7 +109,7 @@ export class JobQueue {
     const turn = this.#turns.shift();
     if (turn === undefined) return null;
     const job = turn.take();
-    if (turn.size > 0) this.#turns.push(turn);
+    if (turn.size > 0) this.#putBack(turn, now);
     else this.#queues.delete(turn.organizationId);
     this.#waiting -= 1;
     this.#claimed.set(job.version, job);
@@ -110,6 +130,20 @@ export class JobQueue {
     while (this.#delayed[0] !== undefined && this.#delayed[0].notBefore <= now) {
       this.#enqueue(this.#delayed.shift() as Job);
     }
+  }
+
+  /** The organization goes on, or comes after all others that wait. */
+  #putBack(queue: OrganisationQueue, now: number): void {
+    const { organizationId } = queue;
+    if (this.#turn.organizationId !== organizationId || this.#turns.length === 0)
+      this.#turn = { organizationId, startedAt: now, jobs: 0 };
+    this.#turn.jobs += 1;
+    const { jobsMax, msMax } = this.#limits;
+    const isOver = this.#turn.jobs >= jobsMax || now - this.#turn.startedAt >= msMax;
+    if (isOver) {
+      this.#turn = { organizationId: '', startedAt: 0, jobs: 0 };
+      this.#turns.push(queue);
+    } else this.#turns.unshift(queue);
   }
 
   #enqueue(job: Job): void {

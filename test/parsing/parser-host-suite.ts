@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import t from 'tap';
+import { systemChance } from '../../src/base/ids.ts';
 import { processLimits } from '../../src/parsing/limits.ts';
 import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import {
@@ -17,9 +20,10 @@ import {
 } from '../../src/parsing/parse-task.ts';
 import { ParserHost } from '../../src/parsing/parser-host.ts';
 import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
-import { noSandbox } from '../../src/parsing/sandbox.ts';
+import { noSandbox, type Sandbox } from '../../src/parsing/sandbox.ts';
+import { openIsolation, probeSandbox, sandboxCandidates } from '../../src/parsing/sandbox-probe.ts';
 import { fileMsMax, until } from '../waiting.ts';
-import { docx, pdfWithPages, utf8 } from './fixtures.ts';
+import { docx, pdfWithPages, truncated, utf8 } from './fixtures.ts';
 
 t.setTimeout(fileMsMax);
 
@@ -44,7 +48,13 @@ function stored(bytes: Uint8Array): string {
 const alive = new Set<number>();
 const started: number[] = [];
 
-function hostOf(t: Tap, entry: string, tool: string | null = prlimit, sandbox = noSandbox): ParserHost {
+/** The sandbox in which a server on this host would run its parser processes. */
+const { sandbox: strongest } = await openIsolation('preferred', {
+  ...{ tools: optionalTools(), dataFolder: folder, folderOf: () => tmpdir(), codeFile: entries.parser },
+  freshName: () => systemChance.uuid(),
+});
+
+function hostOf(t: Tap, entry: string, tool: string | null = prlimit, sandbox = strongest): ParserHost {
   const host = new ParserHost({
     entry,
     prlimit: tool,
@@ -166,7 +176,7 @@ t.test(
     const scarce = join(folder, 'prlimit');
     const script = `#!/bin/sh\nshift\nexec ${prlimit} --data=200000000 "$@"\n`;
     writeFileSync(scarce, script, { mode: 0o755 });
-    const host = hostOf(t, entries.parser, scarce);
+    const host = hostOf(t, entries.parser, scarce, noSandbox);
     const file = stored(pdfWithPages([''], { content: Buffer.alloc(60_000_000, ' ') }));
     t.match(await host.parse({ kind: 'parse', file }), {
       failure: { code: 'memory', message: /needs more memory than one document may use/ },
@@ -176,7 +186,7 @@ t.test(
 );
 
 t.test('without prlimit a memory bomb still costs only its own document', async (t) => {
-  const host = hostOf(t, entries.hostile, null);
+  const host = hostOf(t, entries.hostile, null, noSandbox);
   const file = stored(utf8('bait'));
   t.match(await host.parse({ kind: 'parse', file, path: 'buffers' }), { failure: { code: 'memory' } });
   t.same(pagesOf(await host.parse({ kind: 'parse', file, path: 'a.txt' })), ['bait']);
@@ -250,34 +260,83 @@ t.test('real bombs inside a PDF end inside the limits', async (t) => {
   t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('after')) })), ['after']);
 });
 
-t.test(
-  'the process may read its documents and code, and nothing else; it writes and starts nothing',
-  async (t) => {
-    const host = hostOf(t, entries.intruder);
-    const outcome = await host.parse({ kind: 'parse', file: stored(utf8('bait')) });
-    t.match(outcome, {
-      warnings: [
-        'read its document: allowed',
-        'read elsewhere: ERR_ACCESS_DENIED',
-        'write: ERR_ACCESS_DENIED',
-        'start a program: ERR_ACCESS_DENIED',
-        'environment: ',
-      ],
-    });
-  },
-);
+const sandboxes: readonly Sandbox[] = [noSandbox, ...sandboxCandidates(optionalTools())];
+for (const sandbox of sandboxes) {
+  t.test(
+    `level ${sandbox.level}: a process that is taken over reaches neither files nor programs`,
+    async (t) => {
+      const data = mkdtempSync(join(tmpdir(), 'quarry-parser-'));
+      t.teardown(() => rmSync(data, { recursive: true, force: true }));
+      const [secretFile, otherBlob] = [join(data, 'secrets.json'), join(data, 'other-blob')];
+      writeFileSync(secretFile, 'secret', { mode: 0o600 });
+      writeFileSync(otherBlob, 'the document of another organization', { mode: 0o600 });
+      const probe = await probeSandbox(sandbox, {
+        ...{ tools: optionalTools(), dataFolder: data, folderOf: () => tmpdir(), codeFile: entries.parser },
+        freshName: () => systemChance.uuid(),
+      });
+      if (sandbox !== noSandbox && typeof probe === 'string') {
+        t.comment(`this host does not offer the level ${sandbox.level}: ${probe}`);
+        return;
+      }
+      const listener = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+      t.teardown(() => listener.close());
+      await once(listener, 'listening');
+      const { port } = listener.address() as AddressInfo;
+      const host = hostOf(t, entries.intruder, prlimit, sandbox);
+      const path = JSON.stringify({ secretFile, otherBlob, data, port, serverPid: process.pid });
+      const outcome = await host.parse({ kind: 'parse', file: stored(utf8('its own words')), path });
+      const warnings = isFailure(outcome) ? [outcome.failure.message] : outcome.warnings;
+      t.match(warnings, [
+        'read what it was sent: its own words',
+        /^read secrets\.json: E/,
+        /^read another document: E/,
+        /^list the data: E/,
+        /^read the memory of the server: E/,
+        /^read elsewhere: E/,
+        /^write: E/,
+        /^start a program: E/,
+        /^environment: $/,
+      ]);
+      const isSilent = ['bubblewrap', 'namespaces', 'user+network', 'network'].includes(sandbox.level);
+      t.match(warnings.at(-1), isSilent ? /^connect: E/ : /^connect: allowed/);
+    },
+  );
+}
 
-t.test('files in sub-folders of a named folder need no new process', async (t) => {
+t.test('no process reads documents of two organizations', async (t) => {
   const host = hostOf(t, entries.parser);
-  const tree = t.testdir({ aa: { one: 'one' }, bb: { two: 'two' } });
   const before = started.length;
-  for (const [sub, name] of [
-    ['aa', 'one'],
-    ['bb', 'two'],
-  ] as const) {
-    t.same(pagesOf(await host.parse({ kind: 'parse', file: join(tree, sub, name), folder: tree })), [name]);
-  }
-  t.equal(started.length, before + 1);
+  const parse = async (organizationId: string, text: string) =>
+    pagesOf(await host.parse({ kind: 'parse', file: stored(utf8(text)), organizationId }));
+  for (const [organizationId, text] of [
+    ['a', 'one'],
+    ['a', 'two'],
+    ['b', 'three'],
+    ['b', 'four'],
+    ['a', 'five'],
+  ] as const)
+    t.same(await parse(organizationId, text), [text]);
+  // One for each of the three turns, and one more that waits for the next organization.
+  t.equal(started.length - before, 4);
+  await host.close();
+  for (const pid of started.slice(before)) t.ok(await isGone(pid));
+});
+
+t.test('the second PDF engine loads in the sandbox, and says what is wrong with a file', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const file = stored(truncated(pdfWithPages(['words']), 0.5));
+  const outcome = await host.parse({ kind: 'parse', file });
+  t.match(outcome, { failure: { code: 'corrupt' } });
+  t.notMatch(isFailure(outcome) && outcome.failure.message, /internal error/);
+});
+
+t.test('a document of many megabytes arrives whole', async (t) => {
+  const host = hostOf(t, entries.parser);
+  const line = 'A line of a long text that has to arrive in order.\n';
+  const text = line.repeat(400_000);
+  const pages = pagesOf(await host.parse({ kind: 'parse', file: stored(utf8(text)), path: 'a.txt' }));
+  t.equal(pages.join(''), text);
+  t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('next')) })), ['next']);
 });
 
 t.test('the page of a PDF becomes a JPEG that no box makes larger than allowed', async (t) => {

@@ -81,7 +81,7 @@ function setup(
   t.teardown(() => desk.close());
   const stored = (bytes: Uint8Array, name = 'a'.repeat(64)) => {
     writeFileSync(join(files, name), bytes);
-    return { kind: 'parse', file: join(files, name), madeFolder: made } as const;
+    return { kind: 'parse', file: join(files, name) } as const;
   };
   return { host, stored, folder, made, base };
 }

@@ -25,7 +25,7 @@ function setup(t: { teardown: (clean: () => void) => void }) {
       drawn.push(`${file[0]}${page}${widthMax === undefined ? '' : ` ${widthMax}`}`);
       return (page > 8 ? null : new Uint8Array(100).fill(page)) as Result;
     };
-    return new PageImages({ pool: { run }, blobs: { path: (name) => name }, blobsFolder: folder, files });
+    return new PageImages({ pool: { run }, blobs: { path: (name) => name }, files });
   };
   return { open, drawn, gone, files: () => readdirSync(join(folder, 'pages')), folder };
 }

@@ -119,8 +119,6 @@ export async function openProcess(options: ProcessOptions) {
     ...parts,
     indexes,
     blobs,
-    blobsFolder,
-    madeFolder: folder,
     pools: { parse: parsePool },
     chunker,
     modelOf: (collectionId) => {

@@ -27,6 +27,20 @@ t.test('organisations take turns, whatever one of them has queued', async (t) =>
   t.equal(queue.waiting, 997);
 });
 
+t.test('a turn of several jobs lasts until its jobs or its time are over, while others wait', async (t) => {
+  const queue = new JobQueue({ jobsMax: 3, msMax: 100 });
+  for (let version = 1; version <= 8; version += 1) queue.offer(job({ version, organizationId: 'many' }));
+  for (const version of [21, 22]) queue.offer(job({ version, organizationId: 'few' }));
+  const claims = (now: number, count: number) =>
+    Array.from({ length: count }, () => queue.claim(now)?.version);
+  t.same(claims(0, 5), [1, 2, 3, 21, 22], 'three jobs');
+  t.same(claims(10, 1), [4]);
+  queue.offer(job({ version: 23, organizationId: 'few' }));
+  t.same(claims(60, 1), [5]);
+  t.same(claims(170, 2), [6, 23], 'its time is over');
+  t.same(claims(180, 3), [7, 8, undefined]);
+});
+
 t.test('a job that waits for its time does not run earlier and delays nobody', async (t) => {
   const queue = new JobQueue();
   queue.offer(job({ version: 1, notBefore: 500 }));

@@ -1,26 +1,62 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import type { DocumentRequest, ParserMessage } from '../../../src/parsing/parser-messages.ts';
+import { inputDescriptor } from '../../../src/parsing/watchdog.ts';
 
 /** A parser process that was taken over: it answers what it may and may not do. */
+
+/** Sent as the path of the document. */
+interface Targets {
+  readonly secretFile: string;
+  readonly otherBlob: string;
+  readonly data: string;
+  readonly port: number;
+  readonly serverPid: number;
+}
+
 function attempt(name: string, action: () => unknown): string {
   try {
-    action();
-    return `${name}: allowed`;
+    const found = action();
+    return `${name}: ${typeof found === 'string' ? found : 'allowed'}`;
   } catch (error) {
     return `${name}: ${error instanceof Error && 'code' in error ? error.code : error}`;
   }
 }
 
-function answer(request: DocumentRequest): void {
+function connection(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve('connect: allowed'));
+    socket.once('error', (error) => resolve(`connect: ${'code' in error ? error.code : error.message}`));
+  });
+}
+
+async function answer(request: DocumentRequest): Promise<void> {
+  const { secretFile, otherBlob, data, port, serverPid } = JSON.parse(
+    (request.type === 'parse' && request.path) || '{}',
+  ) as Targets;
+  const bytes = Buffer.alloc(request.size);
   const findings = [
-    attempt('read its document', () => readFileSync(request.file)),
+    attempt('read what it was sent', () => {
+      readSync(inputDescriptor, bytes);
+      return bytes.toString();
+    }),
+    attempt('read secrets.json', () => readFileSync(secretFile)),
+    attempt('read another document', () => readFileSync(otherBlob)),
+    attempt('list the data', () => readdirSync(data)),
+    attempt('read the memory of the server', () => readFileSync(`/proc/${serverPid}/environ`)),
     attempt('read elsewhere', () => readFileSync('/etc/passwd')),
-    attempt('write', () => writeFileSync(`${request.file}.new`, 'x')),
+    attempt('write', () => writeFileSync(`${otherBlob}.new`, 'x')),
     attempt('start a program', () => spawn('true')),
     `environment: ${Object.keys(process.env)
-      .filter((name) => !name.startsWith('NODE_CHANNEL'))
+      .filter(
+        (name) =>
+          !name.startsWith('NODE_CHANNEL') &&
+          !['MALLOC_ARENA_MAX', 'HOME', 'PWD', 'OLDPWD', 'SHLVL', '_'].includes(name),
+      )
       .join()}`,
+    await connection(port),
   ];
   const facts = {
     kind: 'text' as const,
@@ -34,5 +70,5 @@ function answer(request: DocumentRequest): void {
   process.send?.({ type: 'done', facts, residentBytes: 0 } satisfies ParserMessage);
 }
 
-process.on('message', answer);
+process.on('message', (request: DocumentRequest) => void answer(request));
 process.send?.({ type: 'ready' } satisfies ParserMessage);
