@@ -105,9 +105,10 @@ export class Authenticator {
     }
     const found = uuidPattern.test(organization) ? this.#organisations.find(organization) : undefined;
     const isMember = found && this.#memberships.roleOf({ organizationId: organization, userId }) !== null;
-    if (!isMember) throw noOrganisation(organization);
+    if (!isMember)
+      throw noOrganisation(organization, { userId, organizationId: found?.organizationId ?? null });
     const { organizationId, zdr } = found;
-    return { kind: 'organisation', organizationId, keyId: sessionId, permission: 'all', zdr };
+    return { kind: 'organisation', organizationId, keyId: sessionId, userId, permission: 'all', zdr };
   }
 
   #recall(digest: string): Principal | null {

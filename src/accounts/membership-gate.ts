@@ -42,7 +42,10 @@ export class MembershipGate {
     const { organisations, memberships } = this.#options;
     const organisation = organisations.find(organizationId);
     const role = memberships.roleOf({ organizationId, userId: call.principal.userId });
-    if (organisation === undefined || role === null) throw noOrganisation(organizationId);
+    if (organisation === undefined || role === null) {
+      this.#noteStranger(call, organisation ?? null);
+      throw noOrganisation(organizationId);
+    }
     if (!allowed.includes(role)) {
       this.deny(call, organizationId, role);
       throw new AppError(
@@ -53,13 +56,23 @@ export class MembershipGate {
     return { organisation, role };
   }
 
+  /** The owners of an organization learn which strangers tried to act for it. */
+  #noteStranger(call: PersonCall, organisation: Organisation | null): void {
+    this.#options.refusals.note({
+      ...actorOf(call),
+      organizationId: organisation?.organizationId ?? null,
+      action: 'access.denied',
+      target: call.name,
+    });
+  }
+
   /** Its owners learn who tried more than they may. */
   deny(call: PersonCall, organizationId: string, role: Role): void {
     this.#options.refusals.note({
       ...actorOf(call),
       organizationId,
       action: 'access.denied',
-      target: call.operation,
+      target: call.name,
       details: { permission: role },
     });
   }

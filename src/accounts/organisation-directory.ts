@@ -1,6 +1,6 @@
 import { limitsOf, type OrganisationLimits, type Tiers } from '../admission/tiers.ts';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
-import { AppError } from '../base/app-error.ts';
+import { AppError, type Stranger } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { Mutex } from '../core/async/mutex.ts';
@@ -199,8 +199,10 @@ export class OrganisationDirectory {
   }
 }
 
-export function noOrganisation(organizationId: string): AppError {
-  return new AppError('not_found', `There is no organisation "${organizationId}".`);
+/** `stranger`: who asked, for the audit log. */
+export function noOrganisation(organizationId: string, stranger?: Stranger): AppError {
+  const options = stranger === undefined ? {} : { stranger };
+  return new AppError('not_found', `There is no organisation "${organizationId}".`, options);
 }
 
 function overridden(

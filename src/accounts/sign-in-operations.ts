@@ -142,6 +142,7 @@ export class SignInOperations {
     const link = this.#link(visitor, token);
     const shown = visitor.cookie('confirmation');
     if (shown === undefined || !isEqual(tokenDigest(shown), confirmation)) {
+      this.#noteFailure(visitor, mailedLink);
       throw new AppError('bad_request', 'Open the link again and confirm it in the same browser.');
     }
     return this.#signIn(visitor, link, 'browser');
@@ -160,6 +161,9 @@ export class SignInOperations {
       throw new AppError('unauthorised', 'This is not the proof of the operator of this installation.');
     }
     const { url, expiresAt } = this.operatorLink();
+    const { address } = visitor;
+    const fact = { organizationId: null, actor: 'administrator', address, target: null };
+    this.#options.refusals.note({ ...fact, action: 'login_link.created' });
     return { kind: 'json', body: { url, expires_at: timestamp(expiresAt) } };
   }
 

@@ -15,8 +15,9 @@ import type { Visitor } from './visitor.ts';
 export interface PersonCall {
   readonly principal: PersonPrincipal;
   readonly visitor: Visitor;
-  /** Its name. */
   readonly operation: string;
+  /** The operation as clients of the API call it, such as `api/organizations/get-info`. */
+  readonly name: string;
 }
 
 export interface UserOperationsOptions {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Authenticator } from '../access/authenticate.ts';
 import { type Operation, operationNeeds } from '../access/authorise.ts';
 import type { Quotas } from '../admission/quotas.ts';
+import { actorOf } from '../audit/actor.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -14,7 +15,6 @@ import { isLoopback } from '../http/origin.ts';
 import { routes } from '../http/routes.ts';
 import type { Services } from '../http/services.ts';
 import type { OpenedTools } from '../parsing/open-tools.ts';
-import type { Principal } from '../schemas/principal.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 import type { AccountRooms } from './accounts.ts';
 import { chance, clock, home, scheduler } from './given.ts';
@@ -96,26 +96,17 @@ function openDashboard(logger: Logger): Dashboard {
   return dashboard;
 }
 
-/** What members may not do in their organisation is noted where that is decided. */
-function noteRefusal({ refusals }: AccountRooms, { principal, operation, address }: RefusalFact): void {
+/** What members may not do in their organization is noted where that is decided. */
+function noteRefusal({ refusals }: AccountRooms, fact: RefusalFact): void {
+  const { principal, stranger, operation, name, address } = fact;
   if (principal?.kind === 'person' && operationNeeds[operation] === 'person') return;
-  const organizationId = principal?.kind === 'organisation' ? principal.organizationId : null;
-  const actor = actorOf(principal);
-  refusals.note({ organizationId, actor, address, target: operation, action: 'access.denied' });
-}
-
-/** As the audit log names them. */
-function actorOf(principal: Principal | null): string | null {
-  switch (principal?.kind) {
-    case undefined:
-      return null;
-    case 'organisation':
-      return `key:${principal.keyId}`;
-    case 'administrator':
-      return 'administrator';
-    case 'person':
-      return principal.userId;
+  const noted = { address, target: name, action: 'access.denied' };
+  if (stranger !== null) {
+    refusals.note({ ...noted, organizationId: stranger.organizationId, actor: stranger.userId });
+    return;
   }
+  const organizationId = principal?.kind === 'organisation' ? principal.organizationId : null;
+  refusals.note({ ...noted, organizationId, actor: actorOf(principal) });
 }
 
 /** Says where others could learn what signs people in. */

@@ -65,7 +65,7 @@ interface RetrievalServices {
 }
 
 export function buildServices(parts: ServiceParts): RetrievalServices {
-  const { settings, data, storage, pipeline, organisations, gate, quotas, images } = parts;
+  const { settings, data, storage, pipeline, organisations, audit, gate, quotas, images } = parts;
   const { meter, indexes } = storage;
   const { catalogue } = pipeline;
   const addresses = new Addresses(data.secrets[0]!);
@@ -73,8 +73,7 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
     pipeline.memory.shortage ?? modelTrouble(storage, catalogue, collectionId);
   const collections = new CollectionServices({
     ...storage,
-    clock,
-    chance,
+    ...{ audit, clock, chance },
     model: catalogue.embeddingDefault,
     modelNamed: (name) => catalogue.embedding(name),
     lifecycle: {
@@ -91,7 +90,7 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
     ...storage,
     ...pipeline,
     addresses,
-    ...{ clock, turns },
+    ...{ audit, clock, turns },
     waitsFor,
     quotas,
     waits: new WaitLimiter(limits.waitsRunningMax),

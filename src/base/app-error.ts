@@ -45,7 +45,15 @@ export interface AppErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** What helps the operator and must not reach the user. */
   readonly privateDetails?: Readonly<Record<string, unknown>>;
+  /** Who was refused as a stranger to an organization: its audit log tells its owners. */
+  readonly stranger?: Stranger;
   readonly cause?: unknown;
+}
+
+export interface Stranger {
+  readonly userId: string;
+  /** Null for an organization that does not exist. */
+  readonly organizationId: string | null;
 }
 
 export class AppError extends Error {

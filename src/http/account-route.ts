@@ -11,7 +11,7 @@ import type { Billing } from '../billing/billing.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
 import type { Principal, Role } from '../schemas/principal.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
-import type { RouteWords } from './route-words.ts';
+import { apiName, type RouteWords } from './route-words.ts';
 
 /** The use cases of the account side. */
 export interface AccountServices {
@@ -128,8 +128,9 @@ export function serves<Q extends TSchema, R extends TSchema>({
   return accountRoute(words, { method: 'POST', from: 'json' }, async (services, call, request) => {
     const { principal, visitor } = call;
     assert(principal?.kind === 'person', 'the permission table lets only people call this operation');
-    const { operation } = words;
-    return { kind: 'json', body: await serve(services, { principal, visitor, operation }, request) };
+    const { operation, path } = words;
+    const personCall = { principal, visitor, operation, name: apiName(path) };
+    return { kind: 'json', body: await serve(services, personCall, request) };
   });
 }
 

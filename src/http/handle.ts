@@ -5,7 +5,7 @@ import { type BodyLimits, bodyKindOf, bodyLimitsOf } from '../admission/body-lim
 import { ConcurrencyLimiter, tooManyRequests } from '../admission/concurrency-limiter.ts';
 import { RateWindow } from '../admission/rate-window.ts';
 import { UploadLimiter } from '../admission/upload-limiter.ts';
-import { AppError, invalidField } from '../base/app-error.ts';
+import { AppError, invalidField, type Stranger } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { EventLoopScheduler, YieldToEventLoop } from '../base/event-loop-scheduler.ts';
@@ -32,6 +32,7 @@ import { BoundedBody, checkDeclaredBody, type HeldBody } from './read-body.ts';
 import { refusalPage, wantsPage } from './refusal-page.ts';
 import { clientGoneStatus, failureReply, jsonReply, refusalReply } from './replies.ts';
 import { costOf, RequestBodies } from './request-bodies.ts';
+import { apiName } from './route-words.ts';
 import { type Match, Router } from './router.ts';
 import {
   type CheckBounds,
@@ -66,7 +67,11 @@ export interface Guards {
 export interface RefusalFact {
   /** Null for a credential that opens nothing. */
   readonly principal: Principal | null;
+  /** A person who named an organization that is not theirs. */
+  readonly stranger: Stranger | null;
   readonly operation: Operation;
+  /** The operation as clients of the API call it. */
+  readonly name: string;
   /** Of the client. */
   readonly address: string;
 }
@@ -273,7 +278,8 @@ export class Door {
     if (!expected && error !== visit.deadline.reason) this.#logFailure(visit, error);
   }
 
-  async #send({ exchange, requestId, route }: Visit, reply: Reply): Promise<boolean> {
+  async #send(visit: Visit, reply: Reply): Promise<boolean> {
+    const { exchange, requestId, route } = visit;
     const headersOnly = exchange.method === 'HEAD' || reply.headersOnly === true;
     const close = this.#draining || reply.close === true;
     const headers: Record<string, string> = Object.assign({}, this.#usualHeaders, reply.headers);
@@ -283,7 +289,10 @@ export class Door {
       return await exchange.reply({ status, headers, body, headersOnly, close });
     } catch (error) {
       const operation = route?.operation ?? 'none';
-      this.#options.logger.error({ requestId, operation, error: describe(error, false) }, 'reply broken off');
+      this.#options.logger.error(
+        { requestId, operation, error: describe(error, isZdr(visit)) },
+        'reply broken off',
+      );
       return false;
     }
   }
@@ -561,7 +570,8 @@ export class Door {
   #refusal(visit: Visit, error: AppError): Reply {
     const { requestId, route } = visit;
     const { privateDetails, cause } = error.options;
-    if (error.status === 401 || error.status === 403) this.#tellRefused(visit);
+    const { stranger = null } = error.options;
+    if (error.status === 401 || error.status === 403 || stranger !== null) this.#tellRefused(visit, stranger);
     if (privateDetails || error.status >= 500) {
       const fields = {
         requestId,
@@ -578,12 +588,15 @@ export class Door {
     return wantsPage(visit.exchange) ? refusalPage(error, reply) : reply;
   }
 
-  #tellRefused({ exchange, principal, route }: Visit): void {
+  #tellRefused({ exchange, principal, route }: Visit, stranger: Stranger | null): void {
     const { guards, settings } = this.#options;
     const shown = exchange.header('authorization') ?? exchange.header('cookie');
     if (route === null || shown === undefined) return;
     const address = clientAddressOf(exchange, settings);
-    guards?.refused?.({ principal, operation: route.operation, address });
+    guards?.refused?.({
+      ...{ principal, stranger, operation: route.operation, address },
+      name: apiName(route.path),
+    });
   }
 
   #logFailure(visit: Visit, error: unknown): void {
@@ -661,8 +674,10 @@ function withQueryFields(request: unknown, names: readonly string[], exchange: E
   return { ...request, ...Object.fromEntries(given) };
 }
 
-function isZdr({ principal }: Visit): boolean {
-  return principal?.kind === 'organisation' && principal.zdr;
+/** Whose file an address of a file or an image leads to is not known here, so it counts as one under zero data retention. */
+function isZdr({ principal, route }: Visit): boolean {
+  if (principal?.kind === 'organisation') return principal.zdr;
+  return route?.kind === 'file' || route?.kind === 'image';
 }
 
 /** For the log. Messages can quote what a caller sent; with zero data retention only the place in the code stays. */

@@ -2,6 +2,11 @@ import type { Operation } from '../access/authorise.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT';
 
+/** An operation as clients of the API call it: `documents/add-document`, `api/organizations/get-info`. */
+export function apiName(path: string): string {
+  return path.replace(/^\//, '');
+}
+
 /** What every route says of itself, to the router, to the corridor and to people. */
 export interface RouteWords {
   readonly method: Method;

@@ -61,6 +61,13 @@ export type Sees = (record: DocumentRecord) => boolean;
 
 const seesAll: Sees = () => true;
 
+export interface Removal {
+  /** Others are not there for the caller. */
+  readonly sees?: Sees;
+  /** Written with each deletion. */
+  readonly alongside?: readonly Operation[];
+}
+
 /** What a write adds to what is stored. */
 export interface Growth {
   readonly documents: number;
@@ -150,9 +157,9 @@ export class DocumentWriter {
    * Deletes those of `paths` that exist and answers them; each deletion is atomic by itself. Rejects with the first
    * refusal, when all the others have ended too: search shows by then what was not deleted.
    */
-  async remove(collection: Collection, paths: readonly string[], sees: Sees = seesAll): Promise<string[]> {
+  async remove(collection: Collection, paths: readonly string[], how: Removal = {}): Promise<string[]> {
     const wanted = [...new Set(paths)];
-    const ended = await Promise.allSettled(wanted.map((path) => this.#remove(collection, path, sees)));
+    const ended = await Promise.allSettled(wanted.map((path) => this.#remove(collection, path, how)));
     const removed: string[] = [];
     for (const [i, outcome] of ended.entries()) {
       if (outcome.status === 'rejected') throw outcome.reason;
@@ -222,7 +229,11 @@ export class DocumentWriter {
     });
   }
 
-  #remove(collection: Collection, path: string, sees: Sees): Promise<boolean> {
+  #remove(
+    collection: Collection,
+    path: string,
+    { sees = seesAll, alongside = [] }: Removal,
+  ): Promise<boolean> {
     return this.#locked(collection, path, async (existing) => {
       if (existing === undefined || !sees(existing)) return false;
       const { documents, counts, switchboard } = this.#options;
@@ -241,6 +252,7 @@ export class DocumentWriter {
             stored: -existing.size,
           }),
           ...this.#count(collection, existing, 'deleted'),
+          ...alongside,
         ],
         { mayUseReserve: true },
       );

@@ -24,6 +24,8 @@ export type Principal =
       readonly organizationId: string;
       /** Of the API key, or of the session of a person. */
       readonly keyId: string;
+      /** The person whose session it is; absent for an API key. */
+      readonly userId?: string;
       readonly permission: KeyPermission;
       /** Absent for a key that sees all of its organisation, and for people. */
       readonly restriction?: KeyRestriction;

@@ -1,3 +1,5 @@
+import { actorOf } from '../audit/actor.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
@@ -22,7 +24,7 @@ import {
   ownVectors,
   vectorsOf,
 } from '../store/collections.ts';
-import { ExpectationFailed, type Store } from '../store/store.ts';
+import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { Call } from './call.ts';
 import { seesCollection } from './sight.ts';
 
@@ -46,6 +48,7 @@ export interface CollectionServicesOptions {
   readonly store: Store;
   readonly collections: Collections;
   readonly lifecycle: CollectionLifecycle;
+  readonly audit: Pick<AuditLog, 'entry'>;
   readonly clock: Clock;
   readonly chance: Chance;
   /** The model that a new collection gets its vectors from. */
@@ -104,7 +107,14 @@ export class CollectionServices {
     request: DeleteCollectionRequest,
   ): Promise<DefaultResponse> {
     const collection = findCollection(this.#options.collections, call.principal, request.collection_name);
-    if (!(await this.#delete(collection))) throw collectionUnknown(collection.name);
+    const deleted = this.#options.audit.entry({
+      organizationId: collection.organizationId,
+      actor: actorOf(call.principal),
+      address: call.address(),
+      action: 'collection.deleted',
+      target: collection.name,
+    });
+    if (!(await this.#delete(collection, { alongside: [deleted] }))) throw collectionUnknown(collection.name);
     return success;
   }
 
@@ -112,14 +122,18 @@ export class CollectionServices {
   async deleteAllOf(organizationId: string): Promise<void> {
     const sooner = limits.garbageDelayMs - limits.organisationGraceMs;
     for (const collection of await this.#options.collections.list(organizationId))
-      await this.#delete(collection, sooner);
+      await this.#delete(collection, { sooner });
   }
 
   /** False when somebody else deleted it meanwhile. */
-  async #delete(collection: Collection, sooner = 0): Promise<boolean> {
+  async #delete(
+    collection: Collection,
+    { sooner = 0, alongside = [] }: { readonly sooner?: number; readonly alongside?: readonly Operation[] },
+  ): Promise<boolean> {
     const { store, collections, lifecycle, clock } = this.#options;
     try {
-      await store.write(collections.delete(collection, clock.now() - sooner), { mayUseReserve: true });
+      const operations = [...collections.delete(collection, clock.now() - sooner), ...alongside];
+      await store.write(operations, { mayUseReserve: true });
     } catch (error) {
       if (error instanceof ExpectationFailed) return false;
       throw error;

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { actorOf } from '../audit/actor.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { derivedUuid } from '../base/ids.ts';
@@ -52,6 +54,7 @@ import type { Blobs, HeldBlob } from '../store/blobs.ts';
 import { type Collection, type Collections, hasOwnVectors } from '../store/collections.ts';
 import type { Contents } from '../store/content.ts';
 import type { DocumentRecord, Documents } from '../store/documents.ts';
+import type { Operation } from '../store/store.ts';
 import type { Versions } from '../store/versions.ts';
 import type { Addresses } from './addresses.ts';
 import { type Call, msLeft } from './call.ts';
@@ -81,6 +84,7 @@ export interface DocumentServicesOptions {
   readonly contents: Contents;
   readonly blobs: Blobs;
   readonly writer: DocumentWriter;
+  readonly audit: Pick<AuditLog, 'entry'>;
   readonly ingest: Ingest;
   readonly addresses: Addresses;
   readonly admission: Admission;
@@ -96,6 +100,9 @@ export interface DocumentServicesOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly turns: Turns;
 }
+
+/** UTF-16 code units of a path in the audit log. */
+const pathUnitsLogged = 256;
 
 type DocumentCall = Call<OrganisationPrincipal>;
 
@@ -171,13 +178,33 @@ export class DocumentServices {
     checkPaths(request.path);
     const { collection, sees } = this.#place(call, request.collection_name);
     const paths = typeof request.path === 'string' ? [request.path] : request.path;
-    const deleted = await this.#options.writer.remove(collection, paths, sees);
+    const alongside = [this.#entryOfDeletion(call, collection, paths)];
+    const deleted = await this.#options.writer.remove(collection, paths, { sees, alongside });
     if (deleted.length === 0) {
       throw paths.length === 1
         ? pathUnknown(collection, paths[0]!)
         : new AppError('not_found', 'None of these paths exists in the collection.');
     }
     return { deleted_paths: deleted };
+  }
+
+  /**
+   * One entry of the audit log for one call. Every deletion of the call writes it again under the same key, so that none
+   * happens without it. A path may tell of contents, which zero data retention keeps out of logs.
+   */
+  #entryOfDeletion(
+    { principal, address }: DocumentCall,
+    { name }: Collection,
+    paths: readonly string[],
+  ): Operation {
+    const { organizationId, zdr } = principal;
+    const path = paths.length === 1 && !zdr ? { path: paths[0]!.slice(0, pathUnitsLogged) } : {};
+    return this.#options.audit.entry({
+      ...{ organizationId, actor: actorOf(principal), address: address() },
+      action: 'document.deleted',
+      target: name,
+      details: { paths: paths.length, ...path },
+    });
   }
 
   async updateDocument(call: DocumentCall, request: UpdateDocumentRequest): Promise<DefaultResponse> {

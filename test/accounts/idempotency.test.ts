@@ -13,6 +13,7 @@ const bob = '22222222-2222-4222-8222-222222222222';
 function callOf(idempotencyKey: string | undefined, { userId = ada, operation = 'add' } = {}): PersonCall {
   return {
     operation,
+    name: operation,
     principal: {
       kind: 'person',
       userId,

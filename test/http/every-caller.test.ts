@@ -528,9 +528,24 @@ t.test('who signed in, who failed to and who was refused stands in the audit log
     t.ok(has(installation, { action }), action);
   for (const action of ['admin.login', 'admin.logout'])
     t.ok(has(installation, { action, actor: 'administrator' }), action);
-  t.ok(has(installation, { action: 'access.denied', actor: null, target: 'add-collection' }), 'no good key');
-  t.ok(has(ours, { action: 'access.denied', actor: north.member_id, target: 'rename-organization' }));
-  t.ok(has(ours, { action: 'access.denied', target: 'add-document', actor: `key:${north.api_key_id}` }));
+  t.ok(
+    has(installation, { action: 'access.denied', actor: null, target: 'collections/add-collection' }),
+    'no good key',
+  );
+  t.ok(
+    has(ours, {
+      action: 'access.denied',
+      actor: north.member_id,
+      target: 'api/organizations/update-organization',
+    }),
+  );
+  t.ok(
+    has(ours, {
+      action: 'access.denied',
+      target: 'documents/add-document',
+      actor: `key:${north.api_key_id}`,
+    }),
+  );
   t.ok(has(ours, { action: 'organization.updated', actor: 'administrator' }));
   const byPeople = [...installation, ...ours].filter(({ actor }) => actor !== 'system');
   const nowhere = byPeople.filter(({ address }) => !/^(10\.|127\.|::)/.test(address ?? ''));

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
+import { AuditLog } from '../../src/audit/audit-log.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { Turns } from '../../src/base/turns.ts';
 import type { OrganisationPrincipal } from '../../src/schemas/principal.ts';
@@ -47,9 +48,11 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
   const admission = { check() {} };
   /** What documents wait for while a test says so. */
   const obstacle: { reason: string | null } = { reason: null };
+  const audit = new AuditLog({ store: first.store, clock, chance: systemChance });
   const collections = new CollectionServices({
     ...first,
     clock,
+    audit,
     chance: systemChance,
     model: { id: 'letters', version: '1', dimensions: 8 },
     modelNamed: (id) => ({ id, version: '1', dimensions: 8 }),
@@ -66,6 +69,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     ...first,
     addresses,
     clock,
+    audit,
     turns: new Turns(clock),
     admission: { check: () => admission.check() },
     quotas: { take: () => null },
