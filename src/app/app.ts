@@ -110,7 +110,8 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const linkBase = () => installation.url;
   const payments = await buildBilling(settings, { plans, storage, rooms, logger, linkBase });
   opened.add(() => payments.close());
-  const atMarkets = { data, rooms, logger, linkBase, meter: storage.meter };
+  const isUseCharged = settings.stripeSecretKey !== null && Object.keys(plans.metered).length > 0;
+  const atMarkets = { data, rooms, logger, linkBase, meter: storage.meter, isUseCharged };
   const { marketplaces, ...selling } = buildMarketplaces(settings, atMarkets);
   const endData = (id: string) =>
     marketplaces

@@ -71,6 +71,7 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
     guesses: guessesOfCodes(),
     contactOf: contactsIn(rooms),
     boughtElsewhere: boughtIn(storage),
+    isMeteredElsewhere: meteredIn(settings, storage),
   });
   return running(billing, storage, logger);
 }
@@ -99,6 +100,16 @@ function boughtIn({ store }: Pick<Storage, 'store'>) {
       endedAt === null && tier !== null ? [tier] : [],
     );
     return lasting.reduce<Tier | null>((best, tier) => (best === null ? tier : higherTier(best, tier)), null);
+  };
+}
+
+/** Whether use is reported to AWS Marketplace. */
+function meteredIn({ awsMarketplace, awsDimensions }: Settings, { store }: Pick<Storage, 'store'>) {
+  const records = new MarketplaceRecords(store);
+  return async (organizationId: string): Promise<boolean> => {
+    if (!awsMarketplace || awsDimensions === null) return false;
+    const agreements = await records.agreementsOf(organizationId);
+    return agreements.some(({ endedAt, offer }) => endedAt === null && offer.marketplace === 'aws');
   };
 }
 

@@ -22,7 +22,7 @@ import { SnsInbox } from '../marketplaces/sns-inbox.ts';
 import { VercelApi } from '../marketplaces/vercel-api.ts';
 import { type HeldKeys, VercelVariables } from '../marketplaces/vercel-variables.ts';
 import type { Chore } from '../pipeline/housekeeping.ts';
-import { BillingRecords } from '../store/billing.ts';
+import { BillingRecords, isCharged } from '../store/billing.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 import type { Tier } from '../store/organisations.ts';
 import type { UsageKind } from '../usage/facts.ts';
@@ -39,6 +39,8 @@ interface MarketplaceParts {
   readonly meter: UsageMeter;
   readonly linkBase: () => string;
   readonly logger: Logger;
+  /** Whether use is charged to cards. */
+  readonly isUseCharged: boolean;
 }
 
 export function buildMarketplaces(
@@ -58,6 +60,12 @@ export function buildMarketplaces(
     sealing,
     aws: settings.awsMarketplace ? awsParts(settings, agreements, parts) : null,
     vercel: vercelParts(settings, { ...parts, agreements, sealing }),
+    cards: parts.isUseCharged
+      ? {
+          isCharged: (organizationId) => isCharged(billing.account(organizationId)),
+          expectUncharged: (organizationId) => billing.expectUncharged(organizationId),
+        }
+      : null,
     admit: (address) => comings.take(addressKey(address)),
     admitMessage: (address) => messages.take(addressKey(address)),
     tierOf: (organizationId) => organisations.find(organizationId)?.tier ?? null,

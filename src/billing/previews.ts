@@ -9,14 +9,22 @@ import type { CatalogueReader } from './catalogue.ts';
 import { firstOfNextMonth } from './lowering.ts';
 import type { PaidTier } from './plans.ts';
 import { asking } from './stripe.ts';
-import { paidTierOf, raisedFrom, refuseBoughtElsewhere, refuseGranted, resumedTo } from './subscribing.ts';
-import { type BillingSync, type BoughtElsewhere, isServing, tierOf } from './sync.ts';
+import {
+  paidTierOf,
+  raisedFrom,
+  refuseBoughtElsewhere,
+  refuseGranted,
+  refuseMeteredElsewhere,
+  resumedTo,
+} from './subscribing.ts';
+import { type BillingSync, type BoughtElsewhere, isServing, type MeteredElsewhere, tierOf } from './sync.ts';
 
 export interface PreviewsOptions {
   readonly stripe: Stripe;
   readonly catalogue: CatalogueReader;
   readonly sync: BillingSync;
   readonly boughtElsewhere: BoughtElsewhere;
+  readonly isMeteredElsewhere: MeteredElsewhere;
   readonly clock: Clock;
 }
 
@@ -66,7 +74,7 @@ export class Previews {
     const subscription = copy?.subscription ?? null;
     if (subscription === null || subscription.status === 'incomplete') {
       if (subscription?.tier === tier) throw waits(tier);
-      await refuseBoughtElsewhere(this.#options.boughtElsewhere, organizationId);
+      await refuseBoughtElsewhere(this.#options, organizationId);
       const { prices } = await catalogue.read();
       const timestamp = firstOfNextMonth(now) / 1_000;
       return {
@@ -78,7 +86,10 @@ export class Previews {
         },
       };
     }
-    if (subscription.status === 'paused') resumedTo(subscription, tier);
+    if (subscription.status === 'paused') {
+      resumedTo(subscription, tier);
+      await refuseMeteredElsewhere(this.#options, organizationId);
+    }
     const isOwed = subscription.status === 'past_due' || subscription.status === 'unpaid';
     if (isOwed || (subscription.status === 'paused' && subscription.openInvoice !== null))
       throw new AppError('conflict', 'An invoice of this organisation is not paid: pay it first.');

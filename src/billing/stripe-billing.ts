@@ -26,7 +26,13 @@ import { returnAddress } from './return-address.ts';
 import { type ShownLimits, statusReply } from './status-reply.ts';
 import { asking, isMissing } from './stripe.ts';
 import { Subscribing } from './subscribing.ts';
-import { type BillingOrganisations, BillingSync, type BoughtElsewhere, lookMsMax } from './sync.ts';
+import {
+  type BillingOrganisations,
+  BillingSync,
+  type BoughtElsewhere,
+  lookMsMax,
+  type MeteredElsewhere,
+} from './sync.ts';
 import { UpgradeCancellation } from './upgrade-cancellation.ts';
 import { UsageCredits } from './usage-credits.ts';
 import { UsageReports, type UsedMinutes } from './usage-reports.ts';
@@ -43,6 +49,7 @@ export interface StripeBillingOptions {
   readonly settleUsage: () => Promise<void>;
   readonly guesses: Guesses;
   readonly boughtElsewhere: BoughtElsewhere;
+  readonly isMeteredElsewhere: MeteredElsewhere;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly chance: Chance;

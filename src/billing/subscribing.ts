@@ -14,7 +14,14 @@ import { declined, needsAction, type Payment, type Payments } from './payments.t
 import { isPaid, type PaidTier, rankOf } from './plans.ts';
 import type { PutAside } from './put-aside.ts';
 import { StripeRefusal, StripeSilence } from './stripe.ts';
-import { type BillingSync, type BoughtElsewhere, type Change, isServing, tierOf } from './sync.ts';
+import {
+  type BillingSync,
+  type BoughtElsewhere,
+  type Change,
+  isServing,
+  type MeteredElsewhere,
+  tierOf,
+} from './sync.ts';
 
 export interface SubscribingOptions {
   readonly stripe: Stripe;
@@ -26,6 +33,7 @@ export interface SubscribingOptions {
   readonly aside: PutAside;
   readonly sync: BillingSync;
   readonly boughtElsewhere: BoughtElsewhere;
+  readonly isMeteredElsewhere: MeteredElsewhere;
   readonly clock: Clock;
 }
 
@@ -101,7 +109,7 @@ export class Subscribing {
     const { stripe, calls, catalogue, customers } = this.#options;
     const { organisation, tier } = wanted;
     const { organizationId } = organisation;
-    await refuseBoughtElsewhere(this.#options.boughtElsewhere, organizationId);
+    await refuseBoughtElsewhere(this.#options, organizationId);
     await refuseGranted(this.#options.sync, organizationId, tier);
     const { prices, metered } = await catalogue.read();
     if (wanted.paymentMethodId !== null) await customers.usable(account.customerId, wanted.paymentMethodId);
@@ -219,6 +227,7 @@ export class Subscribing {
     const { stripe, calls } = this.#options;
     const { organizationId } = wanted.organisation;
     resumedTo(subscription, wanted.tier);
+    await refuseMeteredElsewhere(this.#options, organizationId);
     await refuseGranted(this.#options.sync, organizationId, wanted.tier);
     const parameters: Stripe.SubscriptionResumeParams = {
       billing_cycle_anchor: { type: 'unchanged' },
@@ -455,11 +464,24 @@ export function paidTierOf({ tier: has }: Organisation, wanted: Organisation['ti
 
 /** Errors: 409 for who pays at a marketplace and must not pay twice. */
 export async function refuseBoughtElsewhere(
-  boughtElsewhere: BoughtElsewhere,
+  elsewhere: Pick<SubscribingOptions, 'boughtElsewhere' | 'isMeteredElsewhere'>,
   organizationId: string,
 ): Promise<void> {
-  if ((await boughtElsewhere(organizationId)) !== null)
+  if ((await elsewhere.boughtElsewhere(organizationId)) !== null)
     throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
+  await refuseMeteredElsewhere(elsewhere, organizationId);
+}
+
+/** Errors: 409 for whose use is metered at a marketplace: it would be charged twice. */
+export async function refuseMeteredElsewhere(
+  { isMeteredElsewhere }: Pick<SubscribingOptions, 'isMeteredElsewhere'>,
+  organizationId: string,
+): Promise<void> {
+  if (await isMeteredElsewhere(organizationId))
+    throw new AppError(
+      'conflict',
+      'The use of this organization is metered through AWS Marketplace, and would be charged twice: end that purchase first.',
+    );
 }
 
 /** Errors: 409 for a tier that an administrator gave already, or a lower one: it would be charged for nothing. */

@@ -33,6 +33,9 @@ export interface BillingOrganisations {
 /** The tier that an organisation has from a marketplace; null without one. */
 export type BoughtElsewhere = (organizationId: string) => Promise<Tier | null>;
 
+/** Whether use is metered through a marketplace, so that metering it here would charge it twice. */
+export type MeteredElsewhere = (organizationId: string) => Promise<boolean>;
+
 /** Puts right what was left half done. True when it changed something at Stripe, so that it is to be read again. */
 export type Repair = (organizationId: string, account: BillingAccount, reading: Reading) => Promise<boolean>;
 

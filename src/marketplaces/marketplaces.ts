@@ -16,7 +16,7 @@ import {
   type VariablesState,
 } from '../store/marketplaces.ts';
 import { type Tier, tiers } from '../store/organisations.ts';
-import type { Store } from '../store/store.ts';
+import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { Agreements } from './agreements.ts';
 import type { AwsMarket } from './aws-market.ts';
 import { readAwsMessage } from './aws-messages.ts';
@@ -27,7 +27,7 @@ import type { VercelAgreement, VercelVariables } from './vercel-variables.ts';
 
 export interface AwsParts {
   readonly market: Pick<AwsMarket, 'resolve' | 'tierOf'>;
-  readonly metering: Pick<Metering, 'hour' | 'fix' | 'fixUntil' | 'report'>;
+  readonly metering: Pick<Metering, 'isMetered' | 'hour' | 'fix' | 'fixUntil' | 'report'>;
   /** Null where no topic is set up. */
   readonly inbox: SnsInbox | null;
 }
@@ -37,6 +37,13 @@ export interface VercelParts {
   readonly variables: VercelVariables;
   /** What an installation entitles to; null for nothing. */
   readonly tier: Tier | null;
+}
+
+/** Use is metered once: by card, or through a marketplace. */
+export interface CardPayments {
+  readonly isCharged: (organizationId: string) => boolean;
+  /** Rejects the write that it is part of where that is so by then. */
+  readonly expectUncharged: (organizationId: string) => Operation;
 }
 
 export interface MarketplacesOptions {
@@ -59,6 +66,8 @@ export interface MarketplacesOptions {
   ) => Promise<void>;
   /** The tier that an organisation has; null for none that there is. */
   readonly tierOf: (organizationId: string) => Tier | null;
+  /** Of who pays for use by card; null where nobody does. */
+  readonly cards: CardPayments | null;
   /** 429 for who comes too often. */
   readonly admit: (address: string) => void;
   /** 429 for who sends messages too often, in the name of a marketplace or not. */
@@ -155,15 +164,19 @@ export class Marketplaces {
     return { marketplace, account, expiresAt };
   }
 
-  /** Errors: 404 nothing waits for this browser, 409 it is another organisation's, 502, 503. */
+  /**
+   * Errors: 404 nothing waits for this browser, 409 it is another organisation's, or the use of this one is metered
+   * elsewhere already, 502, 503.
+   */
   async bind({ token, browser, setsVariables }: Brought, organizationId: string, by: Actor): Promise<Bound> {
     const { offer } = this.#signUp(token, browser);
     const { agreements, clock, audit, tierOf } = this.#options;
     const tier = await this.#tierOf(offer);
     const wanted = offer.marketplace === 'vercel' && setsVariables ? ({ variables: 'waiting' } as const) : {};
-    const agreement = await agreements.change(offer, (known) => {
+    const binding = agreements.change(offer, async (known) => {
       if (known !== undefined && known.organizationId !== organizationId) throw notYours();
       if (known?.endedAt === null) return { after: { ...known, offer, tier, ...wanted } };
+      const conditions = await this.#meteredOnce(offer, organizationId);
       const now = clock.now();
       // Use before it was bought is not billed: the first whole hour is the first.
       const hour = Math.ceil(now / hourMs);
@@ -171,8 +184,14 @@ export class Marketplaces {
       const fact = { ...by, organizationId, action: 'marketplace.bound', target: subjectOf(offer) };
       return {
         after: { offer, organizationId, tier, ...beginning, ...wanted },
-        alongside: [audit.entry({ ...fact, details: { marketplace: offer.marketplace, tier } })],
+        alongside: [
+          ...conditions,
+          audit.entry({ ...fact, details: { marketplace: offer.marketplace, tier } }),
+        ],
       };
+    });
+    const agreement = await binding.catch((error: unknown) => {
+      throw error instanceof ExpectationFailed ? paysByCard() : error;
     });
     if (agreement !== undefined) await this.#settle(agreement);
     return {
@@ -323,6 +342,20 @@ export class Marketplaces {
     return found;
   }
 
+  /** What must still hold when the agreement is written. Errors: 409 where use is metered elsewhere. */
+  async #meteredOnce(offer: Offer, organizationId: string): Promise<readonly Operation[]> {
+    const { aws, agreements, cards } = this.#options;
+    if (offer.marketplace !== 'aws' || aws?.metering.isMetered !== true) return [];
+    const others = (await agreements.ofOrganisation(organizationId)).filter(isAws);
+    const lasting = others.find(({ endedAt, offer: { licenseArn } }) => {
+      return endedAt === null && licenseArn !== offer.licenseArn;
+    });
+    if (lasting !== undefined) throw metersLicense(lasting.offer.licenseArn);
+    if (cards === null) return [];
+    if (cards.isCharged(organizationId)) throw paysByCard();
+    return [cards.expectUncharged(organizationId)];
+  }
+
   async #tierOf(offer: Offer): Promise<Tier | null> {
     const { aws, vercel } = this.#options;
     if (offer.marketplace === 'vercel') return vercel?.tier ?? null;
@@ -444,6 +477,20 @@ function webhookOf(body: string): { readonly type: string; readonly installation
 
 function notYours(): AppError {
   return new AppError('conflict', 'This purchase belongs to another organisation already.');
+}
+
+function metersLicense(licenseArn: string): AppError {
+  return new AppError(
+    'conflict',
+    `The use of this organization is metered for the AWS license ${licenseArn} already, and would be charged twice: cancel that agreement at AWS first, or choose another organization for this purchase.`,
+  );
+}
+
+function paysByCard(): AppError {
+  return new AppError(
+    'conflict',
+    'The use of this organization is charged by its subscription here, and would be charged twice: pause or end the subscription first, or choose another organization for this purchase.',
+  );
 }
 
 function notSetUp(what: string, setting: string): AppError {

@@ -48,6 +48,11 @@ export class Metering {
     this.#options = options;
   }
 
+  /** Whether use is billed at all, besides what an agreement costs. */
+  get isMetered(): boolean {
+    return this.#options.dimensions.length > 0;
+  }
+
   /** The hour that is now. */
   get hour(): number {
     return Math.floor(this.#options.clock.now() / hourMs);

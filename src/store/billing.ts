@@ -228,6 +228,12 @@ export const nobody: BillingAccount = {
   copy: null,
 };
 
+/** Whether use is charged through Stripe, or is about to be. A pause charges none. */
+export function isCharged({ copy, intent }: BillingAccount): boolean {
+  const status = copy?.subscription?.status ?? 'paused';
+  return status !== 'paused' || (intent?.kind === 'subscribe' && !intent.settled);
+}
+
 /** What the uses of a coupon are counted under, apart from those of codes. */
 export function couponOf(couponId: string): string {
   return `coupon:${couponId}`;
@@ -251,6 +257,12 @@ export class BillingRecords {
       accounts.put([organizationId], account),
       ...(customerId === null ? [] : [customers.put([customerId], organizationId)]),
     ];
+  }
+
+  /** Rejects a write with `ExpectationFailed` where use is charged through Stripe, or is about to be. */
+  expectUncharged(organizationId: string): Operation {
+    const holds = (known: BillingAccount | undefined) => !isCharged({ ...nobody, ...known });
+    return accounts.expect([organizationId], holds, 'the organization is not charged through Stripe');
   }
 
   /** Who the customer of an organisation was, and calls about it that had no answer. */

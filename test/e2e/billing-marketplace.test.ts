@@ -4,11 +4,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { fileMsMax } from '../waiting.ts';
+import { awsKey, awsLookAlike } from './aws-look-alike.ts';
 import { BillingWorld, type Owner } from './billing-world.ts';
 import { freePort } from './free-port.ts';
-import { send } from './people.ts';
+import { type Answer, send } from './people.ts';
 
-/** Organisations that pay here and at a marketplace, Vercel's look-alike: the higher tier counts, and nobody pays twice. */
+/** Organizations that pay here and at a marketplace: the higher tier counts, and use is metered once. */
 
 t.setTimeout(fileMsMax);
 
@@ -26,6 +27,14 @@ const vercel = createServer((request, response) => {
 await once(vercel, 'listening');
 t.teardown(() => vercel.close());
 
+const license = (name: string) => `arn:aws:license-manager::123456789012:license:l-${name}`;
+const aws = await awsLookAlike(t, ({ body }) => ({
+  body: {
+    ...{ CustomerAWSAccountId: '210987654321', ProductCode: 'quarry' },
+    LicenseArn: license(body.RegistrationToken),
+  },
+}));
+
 const port = await freePort();
 const world = await BillingWorld.start(t, '2027-03-10T12:00:00Z', {
   PORT: String(port),
@@ -34,6 +43,12 @@ const world = await BillingWorld.start(t, '2027-03-10T12:00:00Z', {
   VERCEL_CLIENT_SECRET: secret,
   VERCEL_API_URL: `http://127.0.0.1:${(vercel.address() as AddressInfo).port}`,
   VERCEL_TIER: 'teams',
+  AWS_MARKETPLACE: 'true',
+  AWS_ENDPOINT: aws.url,
+  AWS_ACCESS_KEY_ID: awsKey.id,
+  AWS_SECRET_ACCESS_KEY: awsKey.secret,
+  AWS_TIER: 'starter',
+  AWS_DIMENSIONS: 'embed_tokens/1000=embed_1k',
 });
 
 /** Buys `teams` there; the code of the look-alike is the id of what is installed. */
@@ -41,13 +56,23 @@ async function buy(owner: Owner, code: string): Promise<number> {
   const next = 'https://vercel.com/acme';
   const query = new URLSearchParams({ code, next });
   const came = await send(`${world.server.url}/api/marketplaces/vercel?${query}`, { method: 'GET' });
+  return (await bind(owner, came)).status;
+}
+
+/** Buys at AWS, whose look-alike makes the license of the token. */
+async function buyAtAws(owner: Owner, token: string): Promise<Answer> {
+  const body = new URLSearchParams({ 'x-amzn-marketplace-token': token }).toString();
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return bind(owner, await send(`${world.server.url}/api/marketplaces/aws`, { body, headers }));
+}
+
+async function bind(owner: Owner, came: Answer): Promise<Answer> {
   const sign_up = /\?sign_up=([\w-]{43})$/.exec(came.headers.get('location') ?? '')?.[1] ?? '';
   const cookie = came.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const bound = await send(`${world.server.url}/api/marketplaces/bind`, {
+  return send(`${world.server.url}/api/marketplaces/bind`, {
     body: { sign_up, organization_id: owner.organizationId },
     headers: { authorization: `Bearer ${owner.person.token}`, cookie },
   });
-  return bound.status;
 }
 
 async function end(id: string): Promise<number> {
@@ -83,4 +108,54 @@ t.test('who pays at a marketplace is not charged here', async (t) => {
   t.equal(await end('icfg_2'), 200);
   t.match(await owner.status(), { subscription_tier: 'free' });
   t.match(await owner.call('subscribe', wanted), { status: 'active', subscription_tier: 'starter' });
+});
+
+t.test('an organization whose use is metered for one AWS license takes no second one', async (t) => {
+  const owner = await world.owner();
+  t.match(await buyAtAws(owner, 'one'), { status: 200, body: { subscription_tier: 'starter' } });
+  t.match(await buyAtAws(owner, 'one'), { status: 200 }, 'the same one, come again');
+  t.match(await buyAtAws(owner, 'two'), {
+    status: 409,
+    body: { detail: /metered for the AWS license \S+l-one already.*charged twice/ },
+  });
+  t.match(await buyAtAws(await world.owner(), 'two'), { status: 200 }, 'another organization may have it');
+});
+
+t.test('an organization that pays for its use by card takes no AWS license until it pauses', async (t) => {
+  const owner = await world.owner();
+  const subscribed = { tier: 'starter', payment_method_id: await owner.card() };
+  await owner.call('subscribe', subscribed);
+  const refused = { status: 409, body: { detail: /by its subscription here.*pause or end/ } };
+  t.match(await buyAtAws(owner, 'three'), refused);
+  const waits = await world.owner();
+  const asks = { tier: 'starter', payment_method_id: await waits.card('tok_authenticationRequired') };
+  t.equal((await waits.call('subscribe', asks)).status, 'requires_action');
+  t.match(await buyAtAws(waits, 'four'), refused, 'not while the first payment waits');
+  await waits.call('cancel-upgrade');
+  t.match(await buyAtAws(waits, 'four'), { status: 200 });
+  await owner.call('pause');
+  t.match(await buyAtAws(owner, 'three'), { status: 200 });
+  for (const operation of ['subscribe', 'preview'])
+    t.match(
+      await owner.ask(operation, { tier: 'starter' }),
+      { status: 409, body: { detail: /metered through AWS Marketplace/ } },
+      `${operation}, which would resume`,
+    );
+});
+
+t.test('who comes from AWS and subscribes at the same moment gets one of them', async (t) => {
+  for (let turn = 0; turn < 5; turn += 1) {
+    const owner = await world.owner();
+    const wanted = { tier: 'teams', payment_method_id: await owner.card() };
+    const [bound, subscribed] = await Promise.all([
+      buyAtAws(owner, `race-${turn}`),
+      owner.ask('subscribe', wanted),
+    ]);
+    const statuses = [bound.status, subscribed.status];
+    t.ok(statuses.includes(409), `${statuses}`);
+    t.ok(
+      statuses.every((status) => status === 200 || status === 409),
+      `${statuses}`,
+    );
+  }
 });

@@ -48,6 +48,7 @@ function build() {
   /** What licenses entitle to; AWS says nothing about others. */
   const entitled: Record<string, Tier> = {};
   const metering = {
+    isMetered: false,
     hour: 0,
     fix: async () => {},
     fixUntil: async () => {},
@@ -69,6 +70,7 @@ function build() {
     ...{ store, agreements, clock, sealing, chance: systemChance, logger: silentLogger },
     audit: new AuditLog({ store, clock, chance: systemChance }),
     aws: { market, metering, inbox: null },
+    cards: null,
     vercel: { api: new VercelApi(settings), variables, tier: 'starter' },
     grant: async (_id, { has }) => {
       const { until } = hold;

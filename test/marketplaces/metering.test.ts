@@ -89,6 +89,7 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
       ...{ store, agreements, audit, clock, chance: systemChance, logger: silentLogger },
       sealing: new Sealing([new Uint8Array(32).fill(3)], systemChance),
       aws: { market, metering, inbox: null },
+      cards: null,
       vercel: null,
       grant: async (organizationId, { has }) => void granted.set(organizationId, has),
       tierOf: () => null,
