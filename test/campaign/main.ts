@@ -7,16 +7,22 @@ import { machineFacts } from '../../bench/harness/machine.ts';
 import { projectRoot } from '../../src/base/root.ts';
 import { clockPart } from './clock.ts';
 import { diskPart } from './disk.ts';
+import { hostilePart } from './hostile.ts';
 import { killPart } from './kill.ts';
 import { helpText, type Options, readOptions, UsageError } from './options.ts';
+import { overloadPart } from './overload.ts';
 import type { Part } from './part.ts';
 import { PartRun } from './part-run.ts';
 import { type PartResult, summary, violationsOf, writeReport } from './report.ts';
+import { soakPart } from './soak.ts';
 import { tenantsPart } from './tenants.ts';
 
 /** `npm run campaign`: runs real servers for minutes or hours and checks what the product guarantees. */
 
-const parts: readonly Part[] = [killPart, tenantsPart, diskPart, clockPart];
+const parts: readonly Part[] = [
+  ...[killPart, hostilePart, tenantsPart, diskPart],
+  ...[clockPart, overloadPart, soakPart],
+];
 const exitCodes = { held: 0, violated: 1, usage: 2, interrupted: 130 } as const;
 /** How long a part may take to notice Ctrl-C. */
 const graceMs = 10_000;

@@ -107,7 +107,10 @@ export class PartRun implements PartContext {
 
   #resultOf({ name, text }: { name: string; text: string }): GuaranteeResult {
     const violations = this.#counts.get(name) ?? 0;
-    const reason = this.signal.aborted ? 'the campaign was interrupted' : this.#skipped.get(name);
+    const isBroken = this.#counts.has(completes.name) ? 'the part did not complete' : undefined;
+    const reason = this.signal.aborted
+      ? 'the campaign was interrupted'
+      : (this.#skipped.get(name) ?? isBroken);
     if (violations > 0) return { name, text, outcome: 'violated', violations };
     if (reason !== undefined) return { name, text, outcome: 'not checked', violations, reason };
     return { name, text, outcome: 'held', violations };

@@ -10,7 +10,7 @@ const collectionNames = ['first', 'second', 'third'];
 const pdf = Buffer.from(pdfWithPages(['Granite on page one.', 'Marble on page two.'])).toString('base64');
 
 /** One random call: what is asked. */
-function anyCall(below: (limit: number) => number): readonly [operation: string, body: object] {
+export function anyCall(below: (limit: number) => number): readonly [operation: string, body: object] {
   const collection_name = collectionNames[below(3)];
   const named = { collection_name, path: `path ${below(12)}` };
   const text = `word${below(50)} granite text. `.repeat(1 + below(200));
@@ -41,7 +41,7 @@ function anyCall(below: (limit: number) => number): readonly [operation: string,
 }
 
 /** What is wrong with a reply by itself, or null. */
-function fault(operation: string, status: number, body: unknown): string | null {
+export function fault(operation: string, status: number, body: unknown): string | null {
   if (status >= 500) return `answered ${status}`;
   if (status !== 200) return null;
   if (operation === 'queries/top-pages') {

@@ -3,7 +3,7 @@ import { issueKey } from '../../src/accounts/key-format.ts';
 import { hashPassword } from '../../src/accounts/password.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { type Answer, outbox, Person, send } from '../e2e/people.ts';
-import { adminKey, type ServerHost, type StartOptions, TestServer } from '../e2e/server.ts';
+import { adminKey, type ServerHost, type StartOptions, TestServer, type Variables } from '../e2e/server.ts';
 import { until } from '../waiting.ts';
 
 /** A server with two organisations, and everybody who could call it. */
@@ -128,10 +128,15 @@ async function join(owner: Person, guest: Person, organization_id: string, permi
 
 const markOfText = 'granite-of-the-north';
 
-export async function buildWorld(t: ServerHost, options: StartOptions = {}): Promise<World> {
+export async function buildWorld(
+  t: ServerHost,
+  options: StartOptions = {},
+  more: Variables = {},
+): Promise<World> {
   const { url: MAIL_URL, mails } = outbox(t);
   const password = 'correct horse battery staple';
-  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: await hashPassword(password) };
+  const hash = await hashPassword(password);
+  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: hash, ...more };
   const server = await TestServer.start(t, variables, options);
   const [owner, admin, member, stranger] = (await Promise.all(
     ['nora', 'nils', 'nell', 'sue'].map((name) => signedIn(server, name, mails)),

@@ -1,0 +1,150 @@
+import { connect } from 'node:net';
+import type { Seeded } from '../store/seeded.ts';
+import type { PublishedApi, PublishedOperation } from './openapi.ts';
+
+/** What a server did with one odd request. */
+export interface RawOutcome {
+  readonly words: string;
+  /** The status of each reply; empty: the connection was closed without one. */
+  readonly statuses: readonly number[];
+  readonly text: string;
+}
+
+const replyMsMax = 2_000;
+const shownMax = 1_000;
+
+/** Bytes that are no proper request, or not all of one. */
+export function oddRequests(
+  random: Seeded,
+  token: string,
+): readonly (readonly [words: string, bytes: Buffer])[] {
+  const post = (headers: readonly string[], body = '') =>
+    Buffer.from(
+      `POST /v1/documents/add-document HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n${body}`,
+      'latin1',
+    );
+  const json = 'content-type: application/json';
+  const noise = Buffer.from(Array.from({ length: 1 + random.below(3_000) }, () => random.below(256)));
+  return [
+    ['random bytes', noise],
+    ['less body than promised', post([json, 'content-length: 1000'], '{"collection_name":')],
+    ['more body than promised', post([json, 'content-length: 2'], '{}{}{}{}')],
+    ['two lengths', post([json, 'content-length: 2', 'content-length: 7'], '{}')],
+    ['a negative length', post([json, 'content-length: -1'], '{}')],
+    ['a huge length', post([json, 'content-length: 99999999999999999999'], '{}')],
+    ['a length in words', post([json, 'content-length: two'], '{}')],
+    [
+      'length and chunks',
+      post([json, 'content-length: 2', 'transfer-encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
+    ],
+    ['a false chunk', post([json, 'transfer-encoding: chunked'], 'fffffffff\r\n{}\r\n')],
+    ['a chunk of no number', post([json, 'transfer-encoding: chunked'], 'zz\r\n{}\r\n0\r\n\r\n')],
+    ['an unknown encoding', post([json, 'transfer-encoding: gzip', 'content-length: 2'], '{}')],
+    ['a packed body', post([json, 'content-encoding: gzip', 'content-length: 2'], '{}')],
+    ['a long header', post([`x-long: ${'a'.repeat(100_000)}`, json, 'content-length: 2'], '{}')],
+    [
+      'many headers',
+      post([...Array.from({ length: 2_000 }, (_, i) => `x-${i}: a`), 'content-length: 2'], '{}'),
+    ],
+    ['a zero in a header', post(['x-zero: a\0b', json, 'content-length: 2'], '{}')],
+    ['a broken address', Buffer.from(`GET /%zz%00/../../v1 HTTP/1.1\r\nhost: a\r\n\r\n`)],
+    ['a long address', Buffer.from(`GET /${'a'.repeat(60_000)} HTTP/1.1\r\nhost: a\r\n\r\n`)],
+    ['an old version', Buffer.from('GET /healthz HTTP/0.9\r\n\r\n')],
+    [
+      'two requests at once',
+      Buffer.concat([post([json, 'content-length: 2'], '{}'), post([json, 'content-length: 2'], '{}')]),
+    ],
+    ['a body that is no text', Buffer.concat([post([json, `content-length: ${noise.length}`]), noise])],
+    ['deep JSON', post([json, 'content-length: 200000'], '['.repeat(200_000))],
+    ['half a header', Buffer.from('POST /v1/documents/add-doc')],
+  ];
+}
+
+/** Sends bytes as they are, some of them slowly, and reads what comes back for a moment. */
+export async function sendRaw(
+  port: number,
+  words: string,
+  bytes: Buffer,
+  { isSlow }: { readonly isSlow: boolean },
+): Promise<RawOutcome> {
+  const parts: Buffer[] = [];
+  await new Promise<void>((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    const timer = setTimeout(() => socket.destroy(), replyMsMax);
+    socket.on('data', (part) => parts.push(part));
+    // A server may end such a connection at any moment.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    if (!isSlow) socket.write(bytes);
+    else trickle(socket, bytes);
+  });
+  const text = Buffer.concat(parts).toString('latin1');
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+  return { words, statuses, text: text.slice(0, shownMax) };
+}
+
+function trickle(socket: ReturnType<typeof connect>, bytes: Buffer): void {
+  let sent = 0;
+  const timer = setInterval(() => {
+    socket.write(bytes.subarray(sent, sent + 16));
+    sent += 16;
+    if (sent >= bytes.length || socket.destroyed) clearInterval(timer);
+  }, 10);
+  socket.on('close', () => clearInterval(timer));
+}
+
+/** A body for an operation that is wrong somewhere: random bytes, or a good one with one value replaced. */
+export function wrongBody(
+  api: PublishedApi,
+  operation: PublishedOperation,
+  random: Seeded,
+): string | Uint8Array {
+  const kind = random.below(4);
+  if (kind === 0) return Buffer.from(Array.from({ length: random.below(2_000) }, () => random.below(256)));
+  const body = api.bodyOf(operation, {});
+  const names = [...Object.keys(body), 'unknown'];
+  const name = names[random.below(names.length)]!;
+  const wrong = JSON.stringify({ ...body, [name]: oddValues[random.below(oddValues.length)] });
+  if (kind === 1) return wrong.slice(0, random.below(wrong.length));
+  return wrong;
+}
+
+const oddValues: readonly unknown[] = [
+  ...[
+    null,
+    true,
+    -1,
+    0,
+    1.5,
+    1e308,
+    Number.MAX_SAFE_INTEGER,
+    -(2 ** 63),
+    '',
+    ' ',
+    '\0',
+    '\ud800',
+    'a'.repeat(70_000),
+  ],
+  ...[
+    '../../etc/passwd',
+    '%00',
+    "' OR 1=1",
+    '{{7*7}}',
+    '__proto__',
+    'constructor',
+    '\u202e',
+    '🐟'.repeat(1_000),
+  ],
+  ...[[], {}, [[]], [null], ['a', ['b']], { $gt: '' }, { __proto__: { admin: true } }, { toString: 'x' }],
+  ...[Array.from({ length: 5_000 }, () => 0), Array.from({ length: 300 }, (_, i) => `item ${i}`)],
+  nestedArray(200),
+];
+
+function nestedArray(depth: number): unknown {
+  let value: unknown = 'deep';
+  for (let i = 0; i < depth; i += 1) value = [value];
+  return value;
+}

@@ -1,0 +1,263 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Answer, send } from '../e2e/people.ts';
+import { buildWorld, fromAnywhere, type World } from '../http/callers.ts';
+import { hostOf } from './host.ts';
+import { bombs } from './hostile-bombs.ts';
+import { builtSamples, filesBelow, mutated, type SampleFile } from './hostile-files.ts';
+import { oddRequests, sendRaw, wrongBody } from './hostile-requests.ts';
+import { PublishedApi, type PublishedOperation } from './openapi.ts';
+import type { Measurements, Part, PartContext } from './part.ts';
+
+const defaultMinutes = 20;
+const mutationsDefault = 20;
+const filesMaxDefault = 300;
+const uploadsAtOnce = 4;
+const requestsAtOnce = 8;
+const bodiesPerOperation = 12;
+const aliveMsMax = 60_000;
+const callers = ['all', 'OWNER', 'administrator', 'nobody'] as const;
+/** They end what the others need. */
+const destructive = /logout$|^delete_any_organization$|^delete_organization$/;
+
+/** Everything that a client may send by mistake or on purpose. */
+export const hostilePart: Part = {
+  name: 'hostile',
+  description: 'mutated documents, bombs, broken HTTP and wrong bodies to every published operation',
+  guarantees: [
+    { name: 'crashes', text: 'the server never ends and keeps answering' },
+    { name: 'errors', text: 'no reply has the status 500' },
+    { name: 'settles', text: 'every document ends as indexed or failed, with a code' },
+  ],
+  async run(context) {
+    const options = {
+      onSpawn: (child: Parameters<PartContext['ownProcess']>[0]) => context.ownProcess(child),
+    };
+    const world = await buildWorld(hostOf(context), options, { OFFICE: 'off', LOG_LEVEL: 'warn' });
+    return new HostileRun(context, world).run();
+  },
+};
+
+class ServerGone extends Error {}
+
+class HostileRun {
+  readonly #context: PartContext;
+  readonly #world: World;
+  readonly #pid: number;
+  readonly #outcomes = new Map<string, number>();
+  #uploads = 0;
+  #requests = 0;
+  #slowestMs = 0;
+
+  constructor(context: PartContext, world: World) {
+    this.#context = context;
+    this.#world = world;
+    this.#pid = world.server.pid;
+  }
+
+  async run(): Promise<Measurements> {
+    try {
+      await this.#all();
+    } catch (error) {
+      // It is reported; nothing more can be learned from a server that is gone.
+      if (!(error instanceof ServerGone)) throw error;
+    }
+    return {
+      uploads: this.#uploads,
+      requests: this.#requests,
+      slowestDocumentMs: Math.round(this.#slowestMs),
+      ...Object.fromEntries([...this.#outcomes].sort()),
+    };
+  }
+
+  async #all(): Promise<void> {
+    await this.#rawRequests();
+    await this.#operations();
+    await this.#files(
+      'bombs',
+      bombs().map((file) => ({ ...file, damage: 'bomb' })),
+    );
+    await this.#mutations();
+    if (this.#context.plantsFault) process.kill(this.#pid, 'SIGKILL');
+    await this.#isAlive('at the end');
+  }
+
+  async #rawRequests(): Promise<void> {
+    const port = Number(new URL(this.#world.server.url).port);
+    const token = this.#world.headers.all.authorization?.replace('Bearer ', '') ?? '';
+    for (const isSlow of [false, true]) {
+      const odd = oddRequests(this.#context.random, token);
+      const outcomes = await Promise.all(
+        odd.map(([words, bytes]) => sendRaw(port, words, bytes, { isSlow })),
+      );
+      for (const { words, statuses, text } of outcomes) {
+        this.#requests += 1;
+        this.#count(`raw ${statuses[0] ?? 'closed'}`);
+        if (statuses.includes(500)) this.#context.violate('errors', `${words} is answered 500`, text);
+      }
+      await this.#isAlive('after broken HTTP');
+    }
+    this.#context.progress(`${this.#requests} broken requests`);
+  }
+
+  async #operations(): Promise<void> {
+    const api = await PublishedApi.read(this.#world.server.url);
+    const operations = api.operations.filter(({ id }) => !destructive.test(id));
+    const tasks = operations.flatMap((operation) =>
+      Array.from({ length: bodiesPerOperation }, () => operation),
+    );
+    await inParallel(tasks, requestsAtOnce, async (operation) => {
+      if (this.#context.signal.aborted) return;
+      const caller = callers[this.#context.random.below(callers.length)]!;
+      const { status, text } = await this.#ask(api, operation, caller);
+      this.#requests += 1;
+      this.#count(`operation ${status}`);
+      if (status === 500)
+        this.#context.violate('errors', `${operation.path} as ${caller} is answered 500`, text);
+      this.#context.progress(`${this.#requests} requests to ${operations.length} operations`);
+    });
+    await this.#isAlive('after wrong bodies');
+  }
+
+  async #ask(
+    api: PublishedApi,
+    operation: PublishedOperation,
+    caller: (typeof callers)[number],
+  ): Promise<{ status: number | string; text: string }> {
+    const { random } = this.#context;
+    const body = operation.method === 'GET' ? undefined : wrongBody(api, operation, random);
+    const path = operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(`odd ${random.below(9)}/..\0é`));
+    const query = operation.parameters
+      .filter((parameter) => parameter.in === 'query')
+      .map(({ name }) => `${name}=%ff%00${'x'.repeat(random.below(50))}`);
+    const type = operation.type?.startsWith('multipart') ? `${operation.type}; boundary=b` : operation.type;
+    try {
+      const response = await fetch(`${this.#world.server.url}${path}?${query.join('&')}`, {
+        method: operation.method,
+        redirect: 'manual',
+        headers: {
+          ...(type === null ? {} : { 'content-type': type.replace('*/*', 'text/plain') }),
+          ...fromAnywhere(),
+          ...this.#world.headers[caller],
+        },
+        ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      return { status: 'closed', text: String(error) };
+    }
+  }
+
+  async #mutations(): Promise<void> {
+    const { size, random } = this.#context;
+    const files =
+      size.files === null ? builtSamples() : filesBelow(size.files, size.filesMax ?? filesMaxDefault);
+    const chosen = files.slice(0, size.filesMax ?? files.length);
+    const perFile = size.mutations ?? mutationsDefault;
+    const isBounded = size.mutations !== null && size.minutes === null;
+    for (let round = 0; round < perFile; round += 1) {
+      if (this.#context.signal.aborted || (!isBounded && this.#context.isOver(defaultMinutes))) return;
+      const damaged = chosen.map((file) => mutated(file, files[random.below(files.length)]!, random));
+      await this.#files(`round ${round + 1} of ${perFile}`, damaged);
+    }
+  }
+
+  async #files(words: string, files: readonly (SampleFile & { damage: string })[]): Promise<void> {
+    await inParallel(files, uploadsAtOnce, async (file) => {
+      if (this.#context.signal.aborted) return;
+      await this.#upload(file);
+      this.#context.progress(`${words}: ${this.#uploads} uploads, ${file.name} with ${file.damage}`);
+    });
+    await this.#isAlive(words);
+  }
+
+  async #upload({ name, bytes, damage }: SampleFile & { damage: string }): Promise<void> {
+    const started = performance.now();
+    const { server, north, headers } = this.#world;
+    const path = `${this.#uploads}-${name}`;
+    this.#uploads += 1;
+    const address = `${server.url}/v1/documents/${north.collection_name}/${encodeURIComponent(path)}?wait=true`;
+    let answer: Answer | null = null;
+    try {
+      const body = Buffer.from(bytes);
+      const response = await fetch(address, { method: 'PUT', headers: headers.all, body });
+      const text = await response.text();
+      answer = { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+    } catch (error) {
+      this.#count('upload without reply');
+      this.#context.violate('crashes', `${name} with ${damage}: no reply`, String(error));
+      return;
+    }
+    if (answer.status === 500) this.#context.violate('errors', `${name} with ${damage}: 500`, answer.text);
+    if (answer.status < 300) await this.#outcome(path, damage);
+    else this.#count(`upload ${answer.status}`);
+    this.#slowestMs = Math.max(this.#slowestMs, performance.now() - started);
+    const { collection_name } = north;
+    await this.#world.ask('documents/delete-document', { collection_name, path });
+  }
+
+  /** How a document ended; a parser that crashed is counted by its code. */
+  async #outcome(path: string, damage: string): Promise<void> {
+    const { collection_name } = this.#world.north;
+    const deadline = performance.now() + 10 * aliveMsMax;
+    for (;;) {
+      const { body } = await this.#world.ask('documents/get-document-info', { collection_name, path });
+      const { index_status: status, error_code: code } = body.document ?? {};
+      if (status === 'indexed') return this.#count('document indexed');
+      if (/failed$/.test(status)) {
+        this.#count(`document ${code}`);
+        if (typeof code !== 'string') this.#context.violate('settles', `${path} failed without a code`);
+        return;
+      }
+      if (performance.now() > deadline || status === undefined) {
+        this.#context.violate('settles', `${path} with ${damage} is still ${status}`, body);
+        return;
+      }
+      await wait(50);
+    }
+  }
+
+  /** The same process must answer. */
+  async #isAlive(words: string): Promise<void> {
+    if (this.#context.signal.aborted) return;
+    const deadline = performance.now() + aliveMsMax;
+    for (;;) {
+      try {
+        const { status } = await send(`${this.#world.server.url}/healthz`, { method: 'GET' });
+        if (status === 200 && this.#world.server.pid === this.#pid) return;
+      } catch {
+        // It may be busy; below it is checked for how long.
+      }
+      if (performance.now() > deadline || !lives(this.#pid)) {
+        const log = this.#world.server.log.slice(-3_000);
+        this.#context.violate('crashes', `the server does not answer ${words}`, log);
+        throw new ServerGone();
+      }
+      await wait(100);
+    }
+  }
+
+  #count(outcome: string): void {
+    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
+  }
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Runs a task for each item, so many at once. */
+async function inParallel<T>(
+  items: readonly T[],
+  atOnce: number,
+  task: (item: T) => Promise<void>,
+): Promise<void> {
+  const left = [...items].reverse();
+  const worker = async () => {
+    for (let item = left.pop(); item !== undefined; item = left.pop()) await task(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}

@@ -1,0 +1,48 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { memoryOf } from '../../bench/harness/process-memory.ts';
+import { processesBelow } from '../crash/child-processes.ts';
+
+/** What a process uses now. */
+export interface ProcessFigures {
+  readonly memoryBytes: number;
+  readonly descriptors: number;
+  readonly threads: number;
+  readonly processesBelow: number;
+}
+
+/** Null where the system does not tell: only Linux does. */
+export function figuresOf(pid: number): ProcessFigures | null {
+  const memory = memoryOf(pid);
+  if (memory === null) return null;
+  const entries = (name: string) => readdirSync(join('/proc', String(pid), name)).length;
+  return {
+    memoryBytes: memory.ownBytes,
+    descriptors: entries('fd'),
+    threads: entries('task'),
+    processesBelow: processesBelow(pid).length,
+  };
+}
+
+/** What the files below a folder take of the disk, while others create and delete some. */
+export function bytesBelow(folder: string): number {
+  try {
+    return readdirSync(folder).reduce((sum, name) => {
+      const path = join(folder, name);
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (found === undefined) return sum;
+      // Files with holes count with what they take.
+      return sum + (found.isDirectory() ? bytesBelow(path) : found.blocks * 512);
+    }, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+/** The value of one sample of /metrics; null when it is not there. */
+export async function metricOf(url: string, name: string, label = ''): Promise<number | null> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const line = text.split('\n').find((each) => each.startsWith(`${name}${label}`));
+  return line === undefined ? null : Number(line.split(' ').at(-1));
+}

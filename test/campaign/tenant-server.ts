@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { send } from '../e2e/people.ts';
+import { adminKey, TestServer, type Variables } from '../e2e/server.ts';
+import { hostOf } from './host.ts';
+import type { PartContext } from './part.ts';
+
+/** An organization with a key, a collection and documents. */
+export interface Tenant {
+  readonly key: string;
+  readonly call: (operation: string, body: object) => Promise<unknown>;
+}
+
+const words =
+  'harbour master delivery note noon clerk barrel salted herring ledger tide anchor rope mast'.split(' ');
+
+/** A server with its default settings and several organizations without limits of their own. */
+export async function startWithTenants(
+  context: PartContext,
+  { tenants, variables = {} }: { readonly tenants: number; readonly variables?: Variables },
+): Promise<{ server: TestServer; tenants: Tenant[] }> {
+  const server = await TestServer.start(
+    hostOf(context),
+    { LOG_LEVEL: 'warn', ...variables },
+    {
+      onSpawn: (child) => context.ownProcess(child),
+    },
+  );
+  const made: Tenant[] = [];
+  for (let i = 0; i < tenants; i += 1) made.push(await createTenant(server));
+  return { server, tenants: made };
+}
+
+async function createTenant(server: TestServer): Promise<Tenant> {
+  const organization_id = randomUUID();
+  const call = async (operation: string, body: object, key: string) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const answer = await send(`${server.url}/v1/${operation}`, { headers, body });
+    if (answer.status >= 300) throw new Error(`${operation} was answered ${answer.status}: ${answer.text}`);
+    return answer.body;
+  };
+  await call('admin/create-organization', { organization_id }, adminKey);
+  await call('admin/update-organization', { organization_id, subscription_tier: 'enterprise' }, adminKey);
+  const issued = { organization_id, name: 'campaign', permission: 'all' };
+  const key = (await call('admin/add-api-key', issued, adminKey)).api_key as string;
+  return { key, call: (operation, body) => call(operation, body, key) };
+}
+
+export async function addDocuments(
+  tenant: Tenant,
+  options: { readonly collection: string; readonly count: number; readonly below: (limit: number) => number },
+): Promise<void> {
+  const { collection: collection_name, count, below } = options;
+  await tenant.call('collections/add-collection', { collection_name });
+  for (let from = 0; from < count; from += 64) {
+    const documents = Array.from({ length: Math.min(64, count - from) }, (_, i) => ({
+      path: `${from + i}.txt`,
+      content: { type: 'text', text: textOf(150, below) },
+    }));
+    await tenant.call('documents/add-documents', { collection_name, documents, wait: true });
+  }
+}
+
+export function textOf(count: number, below: (limit: number) => number): string {
+  return Array.from({ length: count }, () => words[below(words.length)]).join(' ');
+}
