@@ -42,8 +42,20 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   marketplaces: ['core', 'base', 'schemas', 'store', 'audit'],
   usage: ['core', 'base', 'schemas', 'store'],
   access: ['core', 'base', 'schemas', 'store', 'accounts', 'billing/plans'],
-  services: ['core', 'base', 'schemas', 'store', 'pipeline', 'search', 'models', 'usage', 'audit'],
-  http: ['core', 'base', 'schemas', 'admission', 'access', 'services'],
+  requests: ['core', 'base', 'schemas'],
+  services: [
+    'core',
+    'base',
+    'schemas',
+    'requests',
+    'store',
+    'pipeline',
+    'search',
+    'models',
+    'usage',
+    'audit',
+  ],
+  http: ['core', 'base', 'schemas', 'requests', 'admission', 'access', 'services'],
   // The routes of the account side reach further than the corridor.
   'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
   // Added models lie in the data directory, and their commands need no server; nor does hashing a password.
@@ -56,7 +68,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   web: ['type:base', 'type:schemas', 'type:config', 'search/filter'],
   main: ['config', 'app'],
   app: ['*'],
-  workers: ['core', 'base', 'schemas', 'parsing', 'chunking', 'text', 'models'],
+  workers: ['core', 'base', 'schemas', 'requests', 'http/json-body', 'parsing', 'chunking', 'text', 'models'],
   bench: [
     ...['core', 'base', 'schemas', 'engine', 'eval', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
     ...['store', 'admission', 'access', 'accounts', 'audit', 'usage'],

@@ -129,7 +129,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   });
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
   const door = buildDoor(settings, {
-    ...{ data, tools, rooms, services, accounts, pipeline, quotas, progress, metrics, logger },
+    ...{ data, tools, rooms, services, accounts, pipeline, pools, quotas, progress, metrics, logger },
   });
   const { host, port, http: kind, drainSeconds } = settings;
   const listening = await openDoor({ door, kind, host, port, bounds: defaultBounds, logger });

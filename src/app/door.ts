@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Authenticator } from '../access/authenticate.ts';
 import { type Operation, operationNeeds } from '../access/authorise.ts';
+import { organizationSemaphore } from '../admission/organization-semaphore.ts';
 import type { Quotas } from '../admission/quotas.ts';
 import { actorOf } from '../audit/actor.ts';
 import { limits } from '../base/limits.ts';
@@ -11,6 +12,7 @@ import type { Settings } from '../config/schema.ts';
 import type { AccountServices } from '../http/account-route.ts';
 import { builtFiles, Dashboard } from '../http/dashboard.ts';
 import { Door, type RefusalFact } from '../http/handle.ts';
+import { LargeBodies } from '../http/large-bodies.ts';
 import { isLoopback } from '../http/origin.ts';
 import { routes } from '../http/routes.ts';
 import type { Services } from '../http/services.ts';
@@ -20,6 +22,7 @@ import type { AccountRooms } from './accounts.ts';
 import { chance, clock, home, scheduler } from './given.ts';
 import { type LoadProgress, readiness } from './loading.ts';
 import type { Pipeline } from './pipeline.ts';
+import { jsonThreads, type Pools } from './storage.ts';
 
 /** What listens. */
 
@@ -48,6 +51,7 @@ interface DoorParts {
   readonly services: Services;
   readonly accounts: AccountServices;
   readonly pipeline: Pipeline;
+  readonly pools: Pick<Pools, 'json'>;
   readonly quotas: Quotas;
   readonly progress: LoadProgress;
   readonly metrics: Metrics;
@@ -60,6 +64,7 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
   const { adminKey, adminPasswordHash } = settings;
   return new Door({
     routes,
+    largeBodies: largeBodies(settings, parts.pools.json),
     services,
     accounts,
     identity: new Authenticator({ ...rooms, clock, adminKey, hasAdminPassword: adminPasswordHash !== null }),
@@ -87,6 +92,16 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
     chance,
     version: apiVersion,
   });
+}
+
+/** Large request bodies are read on as many threads as there are permits, organization by organization. */
+function largeBodies({ uploadBytesMax }: Settings, pool: Pools['json']): LargeBodies {
+  const semaphore = organizationSemaphore({
+    permits: jsonThreads,
+    waitingMax: limits.largeBodiesWaitingMax,
+    what: 'large requests',
+  });
+  return new LargeBodies({ pool, semaphore, fileBytesMax: uploadBytesMax });
 }
 
 /** What the build made of `web/`. */

@@ -65,6 +65,9 @@ export async function buildStorage(settings: Settings, data: DataDirectory, logg
 
 export type Storage = Awaited<ReturnType<typeof buildStorage>>;
 
+/** Threads that read large request bodies: a body of hundreds of megabytes must not keep all others waiting. */
+export const jsonThreads = 2;
+
 export function buildPools(
   settings: Settings,
   processes: ParserProcesses,
@@ -88,6 +91,7 @@ export function buildPools(
     chunk: pool('chunk', settings.chunkThreads),
     embed: pool('embed', settings.embedThreads),
     rerank: pool('rerank', settings.rerankThreads),
+    json: pool('json', jsonThreads),
   };
 }
 

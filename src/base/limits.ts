@@ -59,6 +59,9 @@ export const limits = {
   bodyPaceMs: 5_000,
   bodyPaceBytesMin: 65_536,
   jsonMembersMax: 65_536,
+  /** From this size on a body is parsed by a worker: parsing it takes about a millisecond. */
+  largeBodyBytesMin: 131_072,
+  largeBodiesWaitingMax: 256,
   uploadMsMax: 3_600_000,
   uploadsRunningMax: 256,
   uploadBytesPerSecondMin: 1_024,

@@ -14,6 +14,7 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { type Listed, Roster } from '../base/roster.ts';
+import { mayBeLarge } from '../requests/prepare-request.ts';
 import { type Clean, cleanerOf } from '../schemas/clean.ts';
 import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
 import { compileValidator, type Validate } from '../schemas/validate.ts';
@@ -26,12 +27,13 @@ import { Deadline } from './deadline.ts';
 import { DoorMetrics } from './door-metrics.ts';
 import { bodySize, ClientGone, type Exchange, type Reply } from './exchange.ts';
 import { fileReply, imageReply } from './file-reply.ts';
+import type { LargeBodies } from './large-bodies.ts';
 import { baseUrlOf, clientAddressOf, isLocal, type OriginSettings } from './origin.ts';
 import { Pages, type Readiness } from './pages.ts';
 import { BoundedBody, checkDeclaredBody, type HeldBody } from './read-body.ts';
 import { refusalPage, wantsPage } from './refusal-page.ts';
 import { clientGoneStatus, failureReply, jsonReply, refusalReply } from './replies.ts';
-import { costOf, RequestBodies } from './request-bodies.ts';
+import { type BodyRequest, costOf, RequestBodies } from './request-bodies.ts';
 import { apiName } from './route-words.ts';
 import { type Match, Router } from './router.ts';
 import {
@@ -125,6 +127,7 @@ export interface DoorOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly scheduler: Pick<EventLoopScheduler, 'begin'>;
+  readonly largeBodies: Pick<LargeBodies, 'prepare'>;
   readonly chance: Chance;
   /** Version of the API. */
   readonly version: string;
@@ -401,11 +404,31 @@ export class Door {
   async #readJsonRequest(visit: Visit, route: JsonRoute, held: HeldBody): Promise<unknown> {
     const { exchange, yieldToEventLoop } = visit;
     const bounds = this.#bodyLimits(visit, bodyKindOf(route.operation, sideOf(route)));
-    const read = await this.#bodies.readJson(held, { exchange, limits: bounds, yieldToEventLoop });
+    const body = { exchange, limits: bounds, yieldToEventLoop };
+    if (isLarge(exchange) && mayBeLarge(route.operation))
+      return this.#readLargeRequest(visit, route, { held, body });
+    const read = await this.#bodies.readJson(held, body);
     const valid = this.#validatorOf(route)(withQueryFields(read, route.queryFields, exchange));
     const cleaned = this.#cleaners.get(route)?.(valid) ?? valid;
     if (cleaned !== valid) held.keep(costOf(cleaned));
     return cleaned;
+  }
+
+  /** The same on another thread. */
+  async #readLargeRequest(
+    visit: Visit,
+    { operation }: JsonRoute,
+    { held, body }: { readonly held: HeldBody; readonly body: BodyRequest },
+  ): Promise<unknown> {
+    const { principal, deadline } = visit;
+    assert(principal, 'an operation with a large body has a caller');
+    const parts = await this.#bodies.readParts(held, body);
+    const { request, keptBytes } = await this.#options.largeBodies.prepare({
+      ...{ operation, parts, owner: this.#ownerOf(visit), caller: deadline },
+      metadataBytesMax: this.#metadataBytesMax(principal),
+    });
+    held.keep(keptBytes);
+    return request;
   }
 
   #bodyLimits({ principal }: Visit, kind: ReturnType<typeof bodyKindOf>): BodyLimits {
@@ -615,6 +638,11 @@ export class Door {
     guards?.count?.({ principal: visit.principal, operation, status, milliseconds, replyBytes });
     logger.debug({ requestId: visit.requestId, operation, status, milliseconds, replyBytes }, 'request');
   }
+}
+
+/** Whether parsing it would hold the main thread; a body that does not say its length may. */
+function isLarge({ body: { declaredBytes } }: Exchange): boolean {
+  return declaredBytes === null || declaredBytes >= limits.largeBodyBytesMin;
 }
 
 function notForHead(): AppError {

@@ -104,6 +104,11 @@ export class BoundedBody {
 export interface HeldBody {
   /** `onChunk` sees each chunk before the next is taken. Errors: those of the body; `reserve_reached` above the share. */
   read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer>;
+  /** The same as it arrived, each part alone in its buffer, so that another thread can take it over. */
+  readParts(
+    body: BoundedBody,
+    onChunk: (chunk: Uint8Array) => Promise<void>,
+  ): Promise<Uint8Array<ArrayBuffer>[]>;
   /** Errors: `reserve_reached` (429) when the owner would hold more than its share. */
   charge(bytes: number): void;
   /** The rest of what was charged is not held anymore. */
@@ -125,14 +130,34 @@ export class WholeBody implements HeldBody {
 
   async read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer> {
     const parts: Uint8Array[] = [];
-    for (let chunk = await body.take(); chunk !== null; chunk = body.ended ? null : await body.take()) {
-      this.charge(chunk.byteLength);
-      if (onChunk !== undefined) await onChunk(chunk);
-      parts.push(chunk);
-    }
+    await this.#take(body, onChunk, (chunk) => parts.push(chunk));
     const [only] = parts;
     if (only === undefined || parts.length > 1) return Buffer.concat(parts);
     return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+  }
+
+  async readParts(
+    body: BoundedBody,
+    onChunk: (chunk: Uint8Array) => Promise<void>,
+  ): Promise<Uint8Array<ArrayBuffer>[]> {
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    await this.#take(body, onChunk, (chunk) => {
+      const isAlone = chunk.byteLength === chunk.buffer.byteLength;
+      parts.push(isAlone ? (chunk as Uint8Array<ArrayBuffer>) : new Uint8Array(chunk));
+    });
+    return parts;
+  }
+
+  async #take(
+    body: BoundedBody,
+    onChunk: ((chunk: Uint8Array) => Promise<void>) | undefined,
+    keep: (chunk: Uint8Array) => void,
+  ): Promise<void> {
+    for (let chunk = await body.take(); chunk !== null; chunk = body.ended ? null : await body.take()) {
+      this.charge(chunk.byteLength);
+      if (onChunk !== undefined) await onChunk(chunk);
+      keep(chunk);
+    }
   }
 
   charge(bytes: number): void {

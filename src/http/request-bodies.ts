@@ -60,19 +60,15 @@ export class RequestBodies {
       await yielded(yieldToEventLoop);
       return parseJson(text);
     }
-    const scanner = new JsonScanner(bounds);
-    let charged = 0;
-    const scan = async (chunk: Uint8Array): Promise<void> => {
-      for (let i = 0; i < chunk.byteLength; i += scanBytesMax) {
-        await yielded(yieldToEventLoop);
-        scanner.push(chunk.subarray(i, i + scanBytesMax));
-        held.charge(scanner.cost - charged);
-        charged = scanner.cost;
-      }
-    };
-    const bytes = await held.read(this.#bounded(exchange, bounds.bytesMax), scan);
+    const bytes = await held.read(this.#bounded(exchange, bounds.bytesMax), scannerOf(held, request));
     await yielded(yieldToEventLoop);
     return parseJson(bytes);
+  }
+
+  /** A body that another thread parses, charged in the same way. */
+  async readParts(held: HeldBody, request: BodyRequest): Promise<Uint8Array<ArrayBuffer>[]> {
+    const bounded = this.#bounded(request.exchange, request.limits.bytesMax);
+    return await held.readParts(bounded, scannerOf(held, request));
   }
 
   #bounded(exchange: Exchange, bytesMax: number): BoundedBody {
@@ -86,6 +82,20 @@ export class RequestBodies {
   }
 }
 
+/** Charges what the parsed value of a body will take while the body arrives. */
+function scannerOf(held: HeldBody, { limits: bounds, yieldToEventLoop }: BodyRequest) {
+  const scanner = new JsonScanner(bounds);
+  let charged = 0;
+  return async (chunk: Uint8Array): Promise<void> => {
+    for (let i = 0; i < chunk.byteLength; i += scanBytesMax) {
+      await yielded(yieldToEventLoop);
+      scanner.push(chunk.subarray(i, i + scanBytesMax));
+      held.charge(scanner.cost - charged);
+      charged = scanner.cost;
+    }
+  };
+}
+
 /** The system hands in the requests of many connections at one time; one unit of work at a time is done for each. */
 async function yielded(yieldToEventLoop: YieldToEventLoop): Promise<void> {
   const turn = yieldToEventLoop();
@@ -96,6 +106,7 @@ async function yielded(yieldToEventLoop: YieldToEventLoop): Promise<void> {
 export function costOf(value: unknown): number {
   if (typeof value === 'string') return limits.jsonNodeBytes + value.length;
   if (typeof value !== 'object' || value === null) return limits.jsonNumberBytes;
+  if (ArrayBuffer.isView(value)) return limits.jsonNodeBytes + value.byteLength;
   const isNumbers = Array.isArray(value) && typeof value[0] === 'number';
   if (isNumbers) return limits.jsonNodeBytes + value.length * limits.jsonNumberBytes;
   let cost: number = limits.jsonNodeBytes;

@@ -28,8 +28,8 @@ export interface NewDocument {
   readonly rawHash: string;
   /** Raw bytes. */
   readonly size: number;
-  /** The text variants bring their pages; `auto` has none yet. */
-  readonly pages: readonly string[] | null;
+  /** The text variants bring their pages, as text or as its UTF-8; `auto` has none yet. */
+  readonly pages: readonly (string | Uint8Array)[] | null;
   /** One of unit length for each page, where the vectors of the collection come from its callers. */
   readonly vectors?: readonly Float32Array[];
   /** What becomes of them takes so many bytes, about. */

@@ -7,7 +7,7 @@ import { AppError } from '../base/app-error.ts';
 export const taskPriorities = ['query', 'fast', 'ingest', 'slow'] as const;
 export type TaskPriority = (typeof taskPriorities)[number];
 
-export const poolNames = ['parse', 'draw', 'chunk', 'embed', 'rerank'] as const;
+export const poolNames = ['parse', 'draw', 'chunk', 'embed', 'rerank', 'json'] as const;
 export type PoolName = (typeof poolNames)[number];
 
 /** The file of each pool's workers. Page images have a pool of their own, so that nobody waits for long documents. */
@@ -17,6 +17,7 @@ const workerOf: Readonly<Record<PoolName, string>> = {
   chunk: 'chunk',
   embed: 'embed',
   rerank: 'rerank',
+  json: 'json',
 };
 
 export interface PoolOptions {

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { actorOf } from '../audit/actor.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Turns } from '../base/turns.ts';
@@ -18,6 +18,14 @@ import {
   type TakeRoom,
 } from '../pipeline/document-writer.ts';
 import type { Ingest } from '../pipeline/ingest.ts';
+import { decodeFile } from '../requests/base64.ts';
+import {
+  type GivenContent,
+  type GivenVector,
+  PreparedItem,
+  PreparedText,
+  textFacts,
+} from '../requests/prepared-document.ts';
 import {
   checkBatchSize,
   checkListLimit,
@@ -60,7 +68,6 @@ import type { Addresses } from './addresses.ts';
 import { type Call, msLeft } from './call.ts';
 import { findCollection } from './collections.ts';
 import { documentText } from './document-text.ts';
-import { decodeFile } from './file-bytes.ts';
 import { needsText, vectorsOfDocument } from './given-vectors.ts';
 import { seesDocument } from './sight.ts';
 import { progressOf } from './status.ts';
@@ -112,6 +119,7 @@ interface Place {
   readonly principal: OrganisationPrincipal;
   /** Documents that the caller does not see are not there for it. */
   readonly sees: Sees;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 interface Answer<Body> {
@@ -125,6 +133,13 @@ const terminal: readonly DocumentRecord['status'][] = ['indexed', 'parsing_faile
 const gone = 'The document was overwritten or deleted before it was indexed.';
 const validateBatchDocument = compileValidator(BatchDocument);
 
+/** A document as it came, or as a worker prepared it. */
+type GivenDocument = Omit<AddDocumentRequest, 'content' | 'vector' | 'vectors'> & {
+  readonly content: GivenContent;
+  readonly vector?: GivenVector | undefined;
+  readonly vectors?: readonly GivenVector[] | undefined;
+};
+
 /** Documents: add, upload, overwrite, delete, update, look at. */
 export class DocumentServices {
   readonly #options: DocumentServicesOptions;
@@ -133,7 +148,7 @@ export class DocumentServices {
     this.#options = options;
   }
 
-  async addDocument(call: DocumentCall, request: AddDocumentRequest): Promise<Answer<AddDocumentResponse>> {
+  async addDocument(call: DocumentCall, request: GivenDocument): Promise<Answer<AddDocumentResponse>> {
     const place = this.#place(call, request.collection_name);
     const added = await this.#add(place, request);
     const body = request.wait
@@ -303,9 +318,9 @@ export class DocumentServices {
     };
   }
 
-  #place({ principal }: DocumentCall, name: string): Place {
+  #place({ principal, yieldToEventLoop }: DocumentCall, name: string): Place {
     const collection = findCollection(this.#options.collections, principal, name);
-    return { collection, principal, sees: (record) => seesDocument(principal, record) };
+    return { collection, principal, sees: (record) => seesDocument(principal, record), yieldToEventLoop };
   }
 
   #record({ collection, sees }: Place, path: string): DocumentRecord {
@@ -333,18 +348,16 @@ export class DocumentServices {
     if (existing !== undefined) refuseTaken(collection, existing, { overwrite, sees });
   }
 
-  async #add(
-    place: Place,
-    request: Omit<AddDocumentRequest, 'collection_name' | 'wait'>,
-  ): Promise<AddedDocument> {
+  async #add(place: Place, request: Omit<GivenDocument, 'collection_name' | 'wait'>): Promise<AddedDocument> {
     const { path, content } = request;
     const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
     const { collection } = place;
     this.#check(place, common);
-    const given = vectorsOfDocument(collection, content, request);
+    const given = await vectorsOfDocument(collection, request, place.yieldToEventLoop);
     if (content.type === 'auto') {
       this.#checkFree(place, common);
-      const file = await this.#options.blobs.put(decodeFile(content.base64_data, this.#options.fileBytesMax));
+      const { blobs, fileBytesMax } = this.#options;
+      const file = await blobs.put(decodeFile(content.base64_data, fileBytesMax));
       return this.#addFile(place, file, common);
     }
     return this.#write(place, { ...common, ...textDocument(content), ...given });
@@ -371,7 +384,7 @@ export class DocumentServices {
   async #addOne(place: Place, item: unknown, signal: AbortSignal | null): Promise<BatchDocumentResult> {
     const path = pathOf(item);
     try {
-      const document = validateBatchDocument(item);
+      const document = batchDocument(item);
       const added = await this.#add(place, document);
       const status = added.created ? 201 : 200;
       if (signal === null) return { path, status };
@@ -518,6 +531,11 @@ function refuseUnseen({ principal }: Place, metadata: DocumentRecord['metadata']
   );
 }
 
+/** Throws what is wrong with it. */
+function batchDocument(item: unknown): Omit<GivenDocument, 'collection_name' | 'wait'> {
+  return item instanceof PreparedItem ? (item.unpack() as GivenDocument) : validateBatchDocument(item);
+}
+
 function pathOf(item: unknown): string | null {
   const path = (item as { path?: unknown } | null)?.path;
   return typeof path === 'string' ? path : null;
@@ -525,28 +543,8 @@ function pathOf(item: unknown): string | null {
 
 /** The pages of a text variant and what is known of them at once. */
 function textDocument(
-  content: Exclude<DocumentContent, { type: 'auto' }>,
+  content: Exclude<DocumentContent, { type: 'auto' }> | PreparedText,
 ): Pick<NewDocument, 'contentKind' | 'contentType' | 'rawHash' | 'size' | 'pages'> {
-  const given = content.type === 'text' ? [content.text] : content.pages;
-  if (given.length > limits.textPagesMax) {
-    throw new AppError(
-      'too_large',
-      `The document has ${given.length} pages; at most ${limits.textPagesMax} are allowed.`,
-    );
-  }
-  const pages = given.map((page) => page.toWellFormed());
-  const text = pages.join('\n\n');
-  if (text.length > limits.documentTextUnitsMax) {
-    throw new AppError(
-      'too_large',
-      `The document has ${text.length} characters of text; at most ${limits.documentTextUnitsMax} are allowed.`,
-    );
-  }
-  return {
-    contentKind: content.type,
-    contentType: textContentType,
-    rawHash: createHash('sha256').update(text, 'utf8').digest('hex'),
-    size: Buffer.byteLength(text),
-    pages,
-  };
+  const { type, rawHash, size, pages } = content instanceof PreparedText ? content.facts : textFacts(content);
+  return { contentKind: type, contentType: textContentType, rawHash, size, pages };
 }

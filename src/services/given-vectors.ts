@@ -1,22 +1,24 @@
 import { AppError } from '../base/app-error.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { limits } from '../base/limits.ts';
 import { unitPrefix } from '../models/dimensions.ts';
-import { decodeBase64 } from '../schemas/checks.ts';
-import type { AddDocumentRequest, DocumentContent } from '../schemas/documents.ts';
+import { vectorFloats } from '../requests/base64.ts';
+import { type GivenContent, type GivenVector, PreparedText } from '../requests/prepared-document.ts';
 import { type Collection, hasOwnVectors } from '../store/collections.ts';
 
-/** A vector as it came: numbers, or base64 of little-endian 32-bit floats. */
-type Given = NonNullable<AddDocumentRequest['vector']>;
-
-/** What a caller says of a vector that is needed. */
-type VectorFields = Pick<AddDocumentRequest, 'vector' | 'vectors'>;
+/** What a caller says of a document that matters to its vectors. */
+interface VectorFields {
+  readonly content: GivenContent;
+  readonly vector?: GivenVector | undefined;
+  readonly vectors?: readonly GivenVector[] | undefined;
+}
 
 /** Vectors of the pages of a document, of unit length; nothing where a model makes them. A 4xx says what is wrong. */
-export function vectorsOfDocument(
+export async function vectorsOfDocument(
   collection: Collection,
-  content: DocumentContent,
-  { vector, vectors }: VectorFields,
-): { readonly vectors?: Float32Array[]; readonly vectorBytes?: number } {
+  { content, vector, vectors }: VectorFields,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<{ readonly vectors?: Float32Array[]; readonly vectorBytes?: number }> {
   if (!hasOwnVectors(collection)) {
     if (vector === undefined && vectors === undefined) return {};
     throw notOwn(collection, vector === undefined ? 'vectors' : 'vector');
@@ -33,25 +35,29 @@ export function vectorsOfDocument(
     throw refused(
       `The vectors of ${JSON.stringify(collection.name)} come from its callers: \`${wanted}\` is missing.`,
     );
-  const pages = content.type === 'text' ? 1 : content.pages.length;
+  const units = pageUnitsOf(content);
+  const pages = units.length;
   if (given.length !== pages)
     throw refused(`The document has ${pages} pages and ${given.length} vectors; it needs one for each page.`);
-  const vectorBytes = bytesOf(content, collection);
+  const vectorBytes = bytesOf(units, collection);
   if (vectorBytes > limits.ownVectorBytesMax)
     throw new AppError(
       'too_large',
       `The vectors of the passages of this document would take ${vectorBytes} bytes; at most ${limits.ownVectorBytesMax} are allowed. Send it in parts.`,
     );
-  const made = given.map((each, i) =>
-    unitVector(wanted === 'vector' ? 'vector' : `vectors[${i}]`, each, collection),
-  );
+  const made: Float32Array[] = [];
+  for (const [i, each] of given.entries()) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    made.push(unitVector(wanted === 'vector' ? 'vector' : `vectors[${i}]`, each, collection));
+  }
   return { vectors: made, vectorBytes };
 }
 
 /** The vector of a query, of unit length; null where a model makes it or words alone are asked. A 400 otherwise. */
 export function vectorOfQuery(
   collection: Collection,
-  given: Given | null,
+  given: GivenVector | null,
   { needed }: { readonly needed: boolean },
 ): Float32Array | null {
   if (!hasOwnVectors(collection)) {
@@ -72,11 +78,16 @@ export function needsText({ name }: Collection): AppError {
   );
 }
 
+/** Length of each page of a text. */
+function pageUnitsOf(content: Exclude<GivenContent, { type: 'auto' }>): readonly number[] {
+  if (content instanceof PreparedText) return content.facts.pageUnits;
+  return content.type === 'text' ? [content.text.length] : content.pages.map(({ length }) => length);
+}
+
 /** What the vectors of all passages of a text and the codes of their parts take, about. */
-function bytesOf(content: Exclude<DocumentContent, { type: 'auto' }>, { dimensions }: Collection): number {
-  const pages = content.type === 'text' ? [content.text] : content.pages;
+function bytesOf(pageUnits: readonly number[], { dimensions }: Collection): number {
   let bytes = 0;
-  for (const { length } of pages) {
+  for (const length of pageUnits) {
     const passages = 1 + Math.floor(length / limits.coarseChunkUnitsTarget);
     const parts = 1 + Math.floor(length / limits.preciseChunkUnitsTarget);
     bytes += dimensions * (Float32Array.BYTES_PER_ELEMENT * passages + parts);
@@ -84,8 +95,8 @@ function bytesOf(content: Exclude<DocumentContent, { type: 'auto' }>, { dimensio
   return bytes;
 }
 
-function unitVector(field: string, given: Given, { name, dimensions }: Collection): Float32Array {
-  const numbers = typeof given === 'string' ? floats(field, given) : Float64Array.from(given);
+function unitVector(field: string, given: GivenVector, { name, dimensions }: Collection): Float32Array {
+  const numbers = numbersOf(field, given);
   if (numbers.length !== dimensions)
     throw refused(
       `${field} has ${numbers.length} dimensions; the vectors of ${JSON.stringify(name)} have ${dimensions}.`,
@@ -104,17 +115,9 @@ function unitVector(field: string, given: Given, { name, dimensions }: Collectio
   return unit;
 }
 
-function floats(field: string, base64: string): Float32Array {
-  let bytes: Buffer;
-  try {
-    bytes = decodeBase64(base64);
-  } catch (cause) {
-    throw new AppError('bad_request', `${field} is no valid base64.`, { cause });
-  }
-  const size = Float32Array.BYTES_PER_ELEMENT;
-  if (bytes.length % size !== 0)
-    throw refused(`${field} is ${bytes.length} bytes of base64, which are no whole 32-bit floats.`);
-  return Float32Array.from({ length: bytes.length / size }, (_, i) => bytes.readFloatLE(i * size));
+function numbersOf(field: string, given: GivenVector): Float32Array | Float64Array {
+  if (typeof given === 'string') return vectorFloats(field, given);
+  return given instanceof Float64Array ? given : Float64Array.from(given);
 }
 
 function notOwn({ name, model }: Collection, field: string): AppError {

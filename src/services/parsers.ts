@@ -3,10 +3,10 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { FileReader } from '../pipeline/file-reader.ts';
+import { decodeFile } from '../requests/base64.ts';
 import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/parsers.ts';
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import { type Call, msLeft } from './call.ts';
-import { decodeFile } from './file-bytes.ts';
 
 export interface ParserServicesOptions {
   readonly reader: Pick<FileReader, 'read'>;
@@ -30,7 +30,7 @@ export class ParserServices {
 
   async parseDocument(
     call: Call<OrganisationPrincipal>,
-    request: ParseDocumentRequest,
+    request: Omit<ParseDocumentRequest, 'base64_data'> & { readonly base64_data: string | Uint8Array },
   ): Promise<ParseDocumentResponse> {
     const { fileBytesMax, clock, spendBytes, msMax = limits.waitMsMax } = this.#options;
     const bytes = decodeFile(request.base64_data, fileBytesMax);

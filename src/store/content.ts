@@ -174,8 +174,10 @@ export class Contents {
 
   // parsed, not yet chunked
 
-  putParsedPage(documentId: string, page: number, text: string): Operation {
-    return content.put([documentId, parts.parsedPage, page], Buffer.from(text, 'utf8'));
+  /** `text`: as it is, or as UTF-8. */
+  putParsedPage(documentId: string, page: number, text: string | Uint8Array): Operation {
+    const bytes = typeof text === 'string' ? Buffer.from(text, 'utf8') : text;
+    return content.put([documentId, parts.parsedPage, page], bytes);
   }
 
   putGivenVector(documentId: string, page: number, vector: Float32Array): Operation {

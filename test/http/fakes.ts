@@ -9,9 +9,12 @@ import type { AccountServices } from '../../src/http/account-route.ts';
 import { Dashboard } from '../../src/http/dashboard.ts';
 import type { ServerBounds } from '../../src/http/exchange.ts';
 import { Door, type DoorOptions, type DoorSettings } from '../../src/http/handle.ts';
+import { parseJson } from '../../src/http/json-body.ts';
+import { LargeBodies } from '../../src/http/large-bodies.ts';
 import { type OpenDoor, openDoor } from '../../src/http/listen.ts';
 import { routes } from '../../src/http/routes.ts';
 import type { Services } from '../../src/http/services.ts';
+import { prepareRequest } from '../../src/requests/prepare-request.ts';
 import { decodeBase64 } from '../../src/schemas/checks.ts';
 import type { DocumentResponse } from '../../src/schemas/documents.ts';
 import { limitsToShow, overridesToShow } from '../../src/schemas/organisation-limits.ts';
@@ -236,6 +239,11 @@ export async function openTestDoor(
     logger: silentLogger,
     clock: systemClock,
     scheduler: new EventLoopScheduler(systemClock),
+    largeBodies: new LargeBodies({
+      pool: { run: async (task) => prepareRequest(task, parseJson) },
+      semaphore: { acquire: () => null, release: () => {} },
+      fileBytesMax: 200_000_000,
+    }),
     chance: systemChance,
     version: '0.1.0',
     checkReplies: true,

@@ -1,0 +1,36 @@
+import { AppError } from '../base/app-error.ts';
+import { decodeBase64 } from '../schemas/checks.ts';
+
+/** A file in a JSON body, decoded. Throws `too_large` beyond `fileBytesMax`, before the bytes are made, or 400. */
+export function decodeFile(given: string | Uint8Array, fileBytesMax: number): Uint8Array {
+  const bytes = typeof given === 'string' ? decodedLength(given) : given.byteLength;
+  if (bytes > fileBytesMax) {
+    throw new AppError(
+      'too_large',
+      `The file has ${bytes} bytes; at most ${fileBytesMax} are allowed (QUARRY_UPLOAD_BYTES_MAX).`,
+    );
+  }
+  return typeof given === 'string' ? decodeBase64(given) : given;
+}
+
+function decodedLength(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  return Math.floor((base64.length / 4) * 3) - padding;
+}
+
+/** A vector given as base64 of little-endian 32-bit floats. Throws 400 with the name of the field. */
+export function vectorFloats(field: string, base64: string): Float32Array {
+  let bytes: Buffer;
+  try {
+    bytes = decodeBase64(base64);
+  } catch (cause) {
+    throw new AppError('bad_request', `${field} is no valid base64.`, { cause });
+  }
+  const size = Float32Array.BYTES_PER_ELEMENT;
+  if (bytes.length % size !== 0)
+    throw new AppError(
+      'bad_request',
+      `${field} is ${bytes.length} bytes of base64, which are no whole 32-bit floats.`,
+    );
+  return Float32Array.from({ length: bytes.length / size }, (_, i) => bytes.readFloatLE(i * size));
+}

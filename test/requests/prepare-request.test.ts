@@ -1,0 +1,131 @@
+import t from 'tap';
+import { parseJson } from '../../src/http/json-body.ts';
+import { LargeBodies, type LargeBody } from '../../src/http/large-bodies.ts';
+import { prepareRequest, transferredBuffers } from '../../src/requests/prepare-request.ts';
+import { type PreparedItem, PreparedText, textFacts } from '../../src/requests/prepared-document.ts';
+import { callerWith } from '../base/caller.ts';
+
+/** What the main thread gets of a body that a worker prepared: a copy, and buffers that moved. */
+const bodies = new LargeBodies({
+  pool: {
+    run: async (task, { transferList }) => {
+      const outcome = prepareRequest(structuredClone(task, { transfer: [...transferList] }), parseJson);
+      return structuredClone(outcome, { transfer: transferredBuffers(outcome) });
+    },
+  },
+  semaphore: { acquire: () => null, release: () => {} },
+  fileBytesMax: 1_000,
+});
+
+async function prepared(operation: string, body: unknown, more: Partial<LargeBody> = {}): Promise<unknown> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const bytes = new Uint8Array(Buffer.from(text));
+  const parts = [bytes.slice(0, 7), bytes.slice(7)];
+  const { request } = await bodies.prepare({
+    ...{ operation, parts, metadataBytesMax: 100, owner: 'a', caller: callerWith() },
+    ...more,
+  });
+  return request;
+}
+
+const utf8 = (pages: readonly (string | Uint8Array)[]) => pages.map((page) => Buffer.from(page).toString());
+
+t.test(
+  'texts arrive as their bytes, with the hash and the sizes that the main thread would make',
+  async (t) => {
+    for (const content of [
+      { type: 'text', text: 'é 😀 \ud800 end' },
+      { type: 'text-pages', pages: ['one', '', 'zwei 中'] },
+      { type: 'text-pages-unordered', pages: [] },
+    ] as const) {
+      const body = {
+        collection_name: 'c',
+        path: 'p',
+        content,
+        metadata: { a: 'b' },
+        wait: true,
+        x: [{}, {}],
+      };
+      const request = (await prepared('add-document', body)) as Record<string, unknown>;
+      t.same(Object.keys(request).sort(), ['collection_name', 'content', 'metadata', 'path', 'wait']);
+      t.ok(request.content instanceof PreparedText);
+      const { facts } = request.content as PreparedText;
+      const expected = textFacts(content as Parameters<typeof textFacts>[0]);
+      t.same({ ...facts, pages: utf8(facts.pages) }, { ...expected, pages: utf8(expected.pages) });
+    }
+  },
+);
+
+t.test('files and vectors arrive decoded', async (t) => {
+  const base64 = (floats: number[]) => Buffer.from(Float32Array.from(floats).buffer).toString('base64');
+  const file = { type: 'auto', base64_data: Buffer.from('abc').toString('base64') };
+  const read = (await prepared('parse-document', { base64_data: file.base64_data })) as typeof file;
+  t.same(Buffer.from(read.base64_data), Buffer.from('abc'));
+  const body = {
+    collection_name: 'c',
+    path: 'p',
+    content: file,
+    vector: [1, 2.5],
+    vectors: [[1], base64([2, 3])],
+  };
+  const request = (await prepared('add-document', body)) as Record<string, never>;
+  t.same(request.content, { type: 'auto', base64_data: new Uint8Array(Buffer.from('abc')) });
+  t.same(request.vector, Float64Array.of(1, 2.5));
+  t.same(request.vectors, [Float64Array.of(1), Float64Array.of(2, 3)]);
+});
+
+t.test('each document of a batch is refused or taken by itself', async (t) => {
+  const good = { path: 'good', content: { type: 'text', text: 'x' }, overwrite: true, unknown: 1 };
+  const items = [
+    good,
+    { path: 'no content' },
+    7,
+    { ...good, metadata: { a: 'x'.repeat(200) } },
+    { ...good, content: { type: 'auto', base64_data: '*' } },
+    { ...good, content: { type: 'auto', base64_data: 'A'.repeat(4_000) } },
+  ];
+  const { documents } = (await prepared('add-documents', { collection_name: 'c', documents: items })) as {
+    documents: PreparedItem[];
+  };
+  t.same(
+    documents.map((item) => item.path),
+    ['good', 'no content', null, 'good', 'good', 'good'],
+  );
+  const { content, ...fields } = documents[0]!.unpack();
+  t.same(fields, { path: 'good', overwrite: true });
+  t.ok(content instanceof PreparedText);
+  for (const [i, code] of ['invalid', 'invalid', 'bad_request', 'bad_request', 'too_large'].entries())
+    t.throws(() => documents[i + 1]!.unpack(), { code });
+});
+
+t.test('what is wrong with a body is said in the words of the main thread', async (t) => {
+  for (const text of ['{', '[]', '{"collection_name":"c"}', '"x"', 'nul'])
+    await t.rejects(prepared('add-document', text), { code: 'invalid' });
+  const error = await prepared('add-document', '{"collection_name":"c"}').catch((thrown: unknown) => thrown);
+  t.match(error, { code: 'invalid', options: { issues: [{ loc: ['body', /./] }] } });
+  await t.rejects(prepared('add-documents', { collection_name: 'c', documents: [] }), {
+    code: 'bad_request',
+  });
+});
+
+t.test('other operations get their known fields', async (t) => {
+  const query = { collection_name: 'c', query: 'q', k: 3, filter: { a: { $eq: 'b' } } };
+  t.same(await prepared('top-snippets', { ...query, x: [{}, {}] }), query);
+});
+
+t.test('a caller that leaves while others are served does not take a thread', async (t) => {
+  const left = new Error('gone');
+  let ran = false;
+  const waiting = new LargeBodies({
+    pool: {
+      run: async () => {
+        ran = true;
+      },
+    },
+    semaphore: { acquire: () => Promise.reject(left), release: () => t.fail('nothing was acquired') },
+    fileBytesMax: 1,
+  });
+  const body = { operation: 'embed', parts: [], metadataBytesMax: 1, owner: 'a', caller: callerWith() };
+  await t.rejects(waiting.prepare(body), left);
+  t.notOk(ran);
+});
