@@ -224,6 +224,15 @@ const documentRows: readonly LimitRow[] = [
     share: own,
   },
   {
+    limit: 'Page images waiting',
+    bounds: 'Requests of an organization that wait until a page is drawn',
+    value: number(limits.pageImagesWaitingMax),
+    enforcedIn: 'app/app.ts pageImagesWaitingMax',
+    status: 429,
+    header: 'waiting-page-images',
+    share: 'organizations take turns; its own places to wait',
+  },
+  {
     limit: 'Files waiting for parse-document',
     bounds: 'Calls of an organization that wait for a parser',
     value: number(limits.filesWaitingMax),

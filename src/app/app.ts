@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { firstStart } from '../accounts/first-start.ts';
 import { OrganisationRemoval } from '../accounts/organisation-removal.ts';
+import { organizationSemaphore } from '../admission/organization-semaphore.ts';
 import { EventLoopDelay } from '../base/event-loop-delay.ts';
+import { limits } from '../base/limits.ts';
 import { createLogger, type Logger } from '../base/logger.ts';
 import { Metrics } from '../base/metrics.ts';
 import { loadPlans } from '../billing/plans.ts';
@@ -221,6 +223,12 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
   opened.add(() => pipeline.modelChanges.close());
   const images = new PageImages({
     pool: pools.draw,
+    semaphore: organizationSemaphore({
+      permits: pools.draw.threads,
+      waitingMax: limits.pageImagesWaitingMax,
+      what: 'page images',
+    }),
+    clock,
     blobs: data.blobs,
     files: made,
   });

@@ -87,7 +87,7 @@ export function buildPools(
     });
   return {
     parse: pool('parse', settings.parseThreads),
-    draw: pool('draw', 1),
+    draw: pool('draw', Math.max(1, Math.floor(settings.parseThreads / 2))),
     chunk: pool('chunk', settings.chunkThreads),
     embed: pool('embed', settings.embedThreads),
     rerank: pool('rerank', settings.rerankThreads),

@@ -452,7 +452,10 @@ const documentReads: readonly Route[] = [
     summary: 'Download the image of a page',
     description:
       'The address that replies carry as `image_url`: a JPEG of one page, made at the first request. With `&width=` (1 to 2000 pixels) added, one of the nearest size of 128, 256, 384, 512, 768, 1024, 1536 and 2000 that is at least as wide; images are never enlarged.',
-    refusals: { 404: 'The token is unknown, its document is gone or replaced, or the page has no image.' },
+    refusals: {
+      404: 'The token is unknown, its document is gone or replaced, or the page has no image.',
+      429: 'Too many requests for page images of the organization wait.',
+    },
   },
 ];
 

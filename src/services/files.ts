@@ -6,6 +6,7 @@ import type { Contents } from '../store/content.ts';
 import type { Documents } from '../store/documents.ts';
 import { readToken } from '../store/tokens.ts';
 import type { VersionRecord, Versions } from '../store/versions.ts';
+import type { Call } from './call.ts';
 import { documentText } from './document-text.ts';
 
 export interface FileServicesOptions {
@@ -65,28 +66,34 @@ export class FileServices {
 
   /** `width`: pixels that the image should have at least, where that is possible; null for the usual size. */
   async getPageImage(
-    _call: unknown,
+    { caller }: Pick<Call, 'caller'>,
     token: string,
     width: number | null = null,
   ): Promise<{ bytes: Uint8Array; contentType: string }> {
-    const { rawHash, page, hasImages } = this.#version(token, 'page');
-    const bytes = hasImages ? await this.#options.images.get(rawHash, page, width) : null;
+    const { rawHash, page, hasImages, organizationId } = this.#version(token, 'page');
+    const request = { organizationId, rawHash, page, width, caller };
+    const bytes = hasImages ? await this.#options.images.get(request) : null;
     if (bytes === null) throw new AppError('not_found', 'This page has no image.');
     return { bytes, contentType: 'image/jpeg' };
   }
 
   /** The version a token stands for: the current one of its document, or the one that search still answers from. */
-  #version(token: string, kind: 'file' | 'page'): VersionRecord & { page: number } {
+  #version(
+    token: string,
+    kind: 'file' | 'page',
+  ): VersionRecord & { readonly page: number; readonly organizationId: string } {
     const { secrets, collections, documents, versions } = this.#options;
     const read = readToken(secrets, token);
     if (read === null || read.kind !== kind) throw gone();
     const record = documents.byId(read.documentId);
     // The documents of a deleted collection are swept later.
-    if (record === undefined || collections.byId(record.collectionId) === undefined) throw gone();
+    const collection = record === undefined ? undefined : collections.byId(record.collectionId);
+    if (record === undefined || collection === undefined) throw gone();
     const number = record.documentId === read.documentId ? record.version : record.live;
     const version = number === null ? undefined : versions.get(record.collectionId, number);
     if (version === undefined) throw gone();
-    return { ...version, page: read.kind === 'page' ? read.page : 0 };
+    const { organizationId } = collection;
+    return { ...version, page: read.kind === 'page' ? read.page : 0, organizationId };
   }
 }
 

@@ -73,6 +73,6 @@ t.test('a token that we did not make is unknown, and one for a file opens no ima
     '',
   ];
   for (const guess of forged) await t.rejects(read(parts, guess), { code: 'not_found' }, guess);
-  await t.rejects(parts.files.getPageImage(null, token), { code: 'not_found' });
+  await t.rejects(parts.files.getPageImage(callOf(), token), { code: 'not_found' });
   t.same(parts.drawn, []);
 });

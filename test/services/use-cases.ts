@@ -79,7 +79,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
     waitsFor: () => obstacle.reason,
   });
   const images = {
-    get: async (_hash: string, page: number) => {
+    get: async ({ page }: { readonly page: number }) => {
       drawn.push(page);
       return Uint8Array.of(0xff, 0xd8, page);
     },
