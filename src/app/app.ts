@@ -112,8 +112,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const linkBase = () => installation.url;
   const payments = await buildBilling(settings, { plans, storage, rooms, logger, linkBase });
   opened.add(() => payments.close());
-  const isUseCharged = settings.stripeSecretKey !== null && Object.keys(plans.metered).length > 0;
-  const atMarkets = { data, rooms, logger, linkBase, meter: storage.meter, isUseCharged };
+  const atMarkets = { data, rooms, logger, linkBase, payments, meter: storage.meter };
   const { marketplaces, ...selling } = buildMarketplaces(settings, atMarkets);
   const endData = (id: string) =>
     marketplaces
@@ -132,6 +131,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
   const door = buildDoor(settings, {
     ...{ data, tools, rooms, services, accounts, pipeline, pools, quotas, progress, metrics, logger },
+    payments: payments.state,
   });
   const { host, port, http: kind, drainSeconds } = settings;
   const listening = await openDoor({ door, kind, host, port, bounds: defaultBounds, logger });

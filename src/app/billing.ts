@@ -5,6 +5,7 @@ import { limitsOf, type Tiers, tiersOf } from '../admission/tiers.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Billing } from '../billing/billing.ts';
+import { type PaymentsState, StripeKeyHealth } from '../billing/key-health.ts';
 import { noPayments } from '../billing/no-payments.ts';
 import { higherTier, type Plans } from '../billing/plans.ts';
 import type { Guesses } from '../billing/promotions.ts';
@@ -30,6 +31,10 @@ export interface BillingRooms {
   /** Goes on with what the last run left. */
   readonly start: () => Promise<void>;
   readonly close: () => Promise<void>;
+  /** Null where no payments are taken. */
+  readonly state: () => PaymentsState | null;
+  /** Whether use is charged to cards. */
+  readonly isUseCharged: boolean;
 }
 
 interface BillingParts {
@@ -54,11 +59,19 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
   const { stripeSecretKey: secretKey, stripeApiBase: apiBase } = settings;
   if (secretKey === null) {
     const billing = noPayments({ plans, limits: shown, clock, store: storage.store, logger });
-    return { billing, chores: [], start: async () => {}, close: async () => {} };
+    return {
+      billing,
+      chores: [],
+      start: async () => {},
+      close: async () => {},
+      state: () => null,
+      isUseCharged: false,
+    };
   }
   if (settings.stripeWebhookSecret === null)
     logger.warn({}, 'QUARRY_STRIPE_WEBHOOK_SECRET is not set: changes at Stripe are seen late');
   const stripe = await openStripe({ secretKey, apiBase, msMax: settings.stripeSecondsMax * 1_000 });
+  const health = new StripeKeyHealth(stripe, logger);
   const billing = new StripeBilling({
     ...parts,
     ...{ stripe, organisations, audit, clock, chance, home },
@@ -73,7 +86,8 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
     boughtElsewhere: boughtIn(storage),
     isMeteredElsewhere: meteredIn(settings, storage),
   });
-  return running(billing, storage, logger);
+  const isUseCharged = Object.keys(plans.metered).length > 0;
+  return { ...running(billing, storage, logger), state: () => health.state, isUseCharged };
 }
 
 /** Of an organisation, of a person, or whoever founds one organisation after another would guess on, and from a host. */
@@ -122,7 +136,11 @@ function contactsIn({ memberships, people }: Pick<AccountRooms, 'memberships' | 
   };
 }
 
-function running(billing: StripeBilling, { meter }: Pick<Storage, 'meter'>, logger: Logger): BillingRooms {
+function running(
+  billing: StripeBilling,
+  { meter }: Pick<Storage, 'meter'>,
+  logger: Logger,
+): Omit<BillingRooms, 'state' | 'isUseCharged'> {
   const stop = new AbortController();
   let firstLook: Promise<void> = Promise.resolve();
   const { events, reports } = billing;

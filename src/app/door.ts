@@ -8,6 +8,7 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { projectRoot } from '../base/root.ts';
+import type { PaymentsState } from '../billing/key-health.ts';
 import type { Settings } from '../config/schema.ts';
 import type { AccountServices } from '../http/account-route.ts';
 import { builtFiles, Dashboard } from '../http/dashboard.ts';
@@ -56,6 +57,7 @@ interface DoorParts {
   readonly progress: LoadProgress;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  readonly payments: () => PaymentsState | null;
 }
 
 export function buildDoor(settings: Settings, parts: DoorParts): Door {
@@ -83,7 +85,8 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
         ? null
         : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
     dashboard: openDashboard(logger),
-    readiness: () => readiness(progress.done, { data, tools, catalogue: pipeline.catalogue }),
+    readiness: () =>
+      readiness(progress.done, { data, tools, catalogue: pipeline.catalogue, payments: parts.payments() }),
     metrics,
     settings: doorSettings(settings),
     logger,

@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { PaymentsState } from '../billing/key-health.ts';
 import type { Readiness } from '../http/pages.ts';
 import type { ModelCatalogue } from '../models/catalogue.ts';
 import type { OpenedTools } from '../parsing/open-tools.ts';
@@ -70,7 +71,13 @@ export function readiness(
     data,
     tools: { states },
     catalogue,
-  }: { data: DataDirectory; tools: OpenedTools; catalogue: ModelCatalogue },
+    payments,
+  }: {
+    data: DataDirectory;
+    tools: OpenedTools;
+    catalogue: ModelCatalogue;
+    payments: PaymentsState | null;
+  },
 ): Readiness {
   // None of them is needed, so what is missing leaves the server ready.
   const tools = states().map(({ name, detail }) => [name, { ready: true, detail }] as const);
@@ -86,6 +93,8 @@ export function readiness(
       disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
       collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
       models: { ready: true, detail: modelsDetail(catalogue) },
+      // Without payments the server still serves.
+      ...(payments === null ? {} : { payments }),
       ...Object.fromEntries(services),
       ...Object.fromEntries(tools),
     },

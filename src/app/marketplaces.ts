@@ -29,6 +29,7 @@ import type { UsageKind } from '../usage/facts.ts';
 import { namedCounters, UsageLedger } from '../usage/ledger.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { AccountRooms } from './accounts.ts';
+import type { BillingRooms } from './billing.ts';
 import { chance, clock } from './given.ts';
 
 /** The marketplaces that are set up. */
@@ -39,8 +40,7 @@ interface MarketplaceParts {
   readonly meter: UsageMeter;
   readonly linkBase: () => string;
   readonly logger: Logger;
-  /** Whether use is charged to cards. */
-  readonly isUseCharged: boolean;
+  readonly payments: Pick<BillingRooms, 'isUseCharged'>;
 }
 
 export function buildMarketplaces(
@@ -60,7 +60,7 @@ export function buildMarketplaces(
     sealing,
     aws: settings.awsMarketplace ? awsParts(settings, agreements, parts) : null,
     vercel: vercelParts(settings, { ...parts, agreements, sealing }),
-    cards: parts.isUseCharged
+    cards: parts.payments.isUseCharged
       ? {
           isCharged: (organizationId) => isCharged(billing.account(organizationId)),
           expectUncharged: (organizationId) => billing.expectUncharged(organizationId),

@@ -42,6 +42,8 @@ interface Uses {
   readonly used: number | undefined;
 }
 
+const redeemedAlready = 'redeemed already';
+
 /** What a code is worth, or why it is worth nothing. */
 type Worth =
   | { readonly amount: number; readonly currency: string; readonly couponId: string; readonly limits: Uses[] }
@@ -65,11 +67,11 @@ export class Promotions {
     const { organizationId } = organisation;
     guesses.take({ organizationId, by });
     return sync().change(organizationId, null, async ({ account, reread, isAwaited }) => {
-      const found = await this.#find(code, account.customerId);
+      const found = await this.#find(code, organizationId, account.customerId);
       const refuse = (reason: string) => this.#refuse(organizationId, by, reason);
       if (found === null) return refuse('unknown');
       const known = this.#options.records.redemption(organizationId, found.id);
-      if (known?.state === 'told') return refuse('redeemed already');
+      if (known?.state === 'told') return refuse(redeemedAlready);
       const redemption = known ?? (await this.#taken(organisation, found, account));
       if ('reason' in redemption) return refuse(redemption.reason);
       const customer = await this.#options.customers.customerOf(organisation);
@@ -106,21 +108,30 @@ export class Promotions {
     return (await this.#reserve(organizationId, found.id, worth)) ?? { reason: 'used up' };
   }
 
-  /** Of one code there may be several at Stripe, each for a customer of its own: theirs, or the one that is for all. */
-  async #find(code: string, customerId: string | null): Promise<Stripe.PromotionCode | null> {
+  /**
+   * Of one code there may be several at Stripe, each for a customer of its own: theirs, or the one that is for all. One that
+   * is no longer active is found by an organization that redeemed it.
+   */
+  async #find(
+    code: string,
+    organizationId: string,
+    customerId: string | null,
+  ): Promise<Stripe.PromotionCode | null> {
     if (!/^[\w-]{1,500}$/.test(code)) return null;
     const { data } = await asking(() =>
       this.#options.stripe.promotionCodes.list({
         code,
-        active: true,
         limit: 100,
         // What a coupon applies to is only told to who asks for it.
         expand: ['data.promotion.coupon.applies_to'],
       }),
     );
+    const usable = data.filter(({ active }) => active);
     const ownerOf = ({ customer }: Stripe.PromotionCode) => (customer ? idOf(customer) : null);
-    const own = customerId === null ? undefined : data.find((one) => ownerOf(one) === customerId);
-    return own ?? data.find((one) => ownerOf(one) === null) ?? data[0] ?? null;
+    const own = customerId === null ? undefined : usable.find((one) => ownerOf(one) === customerId);
+    const isRedeemed = ({ id }: Stripe.PromotionCode) =>
+      this.#options.records.redemption(organizationId, id) !== undefined;
+    return own ?? usable.find((one) => ownerOf(one) === null) ?? usable[0] ?? data.find(isRedeemed) ?? null;
   }
 
   async #worthOf(found: Stripe.PromotionCode, { customerId, copy }: BillingAccount): Promise<Worth> {
@@ -226,10 +237,18 @@ export class Promotions {
     });
   }
 
-  /** One sentence for every code that is worth nothing; the owners read the reason in the audit log. */
+  /**
+   * One sentence for every code that is worth nothing, so that guesses tell nothing; the owners read the reason in the
+   * audit log. What the organization redeemed itself it may know.
+   */
   async #refuse(organizationId: string, by: Actor, reason: string): Promise<never> {
     const action = 'billing.code_refused';
     await this.#options.audit.record({ ...by, organizationId, action, target: null, details: { reason } });
-    throw new AppError('bad_request', 'This code does not exist, has expired, or was used up.');
+    throw new AppError(
+      'bad_request',
+      reason === redeemedAlready
+        ? 'This organization has redeemed this code already; a code counts once.'
+        : 'This code does not exist, has expired, or was used up.',
+    );
   }
 }

@@ -376,9 +376,9 @@ const table = {
 
   // payments
   stripeSecretKey: optional({
-    pattern: /^[\x21-\x7e]{8,512}$/,
+    pattern: /^[rs]k_(test|live)_[\x21-\x7e]{8,500}$/,
     meaning: 'Secret or restricted key of the Stripe account that takes payments',
-    allowed: 'a key such as sk_live_... or rk_live_...',
+    allowed: 'a key that begins with sk_test_, sk_live_, rk_test_ or rk_live_',
     secret: true,
     defaultMeaning: 'none: nobody pays, and administrators choose tiers',
   }),

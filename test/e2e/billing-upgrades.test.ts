@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { eventually } from './api.ts';
 import { BillingWorld, limitsOf, type Owner } from './billing-world.ts';
 
 /** Upgrades that come to nothing: a declined card, and one that is given up, leave everything as it was. */
 
-t.setTimeout(600_000);
+t.setTimeout(fileMsMax);
 const world = await BillingWorld.start(t, '2027-06-10T12:00:00Z');
 const starter = { tier: 'starter' };
 

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { fileMsMax } from '../waiting.ts';
 import { eventually } from './api.ts';
 import { BillingWorld, type Owner } from './billing-world.ts';
 import { send } from './people.ts';
@@ -7,7 +8,7 @@ import { send } from './people.ts';
 
 const world = await BillingWorld.start(t, '2027-05-12T10:00:20Z');
 const { emulator, server } = world;
-t.setTimeout(600_000);
+t.setTimeout(fileMsMax);
 const starter = { tier: 'starter' };
 const keys = new Map<Owner, string>();
 

@@ -71,6 +71,11 @@ async function confirmAtTheBank(t: Test, page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Upgrade to Starter' }).click();
   const due = await dueNow(dialog);
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
+  await dialog.getByRole('button', { name: 'Later' }).click();
+  await page.getByRole('button', { name: 'Cancel the upgrade' }).click();
+  await page.getByText('The upgrade is cancelled. Nothing was charged.').waitFor();
+  await page.getByRole('button', { name: 'Upgrade to Starter' }).click();
+  await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await dialog.getByRole('heading', { name: 'One more step' }).waitFor();
   await inspectInAllLooks(t, page, 'billing-confirm');
   await dialog.getByRole('button', { name: 'Later' }).click();
@@ -146,7 +151,7 @@ async function redeem(t: Test, { stripe }: BillingWorld, page: Page): Promise<vo
   await page.getByRole('definition').getByText('$15.00', { exact: true }).waitFor();
   t.equal(await refusal.count(), 0, 'what was wrong before is no longer said');
   await use('WELCOME');
-  await refusal.waitFor();
+  await page.getByRole('alert').getByText('This organization has redeemed this code already').waitFor();
 }
 
 /** What the open dialog says is due, as it is written. */

@@ -1,0 +1,58 @@
+import t from 'tap';
+import { StripeEmulator } from '../stripe/emulator.ts';
+import { fileMsMax } from '../waiting.ts';
+import { eventually } from './api.ts';
+import { TestServer, type Variables } from './server.ts';
+
+/** A secret key of Stripe that has the wrong form stops the start; one that Stripe refuses is reported. */
+
+t.setTimeout(fileMsMax);
+const emulator = await StripeEmulator.start();
+t.teardown(() => emulator.stop());
+const start = (key: string, more: Variables = {}) =>
+  TestServer.start(t, { STRIPE_API_BASE: emulator.url, STRIPE_SECRET_KEY: key, ...more });
+
+/** What `/readyz` says of payments. */
+async function readiness(server: TestServer) {
+  const reply = await fetch(`${server.url}/readyz`);
+  // biome-ignore lint/suspicious/noExplicitAny: whatever a server says
+  const { components } = (await reply.json()) as any;
+  return { status: reply.status, payments: components.payments };
+}
+
+t.test('a key of another form stops the start and says which forms are allowed', async (t) => {
+  for (const key of ['nonsense', 'pk_test_emulated', 'sk_emulated_key', 'sk_test_'])
+    await t.rejects(
+      start(key),
+      { message: /QUARRY_STRIPE_SECRET_KEY.*sk_test_, sk_live_, rk_test_ or rk_live_/s },
+      key,
+    );
+});
+
+t.test('a key that Stripe refuses is in the log and in /readyz, and the server serves', async (t) => {
+  const server = await start('sk_test_revoked_key');
+  const refused = await eventually(
+    'the key is refused',
+    async () => {
+      const now = await readiness(server);
+      return now.payments.ready ? null : now;
+    },
+    60_000,
+  );
+  t.match(refused, { status: 200, payments: { detail: /Stripe refuses QUARRY_STRIPE_SECRET_KEY \(401\)/ } });
+  const lines = server.wholeLog.match(/Stripe refuses QUARRY_STRIPE_SECRET_KEY \(401\)/g) ?? [];
+  t.equal(lines.length, 1, 'said once');
+  t.notMatch(server.wholeLog, /sk_test_revoked_key/);
+  await server.restart({ STRIPE_SECRET_KEY: emulator.secretKey });
+  const accepted = await eventually(
+    'the key is accepted',
+    async () => {
+      const now = await readiness(server);
+      return now.payments.detail.includes('accepts') ? now : null;
+    },
+    60_000,
+  );
+  t.match(accepted, { status: 200, payments: { ready: true } });
+  await server.restart({ STRIPE_SECRET_KEY: '' });
+  t.equal((await readiness(server)).payments, undefined, 'without payments nothing is said of them');
+});
