@@ -42,13 +42,15 @@ export const limits = {
   pageImageFailureMs: 300_000,
   waitsRunningMax: 1_024,
   bodyQueueBytesMax: 1_048_576,
+  /** Speed at which the rest of a refused body is read. */
+  discardBytesPerMsMax: 5_000,
   discardedBodyBytesMax: 1_048_576,
   bufferedReplyBytesMax: 65_536,
   fileChunkBytes: 262_144,
   /** Of a document: a vector is a list of numbers. */
   jsonValuesMax: 4_000_000,
   /** Of its objects, lists and strings: a hundred thousand pages, or 256 documents with long metadata. */
-  jsonNodesMax: 524_288,
+  jsonNodesMax: 262_144,
   smallJsonValuesMax: 65_536,
   jsonUncheckedBytesMax: 512,
   /** Memory of a parsed object, list or string beyond its text, and of any other value. */

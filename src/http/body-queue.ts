@@ -57,7 +57,11 @@ export class BodyQueue {
 
   /** The server hands in bytes; they become the queue's own. */
   push(chunk: Uint8Array): void {
-    if (this.#end !== 'open' || this.#discarding || chunk.byteLength === 0) return;
+    if (this.#end !== 'open' || chunk.byteLength === 0) return;
+    if (this.#discarding) {
+      this.paceDiscard(chunk.byteLength);
+      return;
+    }
     this.#chunks.push(chunk);
     this.#queuedBytes += chunk.byteLength;
     if (this.#queuedBytes >= limits.bodyQueueBytesMax && !this.#paused) {
@@ -109,6 +113,17 @@ export class BodyQueue {
     this.#onFinished = finished;
     if (this.#end === 'open') this.#resume();
     else finished?.();
+  }
+
+  /**
+   * To be called for each chunk that is discarded of a long body: a client that sends on without end is read slowly, so
+   * that the requests of others do not wait for what nobody wants.
+   */
+  paceDiscard(bytes: number): void {
+    if (this.#onFinished === null || this.#paused || this.#end !== 'open') return;
+    this.#paused = true;
+    this.#source.pause();
+    setTimeout(() => this.#resume(), bytes / limits.discardBytesPerMsMax).unref();
   }
 
   #ask(): void {

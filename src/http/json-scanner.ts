@@ -43,39 +43,45 @@ export class JsonScanner {
     return this.#nodes * limits.jsonNodeBytes + plain * limits.jsonNumberBytes;
   }
 
-  /** Errors: `bad_request` when the text is nested too deep, or holds too many values or an object with too many fields. */
+  /**
+   * Errors: `bad_request` when the text is nested too deep, or holds too many values or an object with too many fields.
+   * The counts are in variables of the loop: in private fields they took three times as long.
+   */
   push(chunk: Uint8Array): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    let i = this.#isInString ? this.#endOfString(bytes, 0) : 0;
-    for (; i < bytes.length; i += 1) {
-      const byte = bytes[i];
+    const commas = this.#commas;
+    const { length } = bytes;
+    let depth = this.#depth;
+    let opened = 0;
+    let separated = 0;
+    for (let i = this.#isInString ? this.#endOfString(bytes, 0) : 0; i < length; i += 1) {
+      const byte = bytes[i]!;
       if (byte === quote) {
         this.#nodes += 1;
         i = this.#endOfString(bytes, i + 1) - 1;
-      } else if (byte === openBrace || byte === openBracket) this.#open(byte);
-      else if (byte === closeBrace || byte === closeBracket) {
-        this.#depth = Math.max(0, this.#depth - 1); // one too many is for the parser to refuse
-      } else if (byte === comma) this.#separate();
+      } else if (byte === comma) {
+        separated += 1;
+        commas[depth]! += 1;
+        if (commas[depth]! >= limits.jsonMembersMax)
+          throw tooMany(limits.jsonMembersMax, 'fields', 'an object of ');
+      } else if (byte >= openBracket) {
+        // Both kinds of brackets, and none of what most texts consist of.
+        if (byte === openBrace || byte === openBracket) {
+          opened += 1;
+          depth += 1;
+          if (depth > limits.jsonDepthMax) throw tooDeep();
+          commas[depth] = byte === openBrace ? 0 : listCommas;
+        } else if (byte === closeBrace || byte === closeBracket) {
+          depth = Math.max(0, depth - 1); // one too many is for the parser to refuse
+        }
+      }
     }
+    this.#depth = depth;
+    this.#values += opened + separated;
+    this.#nodes += opened;
     const { jsonValuesMax, jsonNodesMax } = this.#bounds;
     if (this.#values > jsonValuesMax) throw tooMany(jsonValuesMax, 'JSON values');
     if (this.#nodes > jsonNodesMax) throw tooMany(jsonNodesMax, 'objects, lists and strings');
-  }
-
-  #open(byte: number): void {
-    this.#depth += 1;
-    this.#values += 1;
-    this.#nodes += 1;
-    if (this.#depth > limits.jsonDepthMax)
-      throw new AppError('bad_request', `The request body nests deeper than ${limits.jsonDepthMax} levels.`);
-    this.#commas[this.#depth] = byte === openBrace ? 0 : listCommas;
-  }
-
-  #separate(): void {
-    this.#values += 1;
-    this.#commas[this.#depth]! += 1;
-    if (this.#commas[this.#depth]! >= limits.jsonMembersMax)
-      throw tooMany(limits.jsonMembersMax, 'fields', 'an object of ');
   }
 
   /** Index behind the quote that ends the string in which `from` lies, or the length when the string goes on. */
@@ -106,4 +112,8 @@ export class JsonScanner {
 
 function tooMany(most: number, what: string, of = ''): AppError {
   return new AppError('bad_request', `The request body holds ${of}more than ${most} ${what}.`);
+}
+
+function tooDeep(): AppError {
+  return new AppError('bad_request', `The request body nests deeper than ${limits.jsonDepthMax} levels.`);
 }

@@ -154,7 +154,8 @@ class UwsExchange implements Exchange {
     });
     response.onAborted(() => this.#leave());
     response.onData((chunk, isLast) => {
-      if (!this.body.discarding) this.body.push(Buffer.from(new Uint8Array(chunk)));
+      if (this.body.discarding) this.body.paceDiscard(chunk.byteLength);
+      else this.body.push(Buffer.from(new Uint8Array(chunk)));
       if (!isLast) return;
       if (this.body.paused) this.#keepAwake();
       this.body.finish();
