@@ -79,16 +79,17 @@ export class Authenticator {
     const authorization = credentials.header('authorization');
     if (authorization === undefined || authorization === '') {
       const cookie = cookieOf(credentials, need === 'administrator' ? 'admin' : 'session');
-      if (cookie === undefined) throw unauthorised(need === 'person' ? signIn : sendKey);
+      if (cookie === undefined) throw unauthorised(credentialMissing(need));
       refuseForeign(credentials);
       return this.#signedIn(cookie, credentials, need);
     }
     const token = bearerOf(authorization);
-    if (token === undefined) throw unauthorised('The Authorization header must read "Bearer <API key>".');
+    if (token === undefined)
+      throw unauthorised(`The Authorization header must read "Bearer <${credentialOf(need)}>".`);
     if (token.startsWith(sessionPrefix)) return this.#signedIn(token, credentials, need);
     const digest = hash('sha256', token, 'hex');
     const principal = this.#recall(digest) ?? this.#lookUp(token, digest);
-    if (principal === null) throw unauthorised(need === 'person' ? noSession : noKey);
+    if (principal === null) throw unauthorised(credentialUnknown(need));
     if (principal.kind === 'organisation') this.#keys.noteUse(principal);
     return principal;
   }
@@ -162,10 +163,25 @@ export class Authenticator {
   }
 }
 
-const sendKey = 'There is no API key: send the header "Authorization: Bearer <API key>".';
-const signIn = 'Nobody is signed in: send the header "Authorization: Bearer <session token>".';
+/** What an operation takes, for the sentences of a 401. */
+function credentialOf(need: Need): string {
+  if (need === 'person') return 'session token';
+  return need === 'administrator' ? 'administrator key' : 'API key';
+}
 
-const noKey = 'The API key is not valid: it is unknown, was deleted or has expired.';
+function credentialMissing(need: Need): string {
+  const credential = credentialOf(need);
+  const what = need === 'person' ? 'You are not signed in' : `The ${credential} is missing`;
+  return `${what}: send the header "Authorization: Bearer <${credential}>".`;
+}
+
+function credentialUnknown(need: Need): string {
+  if (need === 'person') return noSession;
+  if (need === 'administrator')
+    return 'The administrator key is not valid: send the value of QUARRY_ADMIN_KEY.';
+  return 'The API key is not valid: it is unknown, was deleted or has expired.';
+}
+
 const noSession = 'The session is not valid: it is unknown or has ended. Sign in again.';
 
 function digestBytes(digest: string): Buffer {

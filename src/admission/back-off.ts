@@ -1,5 +1,6 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { waitWords } from '../base/counted.ts';
 import { limits } from '../base/limits.ts';
 
 interface Failures {
@@ -30,10 +31,13 @@ export class BackOff {
     const now = this.#clock.monotonic();
     const until = Math.max(...keys.map((key) => this.#failures.get(key)?.until ?? 0));
     if (until <= now) return;
-    const seconds = Math.ceil((until - now) / 1_000);
-    throw new AppError('rate_limited', `Too many wrong tries; wait ${seconds} seconds and try again.`, {
-      retryAfterMs: until - now,
-    });
+    throw new AppError(
+      'rate_limited',
+      `Too many wrong tries; wait ${waitWords(until - now)} and try again.`,
+      {
+        retryAfterMs: until - now,
+      },
+    );
   }
 
   failed(keys: readonly string[]): void {

@@ -181,7 +181,7 @@ function overLimit(refusal: LimitRefusal, call: ModelCall, fastWaitMs: number | 
   const waitMs = Math.min(refusal.waitMs, fastWaitMs ?? Number.POSITIVE_INFINITY);
   if (waitMs === Number.POSITIVE_INFINITY) {
     const detail = `This call counts ${call.chargedBytes} bytes, more than a whole minute's limit of ${allowed}.`;
-    return new AppError('rate_limited', detail, { retryAfterMs: 60_000, shouldRetry: false, headers });
+    return new AppError('rate_limited', detail, { shouldRetry: false, headers });
   }
   return new AppError('rate_limited', `Over the rate limit of ${allowed}.`, {
     retryAfterMs: waitMs,

@@ -1,4 +1,5 @@
 import { AppError } from '../base/app-error.ts';
+import { counted } from '../base/counted.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';
 import type { Principal } from '../schemas/principal.ts';
 import type { Due, LimitName, RateLimiter } from './rate-limiter.ts';
@@ -55,8 +56,6 @@ const receiving: ReadonlySet<string> = new Set([...adding, 'parse-document']);
 const queueing: ReadonlySet<string> = new Set([...adding, 'update-document']);
 /** When it is worth to ask whether the queue is shorter. */
 const ingestRetryMs = 2_000;
-/** What is stored never grows less by itself. */
-const storageRetryMs = 60_000;
 
 /**
  * What the limits of an organisation leave of requests, queries and documents. An organisation without limits costs a
@@ -181,7 +180,7 @@ export class Quotas {
     if (this.#options.ingesting(organizationId) + incoming < most) return;
     throw new AppError(
       'rate_limited',
-      `${most} documents of your organisation wait for parsing and indexing, the most that may wait at a time: continue when some are done.`,
+      `Your organisation has ${counted(most, 'document')} waiting for parsing and indexing, which is its limit: continue when some are done.`,
       { retryAfterMs: ingestRetryMs, headers: { 'x-quarry-limit': 'ingest-documents' } },
     );
   }
@@ -217,7 +216,7 @@ function refusalOf(
 ): AppError | null {
   const { documentsMax, storageBytesMax } = limits;
   if (documentsMax !== null && growth.documents > 0 && documents + growth.documents > documentsMax)
-    return full('documents', `${documentsMax} documents`, `it has ${documents}`);
+    return full('documents', counted(documentsMax, 'document'), `it has ${documents}`);
   if (storageBytesMax !== null && growth.bytes > 0 && bytes + growth.bytes > storageBytesMax) {
     const would = `it has ${bytes}, and this document needs ${growth.bytes} more`;
     return full('storage-bytes', `${storageBytesMax} bytes of documents`, would);
@@ -229,7 +228,7 @@ function full(limit: 'documents' | 'storage-bytes', most: string, now: string): 
   return new AppError(
     'rate_limited',
     `Your organisation may store ${most}; ${now}. Waiting does not help: delete documents, or ask for a higher limit.`,
-    { retryAfterMs: storageRetryMs, shouldRetry: false, headers: { 'x-quarry-limit': limit } },
+    { shouldRetry: false, headers: { 'x-quarry-limit': limit } },
   );
 }
 
@@ -252,7 +251,7 @@ function overRate({
   const headers = { 'x-quarry-limit': limit };
   if (waitMs === Number.POSITIVE_INFINITY) {
     const detail = `This document is larger than a whole minute's limit of ${allowed} of your organisation.`;
-    return new AppError('rate_limited', detail, { retryAfterMs: 60_000, shouldRetry: false, headers });
+    return new AppError('rate_limited', detail, { shouldRetry: false, headers });
   }
   return new AppError('rate_limited', `Your organisation is over its limit of ${allowed}.`, {
     retryAfterMs: waitMs,

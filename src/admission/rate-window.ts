@@ -1,5 +1,6 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { waitWords } from '../base/counted.ts';
 import { limits } from '../base/limits.ts';
 
 /** At most `max` within any `ms` milliseconds. */
@@ -38,7 +39,7 @@ export class RateWindow {
     });
     const waitMs = Math.max(0, ...waits);
     if (waitMs > 0) {
-      throw new AppError('rate_limited', `Too many ${this.#what}; wait ${spelled(waitMs)} and try again.`, {
+      throw new AppError('rate_limited', `Too many ${this.#what}; wait ${waitWords(waitMs)} and try again.`, {
         retryAfterMs: waitMs,
       });
     }
@@ -52,9 +53,4 @@ export class RateWindow {
     const oldest = this.#times.keys().next();
     if (oldest.done !== true) this.#times.delete(oldest.value);
   }
-}
-
-function spelled(ms: number): string {
-  const seconds = Math.ceil(ms / 1_000);
-  return seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError } from '../base/app-error.ts';
+import { counted } from '../base/counted.ts';
 import { type Machine, machineDefaults, thisMachine } from './machine.ts';
 import { nearestName } from './nearest.ts';
 import {
@@ -150,7 +151,7 @@ function unknownName(given: string, nearest: string | null): string {
 function wrongValue(name: SettingName, given: Given): string {
   const secret = settingOf(name).secret === true;
   const shown = secret
-    ? `a value of ${String(given.raw).length} characters (not shown)`
+    ? `a value of ${counted(String(given.raw).length, 'character')} (not shown)`
     : (JSON.stringify(given.raw) ?? String(given.raw));
   return `${given.label} is ${shown}; allowed is ${allowedValues(name)}.`;
 }

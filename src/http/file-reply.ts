@@ -1,3 +1,4 @@
+import { counted } from '../base/counted.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import type { FileSource, ImageSource } from './services.ts';
 
@@ -28,7 +29,9 @@ export function fileReply(exchange: Exchange, file: FileSource): Reply {
     return {
       status: 416,
       headers: { 'content-range': `bytes */${file.size}`, 'content-type': 'application/json' },
-      body: Buffer.from(`${JSON.stringify({ detail: `The document has only ${file.size} bytes.` })}\n`),
+      body: Buffer.from(
+        `${JSON.stringify({ detail: `The document has only ${counted(file.size, 'byte')}.` })}\n`,
+      ),
     };
   }
   const { start, end } = range === 'whole' ? { start: 0, end: file.size } : range;

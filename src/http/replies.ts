@@ -36,7 +36,8 @@ export function refusalReply(error: AppError): Reply {
 
 function refusalHeaders(error: AppError): Record<string, string> {
   const { retryAfterMs = retryAfterMsDefault, shouldRetry, headers } = error.options;
-  const waits = error.status === 429 || error.status === 503;
+  // A client that must not retry is told no time to wait either.
+  const waits = (error.status === 429 || error.status === 503) && shouldRetry !== false;
   return {
     ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     ...(error.status === 409 || shouldRetry === false ? { 'x-should-retry': 'false' } : {}),

@@ -62,7 +62,7 @@ function explain(shape: Shape, value: unknown, loc: readonly string[], issues: V
   } else if (shape.type !== undefined && !fits(shape, value)) {
     issues.push({
       loc,
-      msg: `is not ${wantedScalar(shape as Record<string, unknown>)}`,
+      msg: `must ${wantedScalar(shape as Record<string, unknown>, value)}`,
       type: 'value_error',
     });
   }
@@ -136,18 +136,22 @@ function explainTagged(
   } else if (Object.hasOwn(value, 'type')) {
     explainWords({ enum: words }, value.type, [...loc, 'type'], issues);
   } else {
-    issues.push({ loc: [...loc, 'type'], msg: `is missing; it is one of ${quoted(words)}`, type: 'missing' });
+    issues.push({ loc: [...loc, 'type'], msg: `is missing; it must be ${oneOf(words)}`, type: 'missing' });
   }
 }
 
 function explainWords(shape: Shape, value: unknown, loc: readonly string[], issues: ValidationIssue[]): void {
   const words = wordsOf(shape);
   if (words.includes(value)) return;
-  issues.push({ loc, msg: `must be one of ${quoted(words)}, but is ${described(value)}`, type: 'enum' });
+  issues.push({ loc, msg: `must be ${oneOf(words)}, but is ${shown(value)}`, type: 'enum' });
 }
 
 function wordsOf(shape: Shape): readonly unknown[] {
   return shape.enum ?? (shape.const === undefined ? [] : [shape.const]);
+}
+
+function oneOf(words: readonly unknown[]): string {
+  return words.length === 1 ? quoted(words) : `one of ${quoted(words)}`;
 }
 
 function quoted(words: readonly unknown[]): string {
@@ -162,13 +166,50 @@ function hasType(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-function wantedScalar(shape: Readonly<Record<string, unknown>>): string {
-  if (shape.format === 'uuid') return 'a UUID';
-  if (typeof shape.minimum === 'number') return `a number from ${shape.minimum} to ${shape.maximum}`;
-  return `a value of the documented form`;
+/** What a value of the right type must be or have, and what this one is or has. */
+function wantedScalar(shape: Readonly<Record<string, unknown>>, value: unknown): string {
+  const { minimum, maximum, minLength, maxLength, format } = shape;
+  if (typeof minLength === 'number' || typeof maxLength === 'number') {
+    // A value that is too long may be a secret, so its length stands for it.
+    return `have ${range(minLength, maxLength)} characters, but has ${lengthOf(value).toLocaleString('en')}`;
+  }
+  const wanted =
+    typeof minimum === 'number' || typeof maximum === 'number'
+      ? `a number of ${range(minimum, maximum)}`
+      : (formatNames[String(format)] ?? `a value of the form ${JSON.stringify(shape.pattern ?? format)}`);
+  return `be ${wanted}, but is ${shown(value)}`;
 }
 
-/** Names a value without repeating what a caller sent: replies and logs stay free of document text. */
+const formatNames: Readonly<Record<string, string>> = {
+  uuid: 'a UUID',
+  'date-time': 'a date and time such as "2026-11-30T12:00:00Z"',
+};
+
+function range(from: unknown, to: unknown): string {
+  const [first, last] = [from, to].map((bound) =>
+    typeof bound === 'number' ? bound.toLocaleString('en') : null,
+  );
+  if (first === null) return `at most ${last}`;
+  return last === null ? `at least ${first}` : `${first} to ${last}`;
+}
+
+/** In characters, as schemas count them. */
+function lengthOf(value: unknown): number {
+  return typeof value === 'string' ? [...value].length : 0;
+}
+
+const shownUnitsMax = 64;
+
+/** A value in a reply to its sender, shortened; containers by their kind. */
+function shown(value: unknown): string {
+  if (typeof value === 'string' && value.length > shownUnitsMax) {
+    return `${JSON.stringify(value.slice(0, shownUnitsMax).toWellFormed())}... (${value.length.toLocaleString('en')} characters)`;
+  }
+  if (typeof value === 'object' && value !== null) return described(value);
+  return JSON.stringify(value);
+}
+
+/** Names a value of a wrong type, which may be a whole document, without repeating it. */
 function described(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

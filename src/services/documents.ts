@@ -2,6 +2,7 @@ import { actorOf } from '../audit/actor.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { counted } from '../base/counted.ts';
 import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
@@ -302,7 +303,7 @@ export class DocumentServices {
     const record = this.#record(place, path);
     const { documentId, numPages, collectionId } = record;
     if (numPages === null || pageIndex < 0 || pageIndex >= numPages) {
-      const has = numPages === null ? 'has no pages yet' : `has ${numPages} pages`;
+      const has = numPages === null ? 'has no pages yet' : `has ${counted(numPages, 'page')}`;
       throw new AppError('not_found', `There is no page ${pageIndex}: the document ${has}.`);
     }
     const version = versions.get(collectionId, record.version);

@@ -1,4 +1,5 @@
 import { AppError } from '../base/app-error.ts';
+import { counted } from '../base/counted.ts';
 import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { limits } from '../base/limits.ts';
 import { unitPrefix } from '../models/dimensions.ts';
@@ -38,7 +39,9 @@ export async function vectorsOfDocument(
   const units = pageUnitsOf(content);
   const pages = units.length;
   if (given.length !== pages)
-    throw refused(`The document has ${pages} pages and ${given.length} vectors; it needs one for each page.`);
+    throw refused(
+      `The document has ${counted(pages, 'page')} and ${counted(given.length, 'vector')}; it needs one for each page.`,
+    );
   const vectorBytes = bytesOf(units, collection);
   if (vectorBytes > limits.ownVectorBytesMax)
     throw new AppError(

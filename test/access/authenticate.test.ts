@@ -214,3 +214,20 @@ t.test('the operator’s own key keeps working after a start without the setting
   const authenticator = new Authenticator({ ...rooms, hasAdminPassword: false, adminKey: null });
   t.match(authenticator.authenticate(bearer(oldKey), 'get-status'), { permission: 'all' });
 });
+
+t.test('a refused credential is answered with the one that the operation takes', async (t) => {
+  const { authenticator } = await build();
+  const ask = (operation: Operation, header?: string) => () =>
+    authenticator.authenticate(credentials(header === undefined ? {} : { authorization: header }), operation);
+  const cases: readonly (readonly [Operation, RegExp])[] = [
+    ['get-user', /Bearer <session token>/],
+    ['get-status', /Bearer <API key>/],
+    ['create-organization', /Bearer <administrator key>/],
+  ];
+  for (const [operation, message] of cases) {
+    t.throws(ask(operation, 'Basic YTpi'), { message }, `${operation} with Basic`);
+    t.throws(ask(operation), { message }, `${operation} with nothing`);
+  }
+  t.throws(ask('create-organization', `Bearer ${'x'.repeat(20)}`), { message: /QUARRY_ADMIN_KEY/ });
+  t.throws(ask('get-user', `Bearer ${'x'.repeat(20)}`), { message: /Sign in again/ });
+});

@@ -6,6 +6,7 @@ import { addressKey } from '../../src/admission/address-key.ts';
 import { BackOff } from '../../src/admission/back-off.ts';
 import { RateWindow } from '../../src/admission/rate-window.ts';
 import { AppError } from '../../src/base/app-error.ts';
+import { waitWords } from '../../src/base/counted.ts';
 import { plainAddress } from '../../src/http/origin.ts';
 import { FakeTime } from '../admission/fake-time.ts';
 
@@ -205,4 +206,20 @@ t.test('nothing from a request can become markup of the confirmation page', asyn
   t.notMatch(html, /<script|<b>/);
   t.match(html, /&quot;&gt;&lt;script&gt;/);
   t.match(html, /&lt;b&gt;&amp;/);
+});
+
+t.test('times to wait are whole words', async (t) => {
+  const cases: readonly (readonly [number, string])[] = [
+    [0, '1 second'],
+    [1_000, '1 second'],
+    [1_001, '2 seconds'],
+    [119_000, '119 seconds'],
+    [120_000, '2 minutes'],
+    [900_000, '15 minutes'],
+  ];
+  for (const [ms, words] of cases) t.equal(waitWords(ms), words);
+  const clock = new FakeTime();
+  const backOff = new BackOff(clock);
+  for (let i = 0; i < 3; i += 1) backOff.failed(['a']);
+  t.throws(() => backOff.check(['a']), { message: 'Too many wrong tries; wait 1 second and try again.' });
 });

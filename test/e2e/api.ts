@@ -35,7 +35,7 @@ function checkHeaders(what: string, { status, headers }: Reply): void {
   if (status === 409) need('x-should-retry', /^false$/);
   if (status === 401) need('www-authenticate', /^Bearer/);
   if (status === 405) need('allow', /[A-Z]/);
-  if (status === 429 || status === 503) {
+  if ((status === 429 || status === 503) && headers.get('x-should-retry') !== 'false') {
     need('retry-after', /^([1-9]|[1-5]\d|60)$/);
     need('retry-after-ms', /^[1-9]\d*$/);
   }

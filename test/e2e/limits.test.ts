@@ -182,7 +182,7 @@ await t.test('only so many documents of an organisation wait at one time', async
   const added = results.filter(({ status }) => status === 201).length;
   const refused = results.filter(({ status }) => status === 429);
   t.ok(added >= 2 && refused.length > 0 && added + refused.length === 100);
-  t.match(refused[0]?.detail, /2 documents of your organisation wait/);
+  t.match(refused[0]?.detail, /has 2 documents waiting/);
   t.match(await api.call('status/get-status'), { num_documents: added });
 });
 

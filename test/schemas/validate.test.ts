@@ -115,3 +115,34 @@ t.test('a batch passes with broken items, which are checked one by one', (t) => 
   );
   t.end();
 });
+
+t.test('a word, a form or a length that is refused is shown as it came, shortened', (t) => {
+  const validate = compileValidator(
+    Type.Object({
+      mode: Type.Optional(Type.Enum(['low', 'high'])),
+      only: Type.Optional(Type.Literal('float')),
+      id: Type.Optional(Type.String({ format: 'uuid' })),
+      at: Type.Optional(Type.String({ format: 'date-time' })),
+      password: Type.Optional(Type.String({ maxLength: 1_024 })),
+      code: Type.Optional(Type.String({ minLength: 1, maxLength: 5 })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    }),
+  );
+  const cases: readonly (readonly [object, string])[] = [
+    [{ mode: 'medium' }, 'must be one of "low", "high", but is "medium"'],
+    [{ mode: 7 }, 'must be one of "low", "high", but is 7'],
+    [{ mode: ['low'] }, 'must be one of "low", "high", but is a list'],
+    [
+      { mode: 'x'.repeat(1_000) },
+      `must be one of "low", "high", but is "${'x'.repeat(64)}"... (1,000 characters)`,
+    ],
+    [{ only: 'int8' }, 'must be "float", but is "int8"'],
+    [{ id: 'x' }, 'must be a UUID, but is "x"'],
+    [{ at: 'now' }, 'must be a date and time such as "2026-11-30T12:00:00Z", but is "now"'],
+    [{ password: 'p'.repeat(2_000) }, 'must have at most 1,024 characters, but has 2,000'],
+    [{ code: '' }, 'must have 1 to 5 characters, but has 0'],
+    [{ limit: 0 }, 'must be a number of 1 to 1,000, but is 0'],
+  ];
+  for (const [value, msg] of cases) t.match(issuesFor(validate, value), [{ msg }], msg);
+  t.end();
+});
