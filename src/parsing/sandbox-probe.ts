@@ -150,7 +150,7 @@ function runProbe([command = '', ...flags]: readonly string[], folder: string): 
   return new Promise((resolve) => {
     execFile(command, flags, options, (error, _out, complaint) => {
       if (error === null) return resolve(null);
-      resolve(complaint.trim().split('\n').at(-1)?.slice(0, 200) || `it does not start (${error.code})`);
+      resolve(complaint.trim().split('\n')[0]?.slice(0, 200) || `it does not start (${error.code})`);
     });
   });
 }

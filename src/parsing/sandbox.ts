@@ -167,7 +167,7 @@ function mountScript({ program, folder, readable }: SandboxedCommand): string {
     ...(folder === null ? [] : [allow(folder, 'bind')]),
     'cd /new; pivot_root . old; cd /',
     'umount -l /old; rmdir /old',
-    'mount -o remount,ro /',
+    'mount -o remount,bind,ro /',
     `cd ${quoted(folder ?? '/')}`,
     '"$@"; exit $?',
   ].join('\n');

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -149,6 +150,29 @@ for (const sandbox of [...sandboxCandidates(found), noSandbox]) {
     },
   );
 }
+
+t.test(
+  'a server that is not root has the levels with namespaces, too',
+  { skip: process.getuid?.() !== 0 && 'needs root, to become somebody else' },
+  async (t) => {
+    const base = mkdtempSync(join(tmpdir(), 'quarry-isolation-'));
+    t.teardown(() => rmSync(base, { recursive: true, force: true }));
+    const someone = { uid: 65_534, gid: 65_534 };
+    chownSync(base, someone.uid, someone.gid);
+    const options = { ...someone, env: {}, encoding: 'utf8' } as const;
+    const mayMakeNamespaces = spawnSync('/usr/bin/unshare', ['--map-root-user', '--mount', 'true'], options);
+    if (mayMakeNamespaces.status !== 0) return t.comment('this host allows namespaces to root only');
+    const entry = join(import.meta.dirname, 'processes', 'probe-process.js');
+    const { status, stdout, stderr } = spawnSync(process.execPath, [entry, base], options);
+    if (/EACCES|ERR_MODULE_NOT_FOUND/.test(stderr)) return t.comment('others may not read this project');
+    t.equal(status, 0, stderr);
+    const levels = JSON.parse(stdout) as Record<string, unknown>;
+    t.notOk('user' in levels, 'only root can become another user');
+    for (const level of ['bubblewrap', 'namespaces'])
+      if (level in levels) t.match(levels[level], { hidesData: true, hidesNetwork: true }, level);
+    t.match(levels.network, { hidesData: false, hidesNetwork: true });
+  },
+);
 
 t.test('a program that leaves a link in the place of its result gets nothing read for it', async (t) => {
   const place = placeOf(t);
