@@ -39,9 +39,9 @@ const checklist: readonly (readonly [promise: string, file: string, title: strin
     'a link is dead after its time, and when it is forgotten',
   ],
   [
-    'A newer sign-in link makes the older worthless.',
+    'A newer sign-in link leaves the older one valid, so that a stranger cannot end it.',
     'accounts/people',
-    'a newer link makes the older worthless, and nobody else’s',
+    'a newer link leaves the older one valid, so that a stranger cannot end it',
   ],
   [
     'The same subject at another issuer is another person.',
