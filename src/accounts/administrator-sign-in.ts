@@ -9,6 +9,7 @@ import { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { Store } from '../store/store.ts';
 import { isPassword } from './password.ts';
+import { administratorId, type SecondFactors, wrongCode } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
 import { timestamp } from './user-operations.ts';
 import type { Cookie, Outcome, Visitor } from './visitor.ts';
@@ -19,6 +20,7 @@ export interface AdministratorSignInOptions {
   readonly audit: AuditLog;
   readonly refusals: Pick<Refusals, 'note'>;
   readonly clock: Clock;
+  readonly secondFactors: SecondFactors;
   /** QUARRY_ADMIN_PASSWORD_HASH; null turns the administrator's sign-in off. */
   readonly adminPasswordHash: string | null;
 }
@@ -45,10 +47,13 @@ export class AdministratorSignIn {
     this.#backOff = new BackOff(options.clock);
   }
 
-  /** Errors: 401 for a wrong password, 429 for too many of one address, 503 when it is not configured. */
+  /**
+   * Errors: 401 for a wrong password or a wrong code of the second factor, 429 for too many of one address, 503 when it
+   * is not configured.
+   */
   async login(
     visitor: Visitor,
-    { password }: wire.AdminLoginRequest,
+    { password, code }: wire.AdminLoginRequest,
   ): Promise<Outcome<wire.AdminStatusResponse>> {
     const { adminPasswordHash } = this.#options;
     if (adminPasswordHash === null) throw adminOff();
@@ -59,11 +64,24 @@ export class AdministratorSignIn {
       // Again, because guesses sent at the same moment have to wait as those sent one after another.
       this.#backOff.check([from]);
       if (!(await isPassword(password, adminPasswordHash))) throw this.#wrong(visitor, from);
-      this.#backOff.succeeded([from]);
     } finally {
       this.#checks.release();
     }
+    await this.#checkCode(visitor, code ?? '');
+    this.#backOff.succeeded([from]);
     return this.#open(visitor);
+  }
+
+  async #checkCode({ address }: Visitor, code: string): Promise<void> {
+    const { secondFactors, refusals } = this.#options;
+    if (!secondFactors.isOn(administratorId)) return;
+    if (code === '') {
+      throw new AppError('unauthorised', 'The administrator has a second factor: send its `code`, too.');
+    }
+    if (await secondFactors.check(administratorId, code, { actor: 'administrator', address })) return;
+    const fact = { organizationId: null, actor: null, address, target: 'second factor' };
+    refusals.note({ ...fact, action: 'admin.login_failed' });
+    throw wrongCode('unauthorised');
   }
 
   async logout(visitor: Visitor): Promise<Outcome<wire.AdminStatusResponse>> {

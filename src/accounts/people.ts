@@ -8,6 +8,9 @@ import { Mutex } from '../core/async/mutex.ts';
 import type { Operation, Store } from '../store/store.ts';
 import { type User, Users } from '../store/users.ts';
 
+/** The lone operator's user. No mail reaches this address, so nobody else can prove to own it. */
+export const operatorEmail = 'operator@localhost';
+
 export interface PeopleOptions {
   readonly store: Store;
   readonly clock: Clock;

@@ -16,10 +16,12 @@ import { type InvitationCode, type Invitations, noInvitation } from './invitatio
 import type { Mail } from './mail.ts';
 import type { People } from './people.ts';
 import { localPath } from './redirect.ts';
+import type { SecondFactorSignIn } from './second-factor-sign-in.ts';
+import { SecondFactorNeeded, type SecondFactors } from './second-factors.ts';
 import { newToken } from './secret-token.ts';
 import type { Sessions } from './sessions.ts';
 import type { SignInFlow, SignInFlows } from './sign-in-flows.ts';
-import { signedIn } from './signed-in.ts';
+import { linkedMessage, type SignInReply, signedIn } from './signed-in.ts';
 import type { Cookie, Outcome, Visitor } from './visitor.ts';
 
 export interface ProviderOperationsOptions {
@@ -29,6 +31,8 @@ export interface ProviderOperationsOptions {
   readonly audit: AuditLog;
   readonly refusals: Pick<Refusals, 'note'>;
   readonly mail: Mail;
+  readonly secondFactors: SecondFactors;
+  readonly secondStep: SecondFactorSignIn;
   readonly flows: SignInFlows;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -96,10 +100,7 @@ export class ProviderOperations {
    * Errors: 400 for whatever was not begun in this browser, or is over; 403 for an address that the provider did not make
    * sure of; 502 when the provider does not answer.
    */
-  async finish(
-    visitor: Visitor,
-    request: wire.FinishProviderLoginRequest,
-  ): Promise<Outcome<wire.SignInResponse>> {
+  async finish(visitor: Visitor, request: wire.FinishProviderLoginRequest): Promise<Outcome<SignInReply>> {
     const provider = this.#provider(request.provider);
     try {
       return await this.#finish(provider, visitor, request);
@@ -114,7 +115,7 @@ export class ProviderOperations {
     provider: IdentityProvider,
     visitor: Visitor,
     request: wire.FinishProviderLoginRequest,
-  ): Promise<Outcome<wire.SignInResponse>> {
+  ): Promise<Outcome<SignInReply>> {
     const { flows } = this.#options;
     const flow = flows.find(visitor.cookie('flow'), request);
     if (flow === undefined) throw notBegun();
@@ -132,8 +133,8 @@ export class ProviderOperations {
     visitor: Visitor,
     identity: Identity,
     { redirect, invitation }: SignInFlow,
-  ): Promise<Outcome<wire.SignInResponse>> {
-    const { people, sessions, audit, accept } = this.#options;
+  ): Promise<Outcome<SignInReply>> {
+    const { people, sessions, audit, accept, mail, secondFactors, secondStep } = this.#options;
     const { issuer, subject } = identity;
     const knownId = this.#records.userOf(identity);
     if (knownId === undefined && !identity.emailVerified) throw unverified(issuer);
@@ -141,10 +142,13 @@ export class ProviderOperations {
     const isLinking = knownId === undefined && people.byEmail(email) !== undefined;
     const { address } = visitor;
     const held = visitor.wantsJson ? undefined : visitor.held('session');
-    const { user, with: opened } = await people.arrive(
+    const to = visitor.wantsJson ? 'program' : 'browser';
+    const arrived = people.arrive(
       knownId === undefined ? { email } : { userId: knownId },
       { address },
-      ({ userId }) => {
+      (arriving) => {
+        secondFactors.require(arriving);
+        const { userId } = arriving;
         const opening = sessions.open(userId, visitor, held);
         const fact = { organizationId: null, actor: userId, address, target: `${issuer} ${subject}` };
         const operations: Operation[] = [
@@ -155,21 +159,21 @@ export class ProviderOperations {
         return { operations, with: opening };
       },
     );
-    await sessions.endSurplus(user.userId, address);
-    if (isLinking) this.#tell(user.email, issuer);
-    if (invitation !== undefined) await accept(user, invitation, address);
-    return signedIn({ user, ...opened, redirect, to: visitor.wantsJson ? 'program' : 'browser' });
-  }
-
-  /** The owner of an address learns that another way in leads to their account now. */
-  #tell(email: string, issuer: string): void {
-    const { mail } = this.#options;
-    if (!mail.isOn) return;
-    mail.post({
-      to: email,
-      subject: 'Another way to sign in to Quarry',
-      text: `You can sign in to Quarry with your account at ${issuer} now. If that was not you, end all sessions and tell the operator of the server.`,
+    const outcome = await arrived.catch((error: unknown) => {
+      if (error instanceof SecondFactorNeeded) return error;
+      throw error;
     });
+    if (outcome instanceof SecondFactorNeeded) {
+      // The identity is linked when the second factor has shown that the account is theirs.
+      const link = isLinking ? { identity: { issuer, subject } } : {};
+      const invited = invitation === undefined ? {} : { invitation };
+      return secondStep.begin({ userId: outcome.user.userId, redirect, ...link, ...invited }, to);
+    }
+    const { user, with: opened } = outcome;
+    await sessions.endSurplus(user.userId, address);
+    if (isLinking && mail.isOn) mail.post(linkedMessage(user.email, issuer));
+    if (invitation !== undefined) await accept(user, invitation, address);
+    return signedIn({ user, ...opened, redirect, to });
   }
 
   async #invitation(code: string | undefined): Promise<InvitationCode | null> {

@@ -10,6 +10,7 @@ import type { Chance } from '../base/ids.ts';
 import { isOperatorProof } from '../base/installation-secrets.ts';
 import { limits } from '../base/limits.ts';
 import type * as wire from '../schemas/accounts.ts';
+import type { FinishSecondFactorRequest, FinishSecondFactorResponse } from '../schemas/second-factors.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { User } from '../store/users.ts';
 import { AdministratorSignIn } from './administrator-sign-in.ts';
@@ -19,12 +20,14 @@ import { deadLink, isSameBrowser, type MagicLinks, type SignInLink } from './mag
 import type { Mail } from './mail.ts';
 import { mailOff } from './mail.ts';
 import type { Memberships } from './memberships.ts';
-import type { People } from './people.ts';
+import { operatorEmail, type People } from './people.ts';
 import { localPath } from './redirect.ts';
+import type { SecondFactorSignIn } from './second-factor-sign-in.ts';
+import { SecondFactorNeeded, type SecondFactors } from './second-factors.ts';
 import { newToken, tokenDigest } from './secret-token.ts';
 import type { Sessions } from './sessions.ts';
 import { SignInMailPace } from './sign-in-mail-pace.ts';
-import { signedIn } from './signed-in.ts';
+import { type SignInReply, signedIn } from './signed-in.ts';
 import { timestamp } from './user-operations.ts';
 import type { Cookie, Outcome, Visitor } from './visitor.ts';
 
@@ -37,6 +40,8 @@ export interface SignInOperationsOptions {
   readonly audit: AuditLog;
   readonly refusals: Pick<Refusals, 'note'>;
   readonly mail: Mail;
+  readonly secondFactors: SecondFactors;
+  readonly secondStep: SecondFactorSignIn;
   readonly clock: Clock;
   readonly chance: Chance;
   /** Of the installation, the current one first. */
@@ -55,8 +60,6 @@ const mailedLink = 'sign-in link';
 /** What a browser holds that asked for a link: 256 bits. */
 const browserShape = /^[A-Za-z0-9_-]{43}$/;
 const verifyPath = '/api/auth/magic-link/verify';
-/** The lone operator's user. No mail reaches this address, so nobody else can prove to own it. */
-export const operatorEmail = 'operator@localhost';
 
 /** How people come in: by a link in a mail, by a link that the operator prints, by the administrator's password. */
 export class SignInOperations {
@@ -121,7 +124,7 @@ export class SignInOperations {
   async verifyMagicLink(
     visitor: Visitor,
     { token }: wire.VerifyMagicLinkRequest,
-  ): Promise<Outcome<wire.SignInResponse>> {
+  ): Promise<Outcome<SignInReply>> {
     const link = this.#link(visitor, token);
     if (visitor.wantsJson) return this.#signIn(visitor, link, 'program');
     if (isSameBrowser(link, visitor.cookie('sign-in'))) return this.#signIn(visitor, link, 'browser');
@@ -138,7 +141,7 @@ export class SignInOperations {
   async confirmMagicLink(
     visitor: Visitor,
     { token, confirmation }: wire.ConfirmMagicLinkRequest,
-  ): Promise<Outcome<wire.SignInResponse>> {
+  ): Promise<Outcome<SignInReply>> {
     const link = this.#link(visitor, token);
     const shown = visitor.cookie('confirmation');
     if (shown === undefined || !isEqual(tokenDigest(shown), confirmation)) {
@@ -185,6 +188,14 @@ export class SignInOperations {
     };
   }
 
+  /** See `SecondFactorSignIn`. */
+  finishSecondFactor(
+    visitor: Visitor,
+    request: FinishSecondFactorRequest,
+  ): Promise<Outcome<FinishSecondFactorResponse>> {
+    return this.#options.secondStep.finish(visitor, request);
+  }
+
   /** See `AdministratorSignIn`. */
   adminLogin(visitor: Visitor, request: wire.AdminLoginRequest): Promise<Outcome<wire.AdminStatusResponse>> {
     return this.#administrator.login(visitor, request);
@@ -198,21 +209,33 @@ export class SignInOperations {
     visitor: Visitor,
     link: SignInLink,
     to: 'browser' | 'program',
-  ): Promise<Outcome<wire.SignInResponse>> {
-    const { people, sessions, links } = this.#options;
+  ): Promise<Outcome<SignInReply>> {
+    const { store, people, sessions, links, secondFactors, secondStep } = this.#options;
     const { address } = visitor;
     const held = to === 'browser' ? visitor.held('session') : undefined;
     const who = { email: link.email ?? operatorEmail, isOperator: link.email === null };
     const arrived = people.arrive(who, { address }, (user) => {
+      // Exempt: the operator reads the secrets of the installation anyway.
+      if (link.email !== null) secondFactors.require(user);
       const opened = sessions.open(user.userId, visitor, held);
       const operations = [...links.consume(link), ...opened.operations, ...this.#operatorsPlace(link, user)];
       return { operations, with: opened };
     });
-    const { user, with: opened } = await arrived.catch((error: unknown) => {
-      if (error instanceof AppError || error instanceof ExpectationFailed)
-        this.#noteFailure(visitor, mailedLink);
-      throw error instanceof ExpectationFailed ? deadLink() : error;
-    });
+    const outcome = await arrived
+      .catch(async (error: unknown) => {
+        if (!(error instanceof SecondFactorNeeded)) throw error;
+        await store.write(links.consume(link), { mayUseReserve: true });
+        return error;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof AppError || error instanceof ExpectationFailed)
+          this.#noteFailure(visitor, mailedLink);
+        throw error instanceof ExpectationFailed ? deadLink() : error;
+      });
+    if (outcome instanceof SecondFactorNeeded) {
+      return secondStep.begin({ userId: outcome.user.userId, redirect: link.redirect }, to);
+    }
+    const { user, with: opened } = outcome;
     await sessions.endSurplus(user.userId, address);
     return signedIn({ user, ...opened, redirect: link.redirect, to });
   }

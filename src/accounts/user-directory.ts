@@ -3,11 +3,13 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Role } from '../schemas/principal.ts';
 import { Identities } from '../store/identities.ts';
+import { SecondFactorRecords } from '../store/second-factors.ts';
 import type { Store } from '../store/store.ts';
 import type { User } from '../store/users.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganisationDirectory } from './organisation-directory.ts';
 import type { People } from './people.ts';
+import type { SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface UserDirectoryOptions {
@@ -18,6 +20,7 @@ export interface UserDirectoryOptions {
   readonly sessions: Sessions;
   readonly memberships: Memberships;
   readonly organisations: OrganisationDirectory;
+  readonly secondFactors: SecondFactors;
 }
 
 /** A user with what the administrator sees of them. */
@@ -25,6 +28,7 @@ export interface UserEntry {
   readonly user: User;
   /** Sessions that are open now. */
   readonly sessions: number;
+  readonly hasSecondFactor: boolean;
   readonly memberships: readonly {
     readonly organizationId: string;
     readonly name: string;
@@ -36,10 +40,12 @@ export interface UserEntry {
 export class UserDirectory {
   readonly #options: UserDirectoryOptions;
   readonly #identities: Identities;
+  readonly #secondFactors: SecondFactorRecords;
 
   constructor(options: UserDirectoryOptions) {
     this.#options = options;
     this.#identities = new Identities(options.store);
+    this.#secondFactors = new SecondFactorRecords(options.store);
   }
 
   /** Part of the list of all, in the order of their ids. */
@@ -73,6 +79,13 @@ export class UserDirectory {
     });
   }
 
+  /** Turns the second factor of a user off, who has lost it. Idempotent. 404 when there is no such user. */
+  async resetSecondFactor(userId: string, by: Actor): Promise<void> {
+    const { people, secondFactors } = this.#options;
+    if (people.find(userId) === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+    await secondFactors.reset(userId, by);
+  }
+
   /** Idempotent. 404 when there is no such user. */
   enable(userId: string, by: Actor): Promise<void> {
     const { people, store, audit } = this.#options;
@@ -90,7 +103,11 @@ export class UserDirectory {
   delete(userId: string, by: Actor): Promise<void> {
     const { people, sessions, memberships, store, audit } = this.#options;
     return people.end(userId, 'delete', async (_user, operations) => {
-      const ends = [...(await sessions.endAll(userId, by)), ...(await this.#identities.unlink(userId))];
+      const ends = [
+        ...(await sessions.endAll(userId, by)),
+        ...(await this.#identities.unlink(userId)),
+        this.#secondFactors.delete(userId),
+      ];
       const fact = { ...by, organizationId: null, action: 'user.deleted', target: userId };
       await memberships.leaveAll(userId, by, {
         lastOwner: (organizationIds) => this.#lastOwner(organizationIds, by.actor === userId),
@@ -113,11 +130,12 @@ export class UserDirectory {
   }
 
   async #entry(user: User): Promise<UserEntry> {
-    const { sessions, memberships, organisations } = this.#options;
+    const { sessions, memberships, organisations, secondFactors } = this.#options;
     const members = await memberships.ofUser(user.userId);
     return {
       user,
       sessions: (await sessions.list(user.userId)).length,
+      hasSecondFactor: secondFactors.isOn(user.userId),
       memberships: members.flatMap(({ organizationId, role }) => {
         const found = organisations.find(organizationId);
         return found === undefined ? [] : [{ organizationId, name: found.name, role }];

@@ -1,12 +1,19 @@
 import { AppError } from '../base/app-error.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { PersonPrincipal } from '../schemas/principal.ts';
+import type {
+  BeginSecondFactorResponse,
+  ConfirmSecondFactorResponse,
+  SecondFactorCodeRequest,
+  SecondFactorStatusResponse,
+} from '../schemas/second-factors.ts';
 import type { Session } from '../store/sessions.ts';
 import type { User } from '../store/users.ts';
 import type { Invitations } from './invitations.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganisationDirectory } from './organisation-directory.ts';
-import { noUser, type People } from './people.ts';
+import { noUser, operatorEmail, type People } from './people.ts';
+import type { SecondFactorStatus, SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
 import type { UserDirectory } from './user-directory.ts';
 import type { Visitor } from './visitor.ts';
@@ -27,6 +34,7 @@ export interface UserOperationsOptions {
   readonly invitations: Invitations;
   readonly organisations: OrganisationDirectory;
   readonly directory: Pick<UserDirectory, 'delete'>;
+  readonly secondFactors: SecondFactors;
   readonly takesPayments: boolean;
 }
 
@@ -96,6 +104,42 @@ export class UserOperations {
     return { message: 'Your account is deleted.' };
   }
 
+  async getSecondFactor({ principal }: PersonCall): Promise<SecondFactorStatusResponse> {
+    return secondFactorInfo(this.#options.secondFactors.status(principal.userId));
+  }
+
+  /** Errors: 409 while it is on, 400 for the user of the operator, whose link needs none. */
+  async beginSecondFactor({ principal }: PersonCall): Promise<BeginSecondFactorResponse> {
+    const { userId, email } = this.#self(principal);
+    if (email === operatorEmail) {
+      throw new AppError(
+        'bad_request',
+        'The sign-in link of the operator needs no second factor: sign in by mail or with a provider to set one up.',
+      );
+    }
+    const { secret, url } = await this.#options.secondFactors.begin(userId, email);
+    return { secret, otpauth_url: url };
+  }
+
+  /** Errors: 400 for a wrong code, and when nothing was begun. */
+  async confirmSecondFactor(
+    { principal, visitor }: PersonCall,
+    { code }: SecondFactorCodeRequest,
+  ): Promise<ConfirmSecondFactorResponse> {
+    const by = { actor: principal.userId, address: visitor.address };
+    return { recovery_codes: await this.#options.secondFactors.confirm(principal.userId, code, by) };
+  }
+
+  /** Errors: 400 for a wrong code, and while it is off. */
+  async disableSecondFactor(
+    { principal, visitor }: PersonCall,
+    { code }: SecondFactorCodeRequest,
+  ): Promise<wire.GenericMessageResponse> {
+    const by = { actor: principal.userId, address: visitor.address };
+    await this.#options.secondFactors.disable(principal.userId, code, by);
+    return { message: 'The second factor is off.' };
+  }
+
   async listSessions({ principal }: PersonCall): Promise<wire.ListSessionsResponse> {
     const sessions = await this.#options.sessions.list(principal.userId);
     return { sessions: sessions.map((session) => sessionInfo(session, principal.sessionId)) };
@@ -122,6 +166,14 @@ export class UserOperations {
     if (user === undefined) throw noUser();
     return user;
   }
+}
+
+function secondFactorInfo({ enabledAt, recoveryCodesLeft }: SecondFactorStatus): SecondFactorStatusResponse {
+  return {
+    is_enabled: enabledAt !== null,
+    enabled_at: enabledAt === null ? null : timestamp(enabledAt),
+    recovery_codes_left: recoveryCodesLeft,
+  };
 }
 
 /** An empty text clears a field of a profile as null does; what is absent stays. */

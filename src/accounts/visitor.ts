@@ -19,7 +19,14 @@ export interface Visitor {
 }
 
 /** Cookies of the account side. Over https their names begin with `__Host-`, so that no other site can set them. */
-export type CookieName = 'session' | 'admin' | 'sign-in' | 'confirmation' | 'flow' | 'marketplace';
+export type CookieName =
+  | 'session'
+  | 'admin'
+  | 'sign-in'
+  | 'confirmation'
+  | 'flow'
+  | 'second-factor'
+  | 'marketplace';
 
 export interface Cookie {
   readonly name: CookieName;

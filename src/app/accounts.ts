@@ -9,11 +9,13 @@ import { Memberships } from '../accounts/memberships.ts';
 import { OrganisationDirectory } from '../accounts/organisation-directory.ts';
 import { OrganisationOperations } from '../accounts/organisation-operations.ts';
 import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
-import { People } from '../accounts/people.ts';
+import { operatorEmail, People } from '../accounts/people.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
+import { SecondFactorSignIn, type SecondFactorSignInOptions } from '../accounts/second-factor-sign-in.ts';
+import { SecondFactors } from '../accounts/second-factors.ts';
 import { Sessions } from '../accounts/sessions.ts';
 import { SignInFlows } from '../accounts/sign-in-flows.ts';
-import { operatorEmail, SignInOperations } from '../accounts/sign-in-operations.ts';
+import { SignInOperations } from '../accounts/sign-in-operations.ts';
 import { UserDirectory } from '../accounts/user-directory.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
 import { RateWindow } from '../admission/rate-window.ts';
@@ -56,9 +58,19 @@ export function buildAccountRooms(
   const organisations = new OrganisationDirectory({ ...parts, tiers });
   const people = new People({ ...parts, mayJoin });
   const sessions = new Sessions({ ...parts, logger });
+  const secondFactors = new SecondFactors({
+    ...parts,
+    sealing: new Sealing(derivedSecrets(secrets, 'second-factors'), chance),
+    adminPasswordHash: settings.adminPasswordHash,
+  });
   return {
     audit,
-    directory: new UserDirectory({ ...parts, organisations, people, sessions, memberships }),
+    directory: new UserDirectory({
+      ...parts,
+      ...{ organisations, people, sessions, memberships, secondFactors },
+    }),
+    secondFactors,
+    sealing,
     refusals: new Refusals({ audit, clock, logger }),
     organisations,
     keys: new KeyRing({ ...parts, checkFilter: parseFilter }),
@@ -122,6 +134,9 @@ export function buildAccounts(
     storageOf,
     uploadBytesMax: settings.uploadBytesMax,
   });
+  const accept: SecondFactorSignInOptions['accept'] = (user, invitation, address) =>
+    organisations.acceptSignedIn(user, invitation, address);
+  const secondStep = new SecondFactorSignIn({ ...rooms, store: data.store, clock, accept });
   return {
     idempotency: rooms.idempotency,
     pace: new RateWindow('changes', changesMax, clock),
@@ -138,12 +153,14 @@ export function buildAccounts(
       linkBase,
       home,
       providers: identityProviders(settings),
-      accept: (user, invitation, address) => organisations.acceptSignedIn(user, invitation, address),
+      accept,
+      secondStep,
     }),
     users: new UserOperations({ ...rooms, takesPayments: settings.stripeSecretKey !== null }),
     organisations,
     signIn: new SignInOperations({
       ...rooms,
+      secondStep,
       store: data.store,
       clock,
       chance,

@@ -95,17 +95,17 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const { data, storage, pools, pipeline, images, made, tools, housekeeping, modelWatch } = retrieval;
   const rooms = buildAccountRooms(settings, data, { tiers: tiersWithPlans(settings, plans), logger });
   closeWith(opened, rooms);
-  const { organisations, keys, audit } = rooms;
+  const { organisations, keys } = rooms;
   await rooms.sessions.endAdministrators();
   retrieval.hooks.mayQuote = () => organisations.mayQuote;
   storage.hooks.isGone = (id) => organisations.find(id) === undefined;
   const { kept, quotas, gate, forget } = buildQuotas(storage, pipeline, { organisations, logger });
   opened.add(() => kept.close());
   registerMetrics(settings, metrics, retrieval);
-  const endOrganisation: OrganisationRemoval['begin'] = (id, by) => removal.begin(id, by);
   const { services, removeData } = buildServices({
-    ...{ settings, data, storage, pools, pipeline, organisations, keys, audit, gate, quotas, forget },
-    ...{ images, made, endOrganisation, users: rooms.directory, sweep: () => housekeeping.sweep() },
+    ...{ ...rooms, settings, data, storage, pools, pipeline, gate, quotas, forget },
+    ...{ images, made, sweep: () => housekeeping.sweep() },
+    endOrganisation: (id, by) => removal.begin(id, by),
   });
   /** Known when the door is open. */
   const installation = { url: '', organizationId: '' };

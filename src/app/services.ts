@@ -1,6 +1,7 @@
 import type { KeyRing } from '../accounts/key-ring.ts';
 import type { OrganisationDirectory } from '../accounts/organisation-directory.ts';
 import type { OrganisationRemoval } from '../accounts/organisation-removal.ts';
+import { administratorId, type SecondFactors } from '../accounts/second-factors.ts';
 import type { UserDirectory } from '../accounts/user-directory.ts';
 import type { ModelAdmission } from '../admission/model-admission.ts';
 import { organizationSemaphore } from '../admission/organization-semaphore.ts';
@@ -46,7 +47,8 @@ interface ServiceParts {
   readonly organisations: OrganisationDirectory;
   readonly keys: KeyRing;
   readonly audit: AuditLog;
-  readonly users: UserDirectory;
+  readonly directory: UserDirectory;
+  readonly secondFactors: SecondFactors;
   readonly endOrganisation: OrganisationRemoval['begin'];
   /** Clears away the deleted collections that are due. */
   readonly sweep: () => Promise<void>;
@@ -131,13 +133,18 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
 }
 
 function administration(parts: ServiceParts): Pick<ServiceRooms, 'admin' | 'users'> {
-  const { organisations, keys, audit, quotas, pipeline } = parts;
+  const { organisations, keys, audit, quotas, pipeline, secondFactors } = parts;
   return {
     admin: new AdminService({
       ...{ organisations, keys, audit, end: parts.endOrganisation },
       storageOf: storageOf(quotas, pipeline),
     }),
-    users: new UserService(parts.users),
+    users: new UserService(parts.directory, {
+      status: () => secondFactors.status(administratorId),
+      begin: () => secondFactors.begin(administratorId, 'administrator'),
+      confirm: (code, by) => secondFactors.confirm(administratorId, code, by),
+      disable: (code, by) => secondFactors.disable(administratorId, code, by),
+    }),
   };
 }
 
@@ -279,6 +286,13 @@ function bindServices(rooms: ServiceRooms): Services {
     disableUser: (call, request) => users.disableUser(call, request),
     enableUser: (call, request) => users.enableUser(call, request),
     deleteUser: (call, request) => users.deleteUser(call, request),
+    resetSecondFactor: (call, request) => users.resetSecondFactor(call, request),
+    getAdministratorSecondFactor: () => users.getAdministratorSecondFactor(),
+    beginAdministratorSecondFactor: () => users.beginAdministratorSecondFactor(),
+    confirmAdministratorSecondFactor: (call, request) =>
+      users.confirmAdministratorSecondFactor(call, request),
+    disableAdministratorSecondFactor: (call, request) =>
+      users.disableAdministratorSecondFactor(call, request),
     usageDocuments: (call, request) => usage.documents(call, request),
     usageQueries: (call, request) => usage.queries(call, request),
     usageReranker: (call, request) => usage.reranker(call, request),

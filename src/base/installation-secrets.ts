@@ -7,7 +7,13 @@ export const secretsFile = 'secrets.json';
 const secretBytes = 32;
 
 /** What a key that is derived from a secret of the installation is for; each use gets its own. */
-export type SecretUse = 'operator' | 'invitations' | 'sign-in' | 'replies' | 'marketplaces';
+export type SecretUse =
+  | 'operator'
+  | 'invitations'
+  | 'sign-in'
+  | 'replies'
+  | 'marketplaces'
+  | 'second-factors';
 
 /** 256 bits for one use, so that what is signed for one use is worth nothing in another. */
 function derivedSecret(secret: Uint8Array, use: SecretUse): Uint8Array {

@@ -126,6 +126,8 @@ export const limits = {
   keysOfMembersMax: 100,
   sessionsPerPersonMax: 100,
   passwordsWaitingMax: 8,
+  secondFactorMsMax: 10 * 60_000,
+  oneTimeCodesPerHourMax: 50,
   accountBodyBytesMax: 65_536,
   redirectUnitsMax: 2_048,
   attemptsRememberedMax: 100_000,

@@ -2,6 +2,8 @@ import { everybody, managers, owners } from '../accounts/membership-gate.ts';
 import type { PersonCall } from '../accounts/user-operations.ts';
 import * as wire from '../schemas/accounts.ts';
 import { AuditLogResponse } from '../schemas/audit.ts';
+import * as factors from '../schemas/second-factors.ts';
+import { Type } from '../schemas/typebox.ts';
 import { EmptyRequest } from '../schemas/wire.ts';
 import { billingRoutes } from './account-billing-routes.ts';
 import { marketplaceRoutes } from './account-marketplace-routes.ts';
@@ -14,6 +16,9 @@ import {
   serves,
   visits,
 } from './account-route.ts';
+
+/** Signed in, or asked for the second factor. */
+const SignInReply = Type.Union([wire.SignInResponse, factors.SecondFactorRequired]);
 
 const getQuery = { method: 'GET', from: 'query' } as const;
 
@@ -57,7 +62,7 @@ const signInRoutes: readonly AccountRoute[] = [
       description:
         'What the link in the mail leads to. The browser that asked for it is signed in and sent on (302); another one is shown a page with a button, because mail scanners follow links too; a program that sends `Accept: application/json` gets a session token.',
       request: wire.VerifyMagicLinkRequest,
-      reply: wire.SignInResponse,
+      reply: SignInReply,
       example: { token: '' },
       refusals: { 400: 'The link is invalid or has expired.' },
       serve: (signIn, visitor, request) => signIn.verifyMagicLink(visitor, request),
@@ -71,7 +76,7 @@ const signInRoutes: readonly AccountRoute[] = [
       summary: 'Confirm a sign-in link',
       description: 'The form on that page. Signs the browser in and sends it on (302).',
       request: wire.ConfirmMagicLinkRequest,
-      reply: wire.SignInResponse,
+      reply: SignInReply,
       example: { token: '', confirmation: '' },
       refusals: { 400: 'The link is invalid or has expired, or was opened in another browser.' },
       serve: (signIn, visitor, request) => signIn.confirmMagicLink(visitor, request),
@@ -105,7 +110,7 @@ const signInRoutes: readonly AccountRoute[] = [
       description:
         'Where the provider sends the browser back to. Signs in and leads on (302), or answers a session token with `Accept: application/json`.',
       request: wire.FinishProviderLoginRequest,
-      reply: wire.SignInResponse,
+      reply: SignInReply,
       example: { provider: 'google', state: '', code: '' },
       refusals: {
         400: 'The sign-in was refused, is over, or was begun elsewhere.',
@@ -128,6 +133,22 @@ const signInRoutes: readonly AccountRoute[] = [
     example: { proof: '' },
     refusals: { 401: 'The proof is wrong.', 429: 'Too many wrong proofs.' },
     serve: (signIn, visitor, request) => signIn.loginLink(visitor, request),
+  }),
+  visits({
+    operation: 'finish-second-factor',
+    path: '/api/auth/second-factor',
+    summary: 'Send the code of the second factor',
+    description:
+      'The second step of a sign-in: where a link, or a provider, leads somebody with a second factor to the page `/app/second-factor`, or answers a program with `second_factor_required`. A recovery code is accepted in the place of a code. Ends the sign-in with a cookie for a browser, a token for a program.',
+    request: factors.FinishSecondFactorRequest,
+    reply: factors.FinishSecondFactorResponse,
+    example: { code: '123456' },
+    refusals: {
+      400: 'No sign-in waits for a code, or its 10 minutes are over.',
+      401: 'The code is wrong, too old, or was used already.',
+      429: 'Too many wrong codes.',
+    },
+    serve: (signIn, visitor, request) => signIn.finishSecondFactor(visitor, request),
   }),
   visits({
     operation: 'logout',
@@ -206,6 +227,57 @@ const userRoutes: readonly AccountRoute[] = [
     },
     authorize: 'caller',
     serve: ({ users }, call, request) => users.deleteUser(call, request),
+  }),
+  serves({
+    operation: 'get-second-factor',
+    path: '/api/users/get-second-factor',
+    summary: 'Is your second factor on?',
+    description: 'Whether your sign-in takes a code, and how many recovery codes are left.',
+    request: EmptyRequest,
+    reply: factors.SecondFactorStatusResponse,
+    example: {},
+    serve: ({ users }, call) => users.getSecondFactor(call),
+  }),
+  changes({
+    operation: 'begin-second-factor',
+    path: '/api/users/begin-second-factor',
+    summary: 'Set up a second factor',
+    description:
+      'Makes a key for an authenticator app. It counts when `confirm-second-factor` got a first code; then every sign-in by mail or with a provider takes a code.',
+    request: EmptyRequest,
+    reply: factors.BeginSecondFactorResponse,
+    example: {},
+    refusals: { 409: 'It is on already.' },
+    authorize: 'caller',
+    withheld: () =>
+      'The key is shown once and not stored in clear: send the request with a new Idempotency-Key.',
+    serve: ({ users }, call) => users.beginSecondFactor(call),
+  }),
+  changes({
+    operation: 'confirm-second-factor',
+    path: '/api/users/confirm-second-factor',
+    summary: 'Turn your second factor on',
+    description:
+      'With the first code of the app. The reply is the only place where the recovery codes are shown.',
+    request: factors.SecondFactorCodeRequest,
+    reply: factors.ConfirmSecondFactorResponse,
+    example: { code: '123456' },
+    refusals: { 400: 'The code is wrong, or nothing was begun.' },
+    authorize: 'caller',
+    withheld: () => 'The second factor is on. Its recovery codes are shown once and not stored.',
+    serve: ({ users }, call, request) => users.confirmSecondFactor(call, request),
+  }),
+  changes({
+    operation: 'disable-second-factor',
+    path: '/api/users/disable-second-factor',
+    summary: 'Turn your second factor off',
+    description: 'With a code of the app, or a recovery code.',
+    request: factors.SecondFactorCodeRequest,
+    reply: wire.GenericMessageResponse,
+    example: { code: '123456' },
+    refusals: { 400: 'The code is wrong, or it is off.' },
+    authorize: 'caller',
+    serve: ({ users }, call, request) => users.disableSecondFactor(call, request),
   }),
   serves({
     operation: 'list-sessions',

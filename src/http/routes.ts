@@ -8,6 +8,7 @@ import * as documents from '../schemas/documents.ts';
 import * as models from '../schemas/models.ts';
 import * as parsers from '../schemas/parsers.ts';
 import * as queries from '../schemas/queries.ts';
+import * as factors from '../schemas/second-factors.ts';
 import * as status from '../schemas/status.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
 import * as usage from '../schemas/usage.ts';
@@ -807,6 +808,60 @@ const adminRoutes: readonly Route[] = [
     example: userExample,
     refusals: { 404: noUser, 409: 'The user is the last owner of an organization.' },
     serve: (services, call, request) => services.deleteUser(call, request),
+  }),
+  administers({
+    operation: 'reset-second-factor',
+    path: '/admin/reset-second-factor',
+    summary: 'Reset the second factor of a user',
+    description: 'Turns it off for a user who has lost the app and the recovery codes.',
+    request: users.UserRequest,
+    reply: DefaultResponse,
+    example: userExample,
+    refusals: { 404: noUser },
+    serve: (services, call, request) => services.resetSecondFactor(call, request),
+  }),
+  administers({
+    operation: 'get-administrator-second-factor',
+    path: '/admin/get-administrator-second-factor',
+    summary: 'Is the second factor of the administrator on?',
+    description: 'Whether a code is asked for beside the password, and how many recovery codes are left.',
+    request: EmptyRequest,
+    reply: factors.SecondFactorStatusResponse,
+    example: {},
+    serve: (services, call, request) => services.getAdministratorSecondFactor(call, request),
+  }),
+  administers({
+    operation: 'begin-administrator-second-factor',
+    path: '/admin/begin-administrator-second-factor',
+    summary: 'Set up the second factor of the administrator',
+    description:
+      'Makes a key for an authenticator app. It counts when `confirm-administrator-second-factor` got a first code. `QUARRY_ADMIN_KEY` needs no second factor; a new `QUARRY_ADMIN_PASSWORD_HASH` turns it off.',
+    request: EmptyRequest,
+    reply: factors.BeginSecondFactorResponse,
+    example: {},
+    refusals: { 409: 'It is on already.' },
+    serve: (services, call, request) => services.beginAdministratorSecondFactor(call, request),
+  }),
+  administers({
+    operation: 'confirm-administrator-second-factor',
+    path: '/admin/confirm-administrator-second-factor',
+    summary: 'Turn the second factor of the administrator on',
+    description:
+      'With the first code of the app. The reply is the only place where the recovery codes are shown.',
+    request: factors.SecondFactorCodeRequest,
+    reply: factors.ConfirmSecondFactorResponse,
+    example: { code: '123456' },
+    serve: (services, call, request) => services.confirmAdministratorSecondFactor(call, request),
+  }),
+  administers({
+    operation: 'disable-administrator-second-factor',
+    path: '/admin/disable-administrator-second-factor',
+    summary: 'Turn the second factor of the administrator off',
+    description: 'With a code of the app, or a recovery code.',
+    request: factors.SecondFactorCodeRequest,
+    reply: DefaultResponse,
+    example: { code: '123456' },
+    serve: (services, call, request) => services.disableAdministratorSecondFactor(call, request),
   }),
   administers({
     operation: 'get-any-audit-log',

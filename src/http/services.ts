@@ -6,6 +6,7 @@ import type * as models from '../schemas/models.ts';
 import type * as parsers from '../schemas/parsers.ts';
 import type { OrganisationPrincipal, Principal } from '../schemas/principal.ts';
 import type * as queries from '../schemas/queries.ts';
+import type * as factors from '../schemas/second-factors.ts';
 import type * as status from '../schemas/status.ts';
 import type * as usage from '../schemas/usage.ts';
 import type * as users from '../schemas/users.ts';
@@ -115,6 +116,14 @@ export interface Services {
   readonly disableUser: Administer<users.UserRequest, DefaultResponse>;
   readonly enableUser: Administer<users.UserRequest, DefaultResponse>;
   readonly deleteUser: Administer<users.UserRequest, DefaultResponse>;
+  readonly resetSecondFactor: Administer<users.UserRequest, DefaultResponse>;
+  readonly getAdministratorSecondFactor: Administer<EmptyRequest, factors.SecondFactorStatusResponse>;
+  readonly beginAdministratorSecondFactor: Administer<EmptyRequest, factors.BeginSecondFactorResponse>;
+  readonly confirmAdministratorSecondFactor: Administer<
+    factors.SecondFactorCodeRequest,
+    factors.ConfirmSecondFactorResponse
+  >;
+  readonly disableAdministratorSecondFactor: Administer<factors.SecondFactorCodeRequest, DefaultResponse>;
 
   readonly usageDocuments: Serve<usage.UsageRequest, usage.DocumentUsageResponse[]>;
   readonly usageQueries: Serve<usage.UsageRequest, usage.QueryUsageResponse[]>;

@@ -45,6 +45,7 @@ export type SignInOptionsResponse = Static<typeof SignInOptionsResponse>;
 export const AdminLoginRequest = Component('AdminLoginRequest', 'The administrator signs in.', {
   username: optionalText('Ignored; there is one administrator.'),
   password: Type.String({ description: 'The password behind QUARRY_ADMIN_PASSWORD_HASH.', maxLength: 1_024 }),
+  code: optionalText('Of the second factor, where one is set up.'),
 });
 export type AdminLoginRequest = Static<typeof AdminLoginRequest>;
 

@@ -34,6 +34,7 @@ const ListedUser = Component('ListedUser', 'A user in a list.', {
     description: 'Since when no sign-in is accepted; null for a user who may sign in.',
   }),
   sessions: Type.Integer({ description: 'Open sessions.' }),
+  second_factor: Type.Boolean({ description: 'Whether the sign-in takes a second factor.' }),
   organizations: Type.Array(
     Type.Object({
       organization_id: Uuid('The organization.'),

@@ -1,4 +1,10 @@
 import type { Role } from '../schemas/principal.ts';
+import type {
+  BeginSecondFactorResponse,
+  ConfirmSecondFactorResponse,
+  SecondFactorCodeRequest,
+  SecondFactorStatusResponse,
+} from '../schemas/second-factors.ts';
 import type { ListedUser, ListUsersRequest, ListUsersResponse, UserRequest } from '../schemas/users.ts';
 import { type DefaultResponse, success } from '../schemas/wire.ts';
 import { type AdministratorCall, by, idOf, timeOf } from './admin.ts';
@@ -18,6 +24,7 @@ interface UserEntry {
     readonly disabledAt?: number;
   };
   readonly sessions: number;
+  readonly hasSecondFactor: boolean;
   readonly memberships: readonly {
     readonly organizationId: string;
     readonly name: string;
@@ -32,8 +39,17 @@ export interface UsersOfAdmin {
   endSessions(userId: string, by: Actor): Promise<unknown>;
   disable(userId: string, by: Actor): Promise<void>;
   enable(userId: string, by: Actor): Promise<void>;
+  resetSecondFactor(userId: string, by: Actor): Promise<void>;
   /** 409 for the last owner of an organization. */
   delete(userId: string, by: Actor): Promise<void>;
+}
+
+/** The second factor of the administrator. */
+export interface OwnSecondFactor {
+  status(): { readonly enabledAt: number | null; readonly recoveryCodesLeft: number };
+  begin(): Promise<{ readonly secret: string; readonly url: string }>;
+  confirm(code: string, by: Actor): Promise<string[]>;
+  disable(code: string, by: Actor): Promise<void>;
 }
 
 const listedDefault = 100;
@@ -41,9 +57,48 @@ const listedDefault = 100;
 /** The operations of `/v1/admin/*` about people. */
 export class UserService {
   readonly #users: UsersOfAdmin;
+  readonly #administrator: OwnSecondFactor;
 
-  constructor(users: UsersOfAdmin) {
+  constructor(users: UsersOfAdmin, administrator: OwnSecondFactor) {
     this.#users = users;
+    this.#administrator = administrator;
+  }
+
+  async resetSecondFactor(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
+    await this.#users.resetSecondFactor(idOf(request.user_id), by(call));
+    return success;
+  }
+
+  async getAdministratorSecondFactor(): Promise<SecondFactorStatusResponse> {
+    const { enabledAt, recoveryCodesLeft } = this.#administrator.status();
+    return {
+      is_enabled: enabledAt !== null,
+      enabled_at: timeOf(enabledAt),
+      recovery_codes_left: recoveryCodesLeft,
+    };
+  }
+
+  /** 409 while it is on. */
+  async beginAdministratorSecondFactor(): Promise<BeginSecondFactorResponse> {
+    const { secret, url } = await this.#administrator.begin();
+    return { secret, otpauth_url: url };
+  }
+
+  /** 400 for a wrong code, and when nothing was begun. */
+  async confirmAdministratorSecondFactor(
+    call: AdministratorCall,
+    { code }: SecondFactorCodeRequest,
+  ): Promise<ConfirmSecondFactorResponse> {
+    return { recovery_codes: await this.#administrator.confirm(code, by(call)) };
+  }
+
+  /** 400 for a wrong code, and while it is off. */
+  async disableAdministratorSecondFactor(
+    call: AdministratorCall,
+    { code }: SecondFactorCodeRequest,
+  ): Promise<DefaultResponse> {
+    await this.#administrator.disable(code, by(call));
+    return success;
   }
 
   async listUsers(_call: AdministratorCall, request: ListUsersRequest): Promise<ListUsersResponse> {
@@ -82,7 +137,7 @@ export class UserService {
   }
 }
 
-function shownUser({ user, sessions, memberships }: UserEntry): ListedUser {
+function shownUser({ user, sessions, hasSecondFactor, memberships }: UserEntry): ListedUser {
   return {
     user_id: user.userId,
     email: user.email,
@@ -91,6 +146,7 @@ function shownUser({ user, sessions, memberships }: UserEntry): ListedUser {
     last_login_at: new Date(user.lastLoginAt).toISOString(),
     disabled_at: timeOf(user.disabledAt),
     sessions,
+    second_factor: hasSecondFactor,
     organizations: memberships.map(({ organizationId, name, role }) => ({
       organization_id: organizationId,
       name,

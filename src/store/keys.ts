@@ -38,6 +38,7 @@ import { assert } from '../base/assert.ts';
  * | 0x23 | counts           | uuid collectionId                                 | counters: documents by status, bytes   |
  * | 0x24 | vectorStates     | uuid collectionId                                 | generations of a collection's vectors  |
  * | 0x25 | queryDefaults    | uuid collectionId                                 | what queries ask unless they say other |
+ * | 0x26 | secondFactors    | uuid userId                                       | second factor of a sign-in             |
  * | 0x28 | apiKeyUse        | uuid organizationId, uuid keyId                   | when an API key was used last          |
  * | 0x29 | repeatableCalls  | uuid userId, hash of operation and key             | a change that may be sent again        |
  * | 0x2a | buckets          | uuid organizationId, text limit                   | what is left of a rate limit           |
@@ -89,6 +90,7 @@ export const tables = {
   counts: 0x23,
   vectorStates: 0x24,
   queryDefaults: 0x25,
+  secondFactors: 0x26,
   apiKeyUse: 0x28,
   repeatableCalls: 0x29,
   buckets: 0x2a,

@@ -21,6 +21,7 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   users: 'anywhere',
   userEmail: 'anywhere',
   sessions: 'anywhere',
+  secondFactors: 'anywhere',
   userSessions: 'anywhere',
   members: 'anywhere',
   memberships: 'anywhere',

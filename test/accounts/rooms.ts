@@ -6,6 +6,7 @@ import { MagicLinks } from '../../src/accounts/magic-links.ts';
 import { Memberships } from '../../src/accounts/memberships.ts';
 import { OrganisationDirectory } from '../../src/accounts/organisation-directory.ts';
 import { People } from '../../src/accounts/people.ts';
+import { SecondFactors } from '../../src/accounts/second-factors.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
 import { SignInFlows } from '../../src/accounts/sign-in-flows.ts';
 import { UserDirectory } from '../../src/accounts/user-directory.ts';
@@ -42,9 +43,15 @@ export function accountRooms(
   const organisations = new OrganisationDirectory({ ...parts, tiers });
   const people = new People({ ...parts, mayJoin: async () => true });
   const sessions = new Sessions({ ...parts, logger: silentLogger });
+  const secondFactors = new SecondFactors({ ...parts, sealing, adminPasswordHash: null });
   return {
     store,
-    directory: new UserDirectory({ ...parts, organisations, people, sessions, memberships }),
+    sealing,
+    secondFactors,
+    directory: new UserDirectory({
+      ...parts,
+      ...{ organisations, people, sessions, memberships, secondFactors },
+    }),
     clock,
     chance,
     audit,

@@ -9,12 +9,13 @@ import { keyDigest } from '../../src/accounts/key-format.ts';
 import { Mail } from '../../src/accounts/mail.ts';
 import { hashPassword } from '../../src/accounts/password.ts';
 import { ProviderOperations } from '../../src/accounts/provider-operations.ts';
+import { SecondFactorSignIn } from '../../src/accounts/second-factor-sign-in.ts';
 import { SignInOperations } from '../../src/accounts/sign-in-operations.ts';
+import type { SignInReply } from '../../src/accounts/signed-in.ts';
 import type { CookieName, Outcome, Visitor } from '../../src/accounts/visitor.ts';
 import { AppError } from '../../src/base/app-error.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import type { SignInResponse } from '../../src/schemas/accounts.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, RangeOptions } from '../../src/store/store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
@@ -79,16 +80,19 @@ async function build() {
     identify: async () => says!,
   };
   const parts = { ...rooms, store, mail, linkBase: () => 'http://127.0.0.1', home: '/docs' };
+  const accept = async () => false;
+  const secondStep = new SecondFactorSignIn({ ...parts, accept });
   const signIn = new SignInOperations({
     ...parts,
+    secondStep,
     secrets: [new Uint8Array(32)],
     adminPasswordHash: await passwordHash,
     firstOrganizationId: () => '',
   });
-  const accept = async () => false;
   const providers = new ProviderOperations({
     ...parts,
     accept,
+    secondStep,
     providers: { google: provider, github: null },
   });
   /** Somebody comes back from the provider, which says this of them. */
@@ -106,8 +110,9 @@ async function build() {
   return { ...rooms, store, clock, letters, mail, signIn, providers, arrive, says: setIdentity };
 }
 
-function userOf(outcome: Outcome<SignInResponse>) {
+function userOf(outcome: Outcome<SignInReply>) {
   if (outcome.kind !== 'json') throw new Error('a program gets JSON');
+  if (!('access_token' in outcome.body)) throw new Error('no second factor is asked for');
   return outcome.body.user;
 }
 

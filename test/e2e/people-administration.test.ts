@@ -40,7 +40,10 @@ async function askForLink(person: Person): Promise<string> {
   const before = signInMails(person).length;
   const wanted = { headers: person.headers, body: { email: person.email } };
   t.match(await send(`${server.url}/api/auth/magic-link/send`, wanted), { status: 200 });
-  while (signInMails(person).length === before) await sleep(25);
+  for (let tries = 0; signInMails(person).length === before; tries += 1) {
+    if (tries === 4_000) throw new Error(`${person.email} got no mail`);
+    await sleep(25);
+  }
   return person.link();
 }
 

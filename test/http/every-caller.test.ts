@@ -242,6 +242,11 @@ const expectations: Readonly<Record<string, Line>> = {
   'disable-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
   'enable-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
   'delete-user': { expected: administers(200), ask: ofUser, prepare: freshUser },
+  'reset-second-factor': { expected: administers(200), ask: ofUser, prepare: freshUser },
+  'get-administrator-second-factor': { expected: administers(200), ask: says() },
+  'begin-administrator-second-factor': { expected: administers(200), ask: says() },
+  'confirm-administrator-second-factor': { expected: administers(400), ask: says({ code: 'x' }) },
+  'disable-administrator-second-factor': { expected: administers(400), ask: says({ code: 'x' }) },
   'get-any-audit-log': { expected: administers(200), ask: inOrganisation() },
 
   'get-sign-in-options': { expected: open(200), ask: () => ({}) },
@@ -263,6 +268,7 @@ const expectations: Readonly<Record<string, Line>> = {
     expected: open(503),
     ask: () => ({ parts: { provider: 'google' }, query: 'state=x&code=x' }),
   },
+  'finish-second-factor': { expected: fromOwnPages(400), ask: says({ code: '123456' }) },
   'login-link': { expected: fromOwnPages(401), ask: says({ proof: 'x'.repeat(43) }) },
 
   'get-user': { expected: people(200, 200, 200, 200), ask: says() },
@@ -271,6 +277,10 @@ const expectations: Readonly<Record<string, Line>> = {
     expected: people(400, 400, 400, 400),
     ask: says({ confirm_email: 'somebody.else@example.com' }),
   },
+  'get-second-factor': { expected: people(200, 200, 200, 200), ask: says() },
+  'begin-second-factor': { expected: people(200, 200, 200, 200), ask: says() },
+  'confirm-second-factor': { expected: people(400, 400, 400, 400), ask: says({ code: 'x' }) },
+  'disable-second-factor': { expected: people(400, 400, 400, 400), ask: says({ code: 'x' }) },
   'list-sessions': { expected: people(200, 200, 200, 200), ask: says() },
   'revoke-session': {
     expected: people(404, 404, 404, 404),

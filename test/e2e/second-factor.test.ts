@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { oneTimeCode } from './one-time-code.ts';
+import { administrator, outbox, Person, send } from './people.ts';
+import { adminKey, TestServer } from './server.ts';
+
+/** Second factors: set up, asked for at every sign-in, used once, lost and reset. */
+
+t.setTimeout(600_000);
+
+let ahead = 0;
+const { url: MAIL_URL, mails } = outbox(t);
+const server = await TestServer.start(
+  t,
+  { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: administrator.hash },
+  { aheadMs: () => ahead },
+);
+let hosts = 0;
+const fromAnywhere = () => {
+  hosts += 1;
+  return { 'x-forwarded-for': `10.0.0.${hosts}` };
+};
+const code = (secret: string) => oneTimeCode(secret, Date.now() + ahead);
+
+/** Codes of the present time are used up: two minutes later there are others. */
+async function wait(): Promise<void> {
+  ahead += 120_000;
+  await server.tellTime();
+}
+
+function signInMails({ email }: Person): string[] {
+  return mails().filter((mail) => mail.includes(`To: ${email}`) && mail.includes('verify?token='));
+}
+
+async function linkFor(person: Person): Promise<{ link: string; cookie: string }> {
+  const before = signInMails(person).length;
+  const wanted = { headers: fromAnywhere(), body: { email: person.email } };
+  const sent = await send(`${server.url}/api/auth/magic-link/send`, wanted);
+  t.match(sent, { status: 200 });
+  for (let tries = 0; signInMails(person).length === before; tries += 1) {
+    if (tries === 4_000) throw new Error(`${person.email} got no mail`);
+    await sleep(25);
+  }
+  return { link: await person.link(), cookie: sent.headers.get('set-cookie')?.split(';')[0] ?? '' };
+}
+
+/** Follows a new link as a program. */
+async function firstStep(person: Person) {
+  const { link } = await linkFor(person);
+  const headers = { accept: 'application/json', ...fromAnywhere() };
+  return send(link, { method: 'GET', headers });
+}
+
+const secondStep = (body: unknown, headers = fromAnywhere()) =>
+  send(`${server.url}/api/auth/second-factor`, { body, headers });
+const administer = (operation: string, body: unknown = {}) =>
+  send(`${server.url}/v1/admin/${operation}`, { body, headers: { authorization: `Bearer ${adminKey}` } });
+
+/** Somebody with a second factor. */
+async function enrolled(name: string) {
+  const person = new Person(`${name}@example.com`, server, mails);
+  person.headers = fromAnywhere();
+  t.match(await person.signIn(), { status: 200 });
+  const { secret } = (await person.call('users/begin-second-factor')).body;
+  const confirmed = await person.call('users/confirm-second-factor', { code: code(secret) });
+  t.match(confirmed, { status: 200 });
+  return { person, secret, recovery: confirmed.body.recovery_codes as string[] };
+}
+
+t.test('a second factor is on when a first code has confirmed it', async (t) => {
+  const ann = new Person('ann@example.com', server, mails);
+  await ann.signIn();
+  const off = { is_enabled: false, enabled_at: null, recovery_codes_left: 0 };
+  t.same((await ann.call('users/get-second-factor')).body, off);
+  t.match(await ann.call('users/confirm-second-factor', { code: '123456' }), { status: 400 });
+  const begun = await ann.call('users/begin-second-factor', {}, { 'idempotency-key': 'once' });
+  t.match(begun.body, { secret: /^[A-Z2-7]{32}$/, otpauth_url: /^otpauth:\/\/totp\/Quarry:ann.*secret=/ });
+  const again = await ann.call('users/begin-second-factor', {}, { 'idempotency-key': 'once' });
+  t.match(again, { status: 409, body: { detail: /shown once/ } });
+  t.match(await ann.call('users/confirm-second-factor', { code: 'x' }), { status: 400 });
+  t.same((await ann.call('users/get-second-factor')).body, off, 'not yet');
+  t.match((await firstStep(ann)).body, { access_token: /^zes_/ }, 'not asked for yet');
+  const right = { code: code(begun.body.secret) };
+  const confirmed = await ann.call('users/confirm-second-factor', right);
+  t.equal(new Set(confirmed.body.recovery_codes).size, 10);
+  t.match((await ann.call('users/get-second-factor')).body, { is_enabled: true, recovery_codes_left: 10 });
+  t.match(await ann.call('users/begin-second-factor'), { status: 409 });
+  t.match(await ann.call('users/disable-second-factor', right), { status: 400 }, 'a code works once');
+  await wait();
+  const { secret } = begun.body;
+  t.match(await ann.call('users/disable-second-factor', { code: code(secret) }), { status: 200 });
+  t.match((await firstStep(ann)).body, { access_token: /^zes_/ });
+});
+
+t.test('a mailed link signs in with a code that works once', async (t) => {
+  const { person, secret, recovery } = await enrolled('bea');
+  const used = code(secret);
+  const first = await firstStep(person);
+  t.match(first, { status: 200, body: { second_factor_required: true } });
+  t.equal(first.body.access_token, undefined);
+  const { second_factor_token } = first.body;
+  t.match(await send(await person.link(), { method: 'GET' }), { status: 400 }, 'the link is used up');
+  t.match(await secondStep({ second_factor_token, code: used }), { status: 401 }, 'used to confirm');
+  t.match(await secondStep({ second_factor_token: `x${second_factor_token}`, code: used }), { status: 400 });
+  t.match(await secondStep({ code: used }), { status: 400 }, 'without the first step');
+  await wait();
+  const right = { second_factor_token, code: code(secret) };
+  const signedIn = await secondStep(right);
+  t.match(signedIn, { status: 200, body: { access_token: /^zes_/, user: { email: person.email } } });
+  t.match(await secondStep(right), { status: 401 }, 'never twice');
+  person.token = signedIn.body.access_token;
+  t.match(await person.call('users/get-user'), { status: 200 });
+
+  const lost = (await firstStep(person)).body.second_factor_token;
+  const spare = recovery[0]!.toUpperCase().replaceAll('-', ' ');
+  t.match(await secondStep({ second_factor_token: lost, code: spare }), { status: 200 });
+  t.match(await secondStep({ second_factor_token: lost, code: spare }), { status: 401 });
+  t.match((await person.call('users/get-second-factor')).body, { recovery_codes_left: 9 });
+
+  await wait();
+  const late = (await firstStep(person)).body.second_factor_token;
+  ahead += 11 * 60_000;
+  await server.tellTime();
+  t.match(await secondStep({ second_factor_token: late, code: code(secret) }), { status: 400 }, 'too late');
+});
+
+t.test('a browser is led to the page that asks for the code, and gets its session there', async (t) => {
+  const { person, secret } = await enrolled('cid');
+  await wait();
+  const { link, cookie } = await linkFor(person);
+  const led = await send(link, { method: 'GET', headers: { cookie, ...fromAnywhere() } });
+  t.match(led, { status: 302 });
+  t.equal(led.headers.get('location'), '/app/second-factor');
+  const pending = led.headers.get('set-cookie') ?? '';
+  t.match(pending, /^second-factor=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
+  const own = { origin: server.url, cookie: pending.split(';')[0]!, ...fromAnywhere() };
+  t.match(await secondStep({ code: '000000' }, own), { status: 401 });
+  const done = await secondStep({ code: code(secret) }, own);
+  t.match(done, { status: 200, body: { redirect_url: /^\//, user: { email: person.email } } });
+  t.equal(done.body.access_token, undefined, 'no script sees the session');
+  const session = done.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const asked = { headers: { ...own, cookie: session }, body: {} };
+  t.match(await send(`${server.url}/api/users/get-user`, asked), { status: 200 });
+});
+
+t.test('wrong codes slow down the address that sends them, and keep the owner in', async (t) => {
+  const { person, secret } = await enrolled('dan');
+  await wait();
+  const from = fromAnywhere();
+  const statuses: number[] = [];
+  const guessed = (await firstStep(person)).body.second_factor_token;
+  for (let i = 0; i < 4; i += 1) {
+    const wrong = { second_factor_token: guessed, code: '000000' };
+    statuses.push((await secondStep(wrong, from)).status);
+  }
+  t.same(statuses, [401, 401, 401, 429]);
+  const { second_factor_token } = (await firstStep(person)).body;
+  const answers: number[] = [];
+  for (let i = 0; i < 6; i += 1) {
+    const wrong = await secondStep({ second_factor_token, code: 'aaaa-bbbb' });
+    answers.push(wrong.status);
+  }
+  t.same(answers, [401, 401, 401, 401, 401, 429], 'one sign-in has five tries, from wherever');
+  const fresh = (await firstStep(person)).body.second_factor_token;
+  t.match(await secondStep({ second_factor_token: fresh, code: code(secret) }), { status: 200 });
+});
+
+t.test('the administrator resets a second factor that is lost', async (t) => {
+  const { person } = await enrolled('eva');
+  const found = (await administer('list-users', { email: person.email })).body.users[0];
+  t.match(found, { second_factor: true });
+  const pending = (await firstStep(person)).body.second_factor_token;
+  t.match(await administer('reset-second-factor', { user_id: found.user_id }), { status: 200 });
+  t.match(await secondStep({ second_factor_token: pending, code: '123456' }), { status: 400 });
+  t.match((await firstStep(person)).body, { access_token: /^zes_/ });
+});
+
+t.test('the administrator signs in with password and code', async (t) => {
+  const login = (body: object) =>
+    send(`${server.url}/api/admin/login`, { body: { password: administrator.password, ...body } });
+  t.match(await login({}), { status: 200 });
+  const { secret } = (await administer('begin-administrator-second-factor')).body;
+  t.match(await login({}), { status: 200 }, 'not confirmed yet');
+  const confirmed = await administer('confirm-administrator-second-factor', { code: code(secret) });
+  t.match(confirmed, { status: 200 });
+  const [spare] = confirmed.body.recovery_codes;
+  t.match(await login({}), { status: 401, body: { detail: /second factor/ } });
+  t.match(await login({ code: code(secret) }), { status: 401 }, 'used to confirm');
+  t.match(await login({ password: 'wrong', code: spare }), { status: 401 });
+  t.match(await login({ code: spare }), { status: 200 }, 'a wrong password uses no code up');
+  await server.restart();
+  await wait();
+  t.match(await login({}), { status: 401 });
+  t.match(await login({ code: code(secret) }), { status: 200 }, 'after a restart');
+  await wait();
+  const off = await administer('disable-administrator-second-factor', { code: code(secret) });
+  t.match(off, { status: 200 });
+  t.match(await login({}), { status: 200 });
+});
