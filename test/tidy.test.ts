@@ -60,7 +60,17 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
   // Added models lie in the data directory, and their commands need no server; nor does hashing a password.
   cli: [
-    ...['core', 'base', 'schemas', 'config', 'eval', 'main', 'models/added-models', 'accounts/password'],
+    ...[
+      'core',
+      'base',
+      'schemas',
+      'config',
+      'eval',
+      'main',
+      'models/added-models',
+      'accounts/password',
+      'accounts/password-strength',
+    ],
     // An account at Stripe is prepared without a server.
     ...['billing/account-setup', 'billing/plans', 'billing/stripe'],
   ],

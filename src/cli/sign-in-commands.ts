@@ -61,17 +61,13 @@ function secretsOf(data: string): readonly Uint8Array[] {
   }
 }
 
-const passwordUnitsMin = 12;
-
 async function hash(context: CommandContext): Promise<number> {
   const { hashPassword } = await import('../accounts/password.ts');
   const password = await context.terminal.secret('Password: ');
-  if (password.length < passwordUnitsMin) {
-    throw new AppError(
-      'bad_request',
-      `The password has ${password.length} characters; use ${passwordUnitsMin} or more.`,
-    );
-  }
+  // Its dictionaries are large, and no other command needs them.
+  const { weaknessOf } = await import('../accounts/password-strength.ts');
+  const weakness = weaknessOf(password);
+  if (weakness !== null) throw new AppError('bad_request', `The password is refused: ${weakness}.`);
   context.terminal.out(await hashPassword(password));
   context.terminal.note('Set it as QUARRY_ADMIN_PASSWORD_HASH, in single quotes, and restart the server.\n');
   return exitCodes.done;

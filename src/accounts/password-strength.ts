@@ -1,0 +1,28 @@
+import { ZxcvbnFactory } from '@zxcvbn-ts/core';
+import * as common from '@zxcvbn-ts/language-common';
+import * as english from '@zxcvbn-ts/language-en';
+
+/** Of 0 to 4; 3 takes some 10^8 guesses, which Argon2id makes expensive. */
+const scoreMin = 3;
+const lengthMin = 12;
+/** Longer passwords are judged by their beginning: the estimate takes time with the square of the length. */
+const judgedMax = 128;
+
+/**
+ * Why a password is too easy to guess; null for a good one. The dictionaries take some 20 MB and 100 ms: import this
+ * file only where a password is chosen.
+ */
+export function weaknessOf(password: string): string | null {
+  if (password.length < lengthMin) {
+    return `it has ${password.length} characters; use ${lengthMin} or more`;
+  }
+  const estimator = new ZxcvbnFactory({
+    dictionary: { ...common.dictionary, ...english.dictionary },
+    graphs: common.adjacencyGraphs,
+    translations: english.translations,
+  });
+  const { score, feedback } = estimator.check(password.slice(0, judgedMax), ['quarry', 'administrator']);
+  if (score >= scoreMin) return null;
+  const reasons = [feedback.warning, ...feedback.suggestions].filter((each) => each);
+  return reasons.length === 0 ? 'it is easy to guess' : reasons.join(' ');
+}
