@@ -143,12 +143,17 @@ function running(
 ): Omit<BillingRooms, 'state' | 'isUseCharged'> {
   const stop = new AbortController();
   let firstLook: Promise<void> = Promise.resolve();
-  const { events, reports } = billing;
+  const { events, reports, departures } = billing;
   return {
     billing,
     chores: [
       { name: 'Stripe to be read', everyMs: limits.billingRetryMs, work: () => events.goOn() },
       { name: 'missed events of Stripe', everyMs: limits.billingCatchUpMs, work: (s) => events.catchUp(s) },
+      {
+        name: 'customers of deleted organizations',
+        everyMs: limits.billingRetryMsMax,
+        work: (signal) => departures.work(signal),
+      },
       { name: 'old events of Stripe', everyMs: limits.billingCatchUpMs, work: () => events.sweep() },
       {
         name: 'usage for Stripe',
@@ -161,9 +166,10 @@ function running(
     ],
     start: async () => {
       await events.goOn();
-      firstLook = events.catchUp(stop.signal).catch((error: unknown) => {
+      const caughtUp = events.catchUp(stop.signal).catch((error: unknown) => {
         logger.warn({ error: String(error) }, 'events of Stripe could not be read; will try again');
       });
+      firstLook = caughtUp.then(() => departures.work(stop.signal));
     },
     close: async () => {
       stop.abort();

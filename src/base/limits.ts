@@ -193,6 +193,8 @@ export const limits = {
   billingRetryMs: 15_000,
   billingRetryMsMax: 10 * 60_000,
   billingDueBatchMax: 1_000,
+  /** How long the customer of a deleted organization stays for an invoice that is not paid. */
+  departedCustomerMsMax: 30 * 86_400_000,
   billingListMax: 24,
   billingCatalogueMs: 60_000,
   plansFileBytesMax: 1_048_576,

@@ -51,7 +51,9 @@ export function noPayments(parts: {
         const hint = 'payments are off: cancel the subscription of a deleted organisation at Stripe';
         parts.logger.error({ organizationId, subscription }, hint);
       }
-      await parts.store.write(await records.forget(organizationId), { mayUseReserve: true });
+      await parts.store.write(await records.forget(organizationId, parts.clock.now()), {
+        mayUseReserve: true,
+      });
     },
   };
 }

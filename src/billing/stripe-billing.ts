@@ -11,6 +11,7 @@ import type { Billing, BillingCall } from './billing.ts';
 import { StripeCalls } from './calls.ts';
 import { CatalogueReader, idOf } from './catalogue.ts';
 import { Customers } from './customers.ts';
+import { Departures } from './departures.ts';
 import { BillingEvents } from './events.ts';
 import { Lowering, planOf } from './lowering.ts';
 import { PaymentMethods } from './payment-methods.ts';
@@ -95,6 +96,7 @@ function buildParts(options: StripeBillingOptions) {
     methods: new PaymentMethods({ ...parts, sync, portal }),
     events: new BillingEvents({ ...parts, sync }),
     reports,
+    departures: new Departures(parts),
   };
 }
 
@@ -110,6 +112,10 @@ export class StripeBilling implements Billing {
 
   get events(): BillingEvents {
     return this.#parts.events;
+  }
+
+  get departures(): Departures {
+    return this.#parts.departures;
   }
 
   get reports(): UsageReports {
@@ -195,12 +201,14 @@ export class StripeBilling implements Billing {
     this.#within(organizationId, this.#mayEnd(organizationId), notDeleted);
 
   readonly end: Billing['end'] = (organizationId) => {
-    const { records, sync, reports } = this.#parts;
+    const { records, sync, reports, departures } = this.#parts;
+    const { store, clock } = this.#options;
     return sync.change(organizationId, null, async ({ account }) => {
       await reports.reportUntilNow(organizationId);
       for (const { id, schedule } of await this.#subscriptionsOf(account.customerId))
         await this.#cancel(organizationId, id, schedule ? idOf(schedule) : null);
-      await this.#options.store.write(await records.forget(organizationId), { mayUseReserve: true });
+      await store.write(await records.forget(organizationId, clock.now()), { mayUseReserve: true });
+      if (account.customerId !== null) await departures.workOn(account.customerId);
     });
   };
 

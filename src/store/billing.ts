@@ -142,6 +142,13 @@ export interface Redemption {
   readonly at: number;
 }
 
+/** A customer at Stripe whose organization was deleted. */
+export interface DepartedCustomer {
+  readonly organizationId: string;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
 /** What an invoice means for the usage of its month. */
 export interface UsageGrant {
   readonly invoiceId: string;
@@ -213,6 +220,7 @@ const grants = new Table<readonly [organizationId: string, invoiceId: string], U
   [uuid, text],
 );
 const reported = new Table<readonly [organizationId: string], ReportedUsage>(tables.usageReported, [uuid]);
+const departed = new Table<readonly [customerId: string], DepartedCustomer>(tables.departedCustomers, [text]);
 const marks = new Table<readonly [name: string], number>(tables.billingMarks, [text]);
 
 /** Of who never paid. */
@@ -400,13 +408,31 @@ export class BillingRecords {
     return marks.put([name], value);
   }
 
-  /** Everything of an organisation that is gone. That a code was redeemed stays, without a word of who did. */
-  async forget(organizationId: string): Promise<Operation[]> {
+  departure(customerId: string): DepartedCustomer | undefined {
+    return departed.get(this.#store, [customerId]);
+  }
+
+  async *departures(): AsyncGenerator<{ customerId: string; departure: DepartedCustomer }, void, void> {
+    for await (const { key, value } of departed.range(this.#store, []))
+      yield { customerId: key[0], departure: value };
+  }
+
+  deleteDeparture(customerId: string): Operation {
+    return departed.delete([customerId]);
+  }
+
+  /**
+   * Everything of an organisation that is gone, but for its customer at Stripe, which is noted to be deleted there. That a
+   * code was redeemed stays, without a word of who did.
+   */
+  async forget(organizationId: string, now: number): Promise<Operation[]> {
+    const { customerId } = this.account(organizationId);
     const keys: Uint8Array[] = [];
     for (const table of [redemptions, grants])
       for await (const key of table.keys(this.#store, [organizationId])) keys.push(key);
     return [
       ...keys.map((key): Operation => ({ type: 'delete', key })),
+      ...(customerId === null ? [] : [departed.put([customerId], { organizationId, since: now })]),
       ...(await this.forgetCustomer(organizationId)),
       accounts.delete([organizationId]),
       due.delete([organizationId]),

@@ -65,6 +65,7 @@ import { assert } from '../base/assert.ts';
  * | 0x87 | billingGrants    | uuid organizationId, text invoice                 | usage credit for a paid subscription   |
  * | 0x88 | usageReported    | uuid organizationId                               | what Stripe knows of its usage         |
  * | 0x89 | billingMarks     | text name                                         | how far something was read             |
+ * | 0x8a | departedCustomers | text customer                                    | whose organization was deleted         |
  * | 0x90 | marketplaceSignUps      | hash of a token                            | an offer without an organisation       |
  * | 0x91 | marketplaceAgreements   | text marketplace, text subject             | what an organisation has there         |
  * | 0x92 | marketplaceAgreementsOf | uuid organizationId, text marketplace, text subject | nothing                       |
@@ -117,6 +118,7 @@ export const tables = {
   billingGrants: 0x87,
   usageReported: 0x88,
   billingMarks: 0x89,
+  departedCustomers: 0x8a,
   marketplaceSignUps: 0x90,
   marketplaceAgreements: 0x91,
   marketplaceAgreementsOf: 0x92,

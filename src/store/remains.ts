@@ -63,6 +63,7 @@ const ownership: Readonly<Record<TableName, 'organisation' | 'collection' | 'doc
   billingGrants: 'organisation',
   usageReported: 'organisation',
   billingMarks: 'anywhere',
+  departedCustomers: 'anywhere',
   marketplaceSignUps: 'anywhere',
   marketplaceAgreements: 'anywhere',
   marketplaceAgreementsOf: 'organisation',
