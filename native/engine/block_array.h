@@ -32,7 +32,9 @@ class BlockArray {
   ~BlockArray() {
     for (size_t block = 0; block < kBlocks; block++) {
       T* start = blocks_[block].load(std::memory_order_relaxed);
-      if (start != nullptr) munmap(static_cast<void*>(start), BlockBytes(block));
+      if (start == nullptr) continue;
+      if (RowsInFile() > 0) ForgetFilePages(start, BlockBytes(block));
+      munmap(static_cast<void*>(start), BlockBytes(block));
     }
   }
 
@@ -100,7 +102,7 @@ class BlockArray {
     const size_t whole = rows / pageRows * pageRows;
     size_t moved = 0;
     ForRuns(whole, [&](size_t first, T* elements, size_t count) {
-      if (!MapFilePages(file, offset + BytesOf(first), elements, BytesOf(count))) return false;
+      if (!MapFilePages(file, offset + BytesOf(first), elements, BytesOf(count), &lost_)) return false;
       moved = first + count;
       return true;
     });
@@ -109,6 +111,8 @@ class BlockArray {
     return moved;
   }
   size_t RowsInFile() const { return inFile_.load(std::memory_order_relaxed); }
+  // Whether some rows could not be read from their file: since then they may be zeros.
+  bool Lost() const { return lost_.load(std::memory_order_acquire); }
 
   // Bytes that `rows` rows occupy.
   size_t BytesOf(size_t rows) const { return rows * width_ * sizeof(T); }
@@ -127,6 +131,7 @@ class BlockArray {
   const size_t width_;
   size_t reserved_ = 0;
   std::atomic<size_t> inFile_{0};
+  std::atomic<bool> lost_{false};
   std::atomic<T*> blocks_[kBlocks] = {};
 };
 

@@ -337,6 +337,7 @@ bool Collection::CopyToSuccessor(Writer* writer, const std::shared_ptr<Shard>& o
   if (!successor->CopyFrom(
           *old, slots, [this] { return closed(); }, &origins))
     return false;
+  if (old->VectorsLost()) return false;
   successor->AdoptStates(*old, origins);
   const std::lock_guard lock(writer->mutex);
   // Again, so that an arrival of a version that was committed meanwhile does not take its place.

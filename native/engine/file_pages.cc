@@ -1,12 +1,115 @@
 #include "engine/file_pages.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <mutex>
+#include <new>
 
 namespace quarry {
 namespace {
+
+// A mapping of file pages. Free while `start` is 0.
+struct Mapping {
+  std::atomic<uintptr_t> start{0};
+  std::atomic<uintptr_t> end{0};
+  std::atomic<std::atomic<bool>*> lost{nullptr};
+};
+
+// All mappings, for a signal handler that takes no lock: blocks are added and never removed, and entries are reused.
+struct MappingBlock {
+  static constexpr size_t kMappings = 128;
+  Mapping mappings[kMappings];
+  std::atomic<MappingBlock*> next{nullptr};
+};
+
+MappingBlock firstBlock;
+std::mutex mappingsMutex;         // for those that add and remove mappings
+struct sigaction previousAction;  // set once, before the handler
+
+Mapping* FindMapping(uintptr_t address) {
+  for (MappingBlock* block = &firstBlock; block != nullptr; block = block->next.load(std::memory_order_acquire)) {
+    for (Mapping& mapping : block->mappings) {
+      const uintptr_t start = mapping.start.load(std::memory_order_acquire);
+      if (start != 0 && start <= address && address < mapping.end.load(std::memory_order_relaxed)) return &mapping;
+    }
+  }
+  return nullptr;
+}
+
+// What happens without this handler.
+void PassOn(int number, siginfo_t* info, void* context) {
+  if ((previousAction.sa_flags & SA_SIGINFO) != 0 && previousAction.sa_sigaction != nullptr) {
+    previousAction.sa_sigaction(number, info, context);
+  } else if (previousAction.sa_handler != SIG_DFL && previousAction.sa_handler != SIG_IGN) {
+    previousAction.sa_handler(number);
+  } else {
+    // The access is repeated when the handler returns, and ends the process then.
+    signal(number, SIG_DFL);
+  }
+}
+
+// Calls only what a signal handler may: system calls and atomics. The thread that read a lost page holds whatever it
+// holds, and goes on with zeros.
+void OnBusError(int number, siginfo_t* info, void* context) {
+  const int error = errno;
+  Mapping* const mapping = FindMapping(reinterpret_cast<uintptr_t>(info->si_addr));
+  if (mapping == nullptr) return PassOn(number, info, context);
+  const uintptr_t start = mapping->start.load(std::memory_order_relaxed);
+  const size_t length = mapping->end.load(std::memory_order_relaxed) - start;
+  mapping->lost.load(std::memory_order_relaxed)->store(true, std::memory_order_release);
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  if (mmap(reinterpret_cast<void*>(start), length, PROT_READ, kFlags, -1, 0) == MAP_FAILED) {
+    return PassOn(number, info, context);
+  }
+  errno = error;
+}
+
+bool InstallHandler() {
+  struct sigaction action {};
+  action.sa_sigaction = OnBusError;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  return sigaction(SIGBUS, nullptr, &previousAction) == 0 && sigaction(SIGBUS, &action, nullptr) == 0;
+}
+
+// Null when there is no memory.
+Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* lost) {
+  static const bool installed = InstallHandler();
+  if (!installed) return nullptr;
+  const std::lock_guard lock(mappingsMutex);
+  for (MappingBlock* block = &firstBlock;; block = block->next.load(std::memory_order_relaxed)) {
+    for (Mapping& mapping : block->mappings) {
+      if (mapping.start.load(std::memory_order_relaxed) != 0) continue;
+      mapping.lost.store(lost, std::memory_order_relaxed);
+      mapping.end.store(reinterpret_cast<uintptr_t>(at) + length, std::memory_order_relaxed);
+      mapping.start.store(reinterpret_cast<uintptr_t>(at), std::memory_order_release);
+      return &mapping;
+    }
+    if (block->next.load(std::memory_order_relaxed) == nullptr) {
+      auto* const next = new (std::nothrow) MappingBlock();
+      if (next == nullptr) return nullptr;
+      block->next.store(next, std::memory_order_release);
+    }
+  }
+}
+
+// Takes [at, at + length) out of all mappings but `kept`. What a longer mapping has behind that stays its own.
+void CutMappings(const void* at, size_t length, const Mapping* kept) {
+  const auto start = reinterpret_cast<uintptr_t>(at);
+  const std::lock_guard lock(mappingsMutex);
+  for (MappingBlock* block = &firstBlock; block != nullptr; block = block->next.load(std::memory_order_relaxed)) {
+    for (Mapping& mapping : block->mappings) {
+      const uintptr_t begin = mapping.start.load(std::memory_order_relaxed);
+      if (&mapping == kept || begin < start || begin >= start + length) continue;
+      const bool isLonger = mapping.end.load(std::memory_order_relaxed) > start + length;
+      mapping.start.store(isLonger ? start + length : 0, std::memory_order_release);
+    }
+  }
+}
 
 // Puts the mapping at `from` over the memory at `to`, in one step for every thread that reads there.
 bool MovePages(void* from, void* to, size_t length, int file, uint64_t offset) {
@@ -26,7 +129,7 @@ bool MovePages(void* from, void* to, size_t length, int file, uint64_t offset) {
 
 size_t FilePageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-bool MapFilePages(int file, uint64_t offset, void* at, size_t length) {
+bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomic<bool>* lost) {
   const size_t page = FilePageBytes();
   if (offset % page != 0 || reinterpret_cast<uintptr_t>(at) % page != 0 || length % page != 0) return false;
   // What can fail, fails here, where nothing is lost.
@@ -34,9 +137,17 @@ bool MapFilePages(int file, uint64_t offset, void* at, size_t length) {
   if (mapped == MAP_FAILED) return false;
   // Rows are read here and there: reading ahead would only push other pages out.
   madvise(mapped, length, MADV_RANDOM);
-  if (MovePages(mapped, at, length, file, offset)) return true;
+  // Before readers can meet its pages; an earlier mapping of the same memory goes when it is replaced.
+  Mapping* const mapping = AddMapping(at, length, lost);
+  if (mapping != nullptr && MovePages(mapped, at, length, file, offset)) {
+    CutMappings(at, length, mapping);
+    return true;
+  }
+  if (mapping != nullptr) mapping->start.store(0, std::memory_order_release);
   munmap(mapped, length);
   return false;
 }
+
+void ForgetFilePages(const void* at, size_t length) { CutMappings(at, length, nullptr); }
 
 }  // namespace quarry

@@ -211,6 +211,7 @@ CollectionSearch::Progress CollectionSearch::Advance() {
   try {
     if (NextTurn()) return Progress::kTurn;
     Merge();
+    CheckVectors();
   } catch (const std::bad_alloc&) {
     Fail({Code::kMemory, "there is no memory for this search"});
   }
@@ -283,6 +284,14 @@ bool CollectionSearch::ChooseWider() {
     shards_.push_back(i);
   }
   return !shards_.empty();
+}
+
+void CollectionSearch::CheckVectors() {
+  if (request_.vector.empty()) return;
+  for (uint32_t i = 0; i < ShardCount(); i++) {
+    if (!(*moment_.shards)[i]->VectorsLost()) continue;
+    return Fail({Code::kDamaged, "the vectors of shard " + std::to_string(i) + " cannot be read from its file"});
+  }
 }
 
 void CollectionSearch::Weigh() {

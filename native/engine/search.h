@@ -115,6 +115,8 @@ class CollectionSearch {
   // Makes the shards that need a wider search those of the next turn; false when there are none.
   bool ChooseWider();
   void Weigh();
+  // After the last vector was read: fails when some could not be.
+  void CheckVectors();
   void Merge();
   void Add(const Scored& entry, float similarity, float lexical);
 

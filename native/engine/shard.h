@@ -140,6 +140,10 @@ class Shard {
     return static_cast<uint32_t>(vectors_.MoveToFile(file, offset, rows));
   }
 
+  // Whether the file they are read from was cut off or cannot be read: what was computed with them since may be wrong,
+  // and nothing that was made of them may be kept.
+  bool VectorsLost() const { return vectors_.Lost(); }
+
   // For loading, on a shard that nobody else uses yet. Documents must be restored in order, before their rows.
   void ReserveForRestore(uint32_t slots, uint32_t rows);
   void RestoreDocument(uint64_t version, bool live, uint32_t rowCount);

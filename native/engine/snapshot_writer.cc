@@ -87,6 +87,7 @@ class SnapshotWriter {
       if (Status status = (this->*steps[kind])(&section); !status.ok()) return status;
       header_.sections[kind] = section.Entry();
     }
+    if (shard_.VectorsLost()) return {Code::kDamaged, "the vectors of the shard cannot be read from its file"};
     header_.checksum = HeaderChecksum(header_);
     file_.WriteAt(0, &header_, sizeof header_);
     if (Status status = file_.Commit(permit_.renameMutex, permit_.proceed); !status.ok()) return status;

@@ -72,6 +72,8 @@ function calling<T>(call: () => T): T {
  */
 export class CollectionIndex {
   readonly opened: readonly ShardOpening[];
+  /** Told when the file of a shard was cut off or cannot be read any more; the index has to be opened again. */
+  onDamaged: ((error: IndexError) => void) | null = null;
   readonly #handle: CollectionHandle;
   readonly #pending = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
@@ -197,11 +199,16 @@ export class CollectionIndex {
     const ticket = nextTicket();
     const request = packQuery(query, ticket);
     const bytes = filter === null ? null : encodeFilter(filter);
-    const reply = calling(() => addon.collectionSearch(this.#handle, request, vector, bytes));
-    if (reply !== undefined) return readReply(reply);
-    // Cancelling a search that has ended does nothing.
-    caller?.onGone(() => addon.searchCancel(ticket));
-    return await searchEnd(ticket, this);
+    try {
+      const reply = calling(() => addon.collectionSearch(this.#handle, request, vector, bytes));
+      if (reply !== undefined) return readReply(reply);
+      // Cancelling a search that has ended does nothing.
+      caller?.onGone(() => addon.searchCancel(ticket));
+      return await searchEnd(ticket, this);
+    } catch (error) {
+      this.#noteDamage(error);
+      throw error;
+    }
   }
 
   /** Versions that match, at most `limit`, in any order. */
@@ -273,6 +280,10 @@ export class CollectionIndex {
     if (this.#closing !== null) throw new IndexError('closed', 'the collection is closed');
   }
 
+  #noteDamage(error: unknown): void {
+    if (error instanceof IndexError && error.code === 'damaged') this.onDamaged?.(error);
+  }
+
   async #operation<T>(start: () => Promise<T>): Promise<T> {
     this.#assertOpen();
     let pending: Promise<T> | undefined;
@@ -281,7 +292,9 @@ export class CollectionIndex {
       this.#pending.add(pending);
       return await pending;
     } catch (error) {
-      throw translated(error);
+      const known = translated(error);
+      this.#noteDamage(known);
+      throw known;
     } finally {
       if (pending !== undefined) this.#pending.delete(pending);
     }

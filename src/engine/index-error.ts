@@ -7,6 +7,7 @@ const indexErrorCodes = [
   'sequence', // a commit is older than its shard
   'invalid', // malformed rows, terms or numbers
   'conflict', // open elsewhere with other dimensions, shards or directory
+  'damaged', // the file of a shard was cut off or cannot be read any more
   'io', // the operating system refused a file
   'memory', // there is no memory
 ] as const;

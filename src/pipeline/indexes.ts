@@ -62,6 +62,8 @@ interface Shelf {
   readonly inDoubt: Set<Promise<void>>;
   /** Changes whose write failed and that the shards still show: no snapshot may be taken. */
   undoing: number;
+  /** Its file is damaged, and it is opened again. */
+  isRepairing: boolean;
   /** Set while a snapshot waits for the changes in doubt: new ones wait for it. */
   gate: Promise<void> | null;
 }
@@ -80,6 +82,8 @@ const stagingMax = 16;
 /** How often a change that could not be undone is tried again, and after how many milliseconds. */
 const undoAttemptsMax = 20;
 const undoRetryMs = 500;
+/** How long searches that run may go on before damaged shards are closed. */
+const repairGraceMs = 250;
 /** After how many milliseconds rows are staged again that the engine was too busy for. */
 const busyRetryMs = 1_000;
 const busyWaitMs = 50;
@@ -97,6 +101,7 @@ export class Indexes {
   readonly #shelves = new Map<string, Shelf>();
   readonly #opening = new Map<string, Promise<void>>();
   readonly #dropping = new Map<string, Promise<void>>();
+  readonly #repairing = new Map<string, Promise<void>>();
   readonly #retired = new Map<string, Retired>();
   /** Folders of successors that are being opened. */
   readonly #founding = new Set<string>();
@@ -114,6 +119,7 @@ export class Indexes {
    */
   get(collectionId: string, generation?: number): CollectionIndex {
     const shelf = this.#shelves.get(collectionId);
+    if (shelf?.isRepairing === true) throw repairing();
     if (shelf !== undefined && (generation === undefined || shelf.generation === generation))
       return shelf.index;
     // The store names the successor a moment before it takes its place, and queries may have begun before that.
@@ -156,7 +162,7 @@ export class Indexes {
   discard({ collectionId, path, version }: StagedVersion): void {
     const shelf = this.#shelves.get(collectionId);
     shelf?.staged.delete(version);
-    shelf?.index.discard(shardOf(path, shelf.index.opened.length), version);
+    if (shelf?.isRepairing !== true) shelf?.index.discard(shardOf(path, shelf.index.opened.length), version);
   }
 
   /** Resolves when a change may be made. */
@@ -351,7 +357,8 @@ export class Indexes {
         total.bytes[part] = (total.bytes[part] ?? 0) + bytes;
       return found;
     };
-    for (const { index, successor } of this.#shelves.values()) {
+    for (const { index, successor, isRepairing } of this.#shelves.values()) {
+      if (isRepairing) continue;
       const found = add(index);
       total.shards += index.opened.length;
       total.rows += found.rows;
@@ -370,7 +377,8 @@ export class Indexes {
 
   async #close(): Promise<void> {
     this.#stop.abort();
-    await Promise.allSettled([...this.#opening.values(), ...this.#dropping.values()]);
+    const running = [this.#opening, this.#dropping, this.#repairing].flatMap((map) => [...map.values()]);
+    await Promise.allSettled(running);
     try {
       await this.snapshot();
     } catch (error) {
@@ -393,6 +401,7 @@ export class Indexes {
     const name = folderOf(collectionId, generation);
     const directory = join(this.#options.folder, name);
     const index = await CollectionIndex.open({ collectionId: name, dimensions, shards, directory });
+    index.onDamaged = (error) => this.#beginRepair(collectionId, directory, error);
     try {
       const loading = { collectionId, generation, index };
       const replayed = await this.#replay(loading);
@@ -405,6 +414,47 @@ export class Indexes {
     } catch (error) {
       await index.close();
       throw error;
+    }
+  }
+
+  #beginRepair(collectionId: string, directory: string, error: IndexError): void {
+    const shelf = this.#shelves.get(collectionId);
+    if (shelf === undefined || this.#repairing.has(collectionId) || this.#closing !== null) return;
+    this.#options.logger.error(
+      { collectionId, directory, error: error.message },
+      'the snapshot of a shard was cut off or cannot be read: opening the collection again',
+    );
+    const repairing = this.#repair(collectionId, shelf).finally(() => this.#repairing.delete(collectionId));
+    this.#repairing.set(collectionId, repairing);
+  }
+
+  /** Opens the shards again, which rebuilds those whose files are damaged. Meanwhile queries are answered 503. */
+  async #repair(collectionId: string, shelf: Shelf): Promise<void> {
+    const { collections, logger } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted && this.#shelves.get(collectionId) === shelf) {
+      try {
+        await this.#alone(collectionId, async (current) => {
+          if (current !== shelf) return null;
+          shelf.isRepairing = true;
+          await this.#options.changes.settle(collectionId);
+          // For the searches that began before.
+          await wait(repairGraceMs, undefined, { signal }).catch(() => {});
+          await shelf.index.close();
+          const collection = collections.byId(collectionId);
+          if (collection !== undefined && !signal.aborted) await this.#open(collection);
+          return true;
+        });
+        const opened = this.#shelves.get(collectionId);
+        if (collections.byId(collectionId) === undefined) await this.remove(collectionId);
+        else if (opened !== undefined && opened !== shelf) {
+          opened.successor = shelf.successor;
+          opened.keepsLog = shelf.keepsLog;
+        }
+      } catch (error) {
+        logger.error({ collectionId, error: String(error) }, 'a damaged collection cannot be opened yet');
+        await wait(undoRetryMs, undefined, { signal }).catch(() => {});
+      }
     }
   }
 
@@ -658,6 +708,7 @@ function newShelf(index: CollectionIndex, generation: number): Shelf {
     compactions: 0,
     inDoubt: new Set(),
     undoing: 0,
+    isRepairing: false,
     gate: null,
   };
 }
@@ -675,6 +726,12 @@ function folderOf(collectionId: string, generation: number): string {
 function succeeding(): AppError {
   return new AppError('unavailable', 'The collection changes its model just now; try again in a moment.', {
     retryAfterMs: 250,
+  });
+}
+
+function repairing(): AppError {
+  return new AppError('unavailable', 'The collection is being repaired; try again in a moment.', {
+    retryAfterMs: 1_000,
   });
 }
 

@@ -34,6 +34,11 @@ function inCallersWords(error: IndexError, caller: Caller): unknown {
         retryAfterMs: 2_000,
         ...cause,
       });
+    case 'damaged':
+      return new AppError('unavailable', 'The collection is being repaired; try again in a moment.', {
+        retryAfterMs: 1_000,
+        ...cause,
+      });
     case 'cancelled':
       // Given up for the caller's own reason; without one the shards were closed under the search.
       return caller.gone ? caller.signal.reason : deleted(error);

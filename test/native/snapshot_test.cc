@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -309,6 +310,65 @@ TEST("after a snapshot vectors are read from its file, which may be replaced and
   REQUIRE(loaded->Drop().ok());
   CheckWide(moment, 300);
   CheckWide(collection->Now(), 260);
+}
+
+TEST("a file that is cut off while it is read fails searches and snapshots, and ends nothing") {
+  const test::TemporaryFolder folder;
+  const std::string directory = folder.path() + "/c";
+  const std::string path = directory + "/shard-00.quarry";
+  auto collection = Open(directory, kWide, 1);
+  AddWide(collection, 1, 260);
+  Collection::Snapshot snapshot;
+  REQUIRE(collection->WriteSnapshots(&snapshot).ok());
+  const std::vector<char> whole = ReadFile(path);
+  CheckWide(collection->Now(), 260);
+  std::filesystem::resize_file(path, 4096);
+  SearchRequest request;
+  request.vector = test::Cloud(kWide, 5, 1).Next();
+  request.vectorCandidates = 100;
+  SearchHits hits;
+  const Status lost = Search(collection->Now(), request, &hits);
+  CHECK(lost.code() == Code::kDamaged && lost.message().find("shard 0") != std::string::npos);
+  // Other threads that read the same rows go on as well.
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++) {
+    threads.emplace_back([&collection, &request] {
+      SearchHits none;
+      CHECK(Search(collection->Now(), request, &none).code() == Code::kDamaged);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // Zeros never become a file.
+  AddWide(collection, 261, 262);
+  CHECK(collection->WriteSnapshots(&snapshot).code() == Code::kDamaged);
+  CHECK(ReadFile(path).size() == 4096);
+  // Words need no vectors.
+  SearchRequest words;
+  words.terms = {{3, 1, 0}};
+  words.lexicalCandidates = 10;
+  CHECK(Search(collection->Now(), words, &hits).ok());
+  WriteFile(path, whole);
+  CHECK(Open(directory, kWide, 1)->opened()[0].state == ShardState::kLoaded);
+}
+
+TEST("a file that grows again later and other mappings are told apart") {
+  const test::TemporaryFolder folder;
+  const std::string one = folder.path() + "/1";
+  const std::string two = folder.path() + "/2";
+  auto first = Open(one, kWide, 1);
+  auto second = Open(two, kWide, 1);
+  AddWide(first, 1, 130);
+  AddWide(second, 1, 130);
+  Collection::Snapshot snapshot;
+  REQUIRE(first->WriteSnapshots(&snapshot).ok());
+  REQUIRE(second->WriteSnapshots(&snapshot).ok());
+  std::filesystem::resize_file(one + "/shard-00.quarry", 4096);
+  SearchRequest request;
+  request.vector = test::Cloud(kWide, 5, 1).Next();
+  request.vectorCandidates = 100;
+  SearchHits hits;
+  CHECK(Search(first->Now(), request, &hits).code() == Code::kDamaged);
+  CheckWide(second->Now(), 130);
 }
 
 TEST("searches notice nothing while vectors move to the file and others arrive") {
