@@ -15,7 +15,7 @@ import * as usage from '../schemas/usage.ts';
 import * as users from '../schemas/users.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
-import { type Rendered, renderList } from '../services/rendered.ts';
+import { type Rendered, renderList, renderWithText } from '../services/rendered.ts';
 import type { AccountRoute } from './account-route.ts';
 import { accountRoutes } from './account-routes.ts';
 import type { RouteWords } from './route-words.ts';
@@ -395,7 +395,10 @@ const documentReads: readonly Route[] = [
     example: { collection_name: 'handbook', path: 'refunds.txt', include_content: true },
     refusals: { 404: noDocument },
     check: checkDocument,
-    serve: (services, call, request) => services.getDocumentInfo(call, request),
+    serve: async (services, call, request) => {
+      const { document } = await services.getDocumentInfo(call, request);
+      return renderWithText({ name: 'document', field: 'content' }, document, call.yieldToEventLoop);
+    },
   }),
   serves({
     operation: 'get-document-info-list',
@@ -429,7 +432,10 @@ const documentReads: readonly Route[] = [
     example: { collection_name: 'handbook', path: 'guides/setup.pdf', page_index: 0, include_content: true },
     refusals: { 404: 'The collection, the document or the page does not exist.' },
     check: checkDocument,
-    serve: (services, call, request) => services.getPageInfo(call, request),
+    serve: async (services, call, request) => {
+      const { page } = await services.getPageInfo(call, request);
+      return renderWithText({ name: 'page', field: 'content' }, page, call.yieldToEventLoop);
+    },
   }),
   {
     kind: 'file',

@@ -96,6 +96,43 @@ export async function renderList<Body>(
   return new Rendered(pieces);
 }
 
+/** Code units of a long text that are written as JSON at one time: well below a millisecond. */
+const textUnitsMax = 65_536;
+
+/** A reply of one object under `name` whose `field` may be a long text, which is written in slices. */
+export async function renderWithText<Body>(
+  { name, field }: { readonly name: string; readonly field: string },
+  object: object,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<Rendered<Body>> {
+  const pieces: Piece[] = [];
+  for (const [key, value] of Object.entries(object)) {
+    if (value === undefined) continue;
+    pieces.push(`${pieces.length === 0 ? '' : ','}${JSON.stringify(key)}:`);
+    if (key === field && typeof value === 'string') await addText(pieces, value, yieldToEventLoop);
+    else pieces.push(JSON.stringify(value));
+  }
+  return new Rendered([`{${JSON.stringify(name)}:{`, ...pieces, '}}']);
+}
+
+async function addText(pieces: Piece[], text: string, yieldToEventLoop: YieldToEventLoop): Promise<void> {
+  pieces.push('"');
+  for (let start = 0; start < text.length; ) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    let end = Math.min(text.length, start + textUnitsMax);
+    // The halves of a pair stay together, or they would be escaped.
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+    pieces.push(encoded(JSON.stringify(text.slice(start, end)).slice(1, -1)));
+    start = end;
+  }
+  pieces.push('"');
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
 /** Most pieces of text are short, digits and punctuation: a look at each takes less than a call of the encoder. */
 const shortUnitsMax = 32;
 
