@@ -122,9 +122,9 @@ async function refusals(t: Test): Promise<void> {
   }
 }
 
-/** As many empty objects as a body may hold are nothing to keep: the document arrives without them. */
+/** Hundreds of thousands of empty objects are nothing to keep: the document arrives without them. */
 async function unknownFields(t: Test): Promise<void> {
-  const x = `[${'{},'.repeat(500_000)}{}]`;
+  const x = `[${'{},'.repeat(200_000)}{}]`;
   const head = JSON.stringify({ collection_name, path: 'x', content: contents.text, wait: true });
   t.equal((await post('documents/add-document', `${head.slice(0, -1)},"x":${x}}`)).status, 201);
   t.equal((await infoOf('x')).content, contents.text.text);
