@@ -71,8 +71,11 @@ class Load {
       const auto input = test::MakeDocument(version, vectors, terms,
                                             {{"path", {std::to_string(path)}}, {"list:rows", {std::to_string(rows)}}});
       Status staged = test::Stage(collection_, shard, input);
-      // A compaction has to come first.
-      for (; staged.code() == Code::kBusy; staged = test::Stage(collection_, shard, input)) std::this_thread::yield();
+      // A compaction has to come first; the thread that compacts ends with `stop_`, so a writer must not wait past it.
+      for (; staged.code() == Code::kBusy && !stop_; staged = test::Stage(collection_, shard, input)) {
+        std::this_thread::yield();
+      }
+      if (staged.code() == Code::kBusy) break;
       CHECK(staged.ok());
       const uint32_t choice = Below(&random, 10);
       if (choice == 0) {
