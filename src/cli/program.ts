@@ -18,6 +18,7 @@ import { searchCommand } from './search.ts';
 import { signInCommands } from './sign-in-commands.ts';
 import { statusCommand } from './status.ts';
 import { usageCommand } from './usage.ts';
+import { userCommands } from './users.ts';
 
 /** What the words of a command line ask for. */
 export interface Invocation {
@@ -35,6 +36,7 @@ const commands: readonly CommandSpec[] = [
   ...collectionCommands,
   ...documentCommands,
   ...keyCommands,
+  ...userCommands,
   ...modelCommands,
   ...auditCommands,
   ...billingCommands,
@@ -49,6 +51,7 @@ const groups: Readonly<Record<string, string>> = {
   collections: 'list, add and delete collections',
   documents: 'list, show, delete, change and retry documents',
   keys: 'list, issue and revoke API keys, with the admin key',
+  users: 'list people, end their sessions, disable or delete them, with the admin key',
   audit: 'who did what, and who tried',
   billing: 'prepare an account at Stripe for payments, or compare it with the plans',
   models: 'list, add, remove and try models of your own',

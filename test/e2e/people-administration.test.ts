@@ -1,4 +1,8 @@
+import { execFile } from 'node:child_process';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { outbox, Person, send } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
@@ -6,6 +10,9 @@ import { adminKey, TestServer } from './server.ts';
 /** Profiles, the end of an account by its owner, and what the administrator does with people. */
 
 t.setTimeout(600_000);
+
+const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+const run = promisify(execFile);
 
 const { url: mailUrl, mails } = outbox(t);
 const server = await TestServer.start(t, { MAIL_URL: mailUrl, TRUST_PROXY: 'true' });
@@ -51,7 +58,7 @@ function follow(link: string, person: Person) {
   return send(link, { method: 'GET', headers: { ...person.headers, accept: 'application/json' } });
 }
 
-async function join(owner: Person, guest: Person, organization_id: string, permission: string) {
+async function invite(owner: Person, guest: Person, organization_id: string, permission: string) {
   const invitation = { organization_id, email: guest.email, permission };
   t.match(await owner.call('organizations/users/invite-user', invitation), { status: 200 });
   const { invitations } = (await guest.call('users/get-user')).body;
@@ -79,7 +86,7 @@ t.test('null or an empty text clears a field of a profile, what is absent stays'
 t.test('an account is deleted by its owner, unless an organization would lose its last owner', async (t) => {
   const [bea, cid] = [await signedIn('bea'), await signedIn('cid')];
   const { organization_id } = (await bea.call('organizations/add-organization', { name: 'Bees' })).body;
-  await join(bea, cid, organization_id, 'MEMBER');
+  await invite(bea, cid, organization_id, 'MEMBER');
   const key = { organization_id, name: 'Website', permission: 'all' };
   const { api_key } = (await bea.call('organizations/api-keys/add-api-key', key)).body;
   const end = (confirm_email: string) => bea.call('users/delete-user', { confirm_email });
@@ -154,6 +161,16 @@ t.test(
     t.match(await follow(link, dan), { status: 403, body: { detail: /disabled/ } }, 'also after a restart');
     t.match(await administer('enable-user', { user_id }), { status: 200 });
     t.match(await follow(link, dan), { status: 200 });
+
+    const command = (...words: string[]) =>
+      run('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'users', ...words, '--url', server.url], {
+        env: { PATH: process.env.PATH ?? '', QUARRY_ADMIN_KEY: adminKey },
+      });
+    t.match((await command('list')).stdout, new RegExp(`${eva.email}.*off`));
+    t.match((await command('end-sessions', eva.email)).stdout, /signed out/);
+    t.match(await eva.call('users/get-user'), { status: 401 });
+    const missing = await command('delete', 'nobody@example.com', '--yes').catch((error) => error);
+    t.match(missing.stderr, /no user with the address/);
 
     t.match(await administer('delete-user', { user_id }), {
       status: 409,

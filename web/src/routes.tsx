@@ -140,6 +140,13 @@ export const routes: readonly PageRoute[] = [
     component: page(() => import('./pages/team/settings.tsx').then(({ SettingsPage }) => SettingsPage)),
   },
   {
+    path: '/app/second-factor',
+    audience: 'anybody',
+    component: page(() =>
+      import('./pages/second-factor.tsx').then(({ SecondFactorPage }) => SecondFactorPage),
+    ),
+  },
+  {
     path: '/app/join',
     audience: 'person',
     component: page(() => import('./pages/team/join.tsx').then(({ JoinPage }) => JoinPage)),

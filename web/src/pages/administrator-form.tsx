@@ -5,12 +5,14 @@ import { Trouble } from '../parts/trouble.tsx';
 import { administratorIsIn } from '../server/administrator-in.ts';
 import { useDoing } from '../server/doing.ts';
 import { signInAsAdministrator } from '../server/sign-in.ts';
+import { CodeField } from './team/code-field.tsx';
 
 /** Signs in as the administrator of the installation, by password. */
 export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
   const doing = useDoing(async () => {
-    await signInAsAdministrator(password);
+    await signInAsAdministrator(password, code);
     administratorIsIn.value = true;
     onDone();
   });
@@ -34,6 +36,13 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
           />
         )}
       </Field>
+      <CodeField
+        label="Code of the second factor"
+        hint="Only where one is set up."
+        value={code}
+        onChange={setCode}
+        isOptional
+      />
       <Trouble error={doing.error} />
       <div class="row">
         <Button type="submit" busy={doing.isBusy}>

@@ -1,4 +1,5 @@
 import type * as admin from '../../../src/schemas/admin.ts';
+import type { ListedUser, ListUsersResponse } from '../../../src/schemas/users.ts';
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
 import { call } from './call.ts';
 
@@ -49,6 +50,30 @@ export function updateAnyOrganization(id: string, changes: Changes): Promise<Def
 
 export function deleteAnyOrganization(id: string): Promise<DefaultResponse> {
   return ask('delete-organization', { organization_id: id });
+}
+
+/** What the administrator does with a user. */
+export type UserChange =
+  | 'end-user-sessions'
+  | 'disable-user'
+  | 'enable-user'
+  | 'reset-second-factor'
+  | 'delete-user';
+
+/** Who signed in last comes first; more than a page holds are left out. */
+export async function listAllUsers(signal: AbortSignal): Promise<readonly ListedUser[]> {
+  const found: ListedUser[] = [];
+  let after: string | null = null;
+  do {
+    const page: ListUsersResponse = await ask('list-users', { after, limit: 1_000 }, signal);
+    found.push(...page.users);
+    after = page.next_after;
+  } while (after !== null && found.length < listedMax);
+  return found.sort((a, b) => b.last_login_at.localeCompare(a.last_login_at));
+}
+
+export function changeAnyUser(userId: string, change: UserChange): Promise<DefaultResponse> {
+  return ask(change, { user_id: userId });
 }
 
 export function signOutAdministrator(): Promise<unknown> {

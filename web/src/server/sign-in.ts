@@ -25,8 +25,10 @@ export function sendMagicLink(email: string, redirect: string): Promise<SendMagi
   return call('/api/auth/magic-link/send', { email, redirect_url: redirect }, { as: 'anybody' });
 }
 
-export function signInAsAdministrator(password: string): Promise<AdminStatusResponse> {
-  return call('/api/admin/login', { password }, { as: 'anybody' });
+/** `code`: of the second factor; empty where none is set up. */
+export function signInAsAdministrator(password: string, code: string): Promise<AdminStatusResponse> {
+  const request = code.trim() === '' ? { password } : { password, code };
+  return call('/api/admin/login', request, { as: 'anybody' });
 }
 
 /** Where the browser goes to sign in at a provider and come back to `redirect`. */

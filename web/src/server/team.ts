@@ -80,6 +80,10 @@ export function editUser(request: accounts.EditUserRequest): Promise<accounts.Ed
   return call('/api/users/edit-user', request);
 }
 
+export function deleteUser(email: string): Promise<Message> {
+  return call('/api/users/delete-user', { confirm_email: email });
+}
+
 export function listSessions(signal?: Abort): Promise<accounts.ListSessionsResponse> {
   return call('/api/users/list-sessions', {}, { signal });
 }

@@ -19,10 +19,13 @@ import { administratorIsIn } from '../../server/administrator-in.ts';
 import { CallError, sentenceOf } from '../../server/call.ts';
 import { useDoing } from '../../server/doing.ts';
 import { type Loaded, useLoad } from '../../server/load.ts';
+import { administratorSecondFactor } from '../../server/second-factor.ts';
 import { session } from '../../server/session.ts';
 import { count, counted } from '../../words/numbers.ts';
 import { AdministratorForm } from '../administrator-form.tsx';
 import { AdminOrganization } from './admin-organization.tsx';
+import { AdminUsers } from './admin-users.tsx';
+import { SecondFactorCard } from './second-factor-card.tsx';
 import { tierName } from './tiers.ts';
 
 const shownMax = 200;
@@ -65,7 +68,11 @@ export function AdminPage() {
           <AdministratorForm onDone={list.reload} />
         </Card>
       ) : list.data !== undefined ? (
-        <Organizations all={list.data} onChanged={list.reload} />
+        <>
+          <Organizations all={list.data} onChanged={list.reload} />
+          <SecondFactorCard calls={administratorSecondFactor} />
+          <AdminUsers />
+        </>
       ) : list.error === null ? (
         <Card key="loading">
           <SkeletonRows rows={8} />

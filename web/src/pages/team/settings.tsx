@@ -13,9 +13,12 @@ import { When } from '../../parts/when.tsx';
 import { sentenceOf } from '../../server/call.ts';
 import { useDoing } from '../../server/doing.ts';
 import { useLoad } from '../../server/load.ts';
+import { ownSecondFactor } from '../../server/second-factor.ts';
 import { leave, loadSession, session } from '../../server/session.ts';
 import { editUser, endSession, listSessions } from '../../server/team.ts';
+import { DeleteAccount } from './delete-account.tsx';
 import { programWords } from './program-words.ts';
+import { SecondFactorCard } from './second-factor-card.tsx';
 
 /** Oneself: name, and where one is signed in. */
 export function SettingsPage() {
@@ -26,6 +29,8 @@ export function SettingsPage() {
       <Card title="Profile">
         <Profile />
       </Card>
+      <SecondFactorCard calls={ownSecondFactor} />
+      <DeleteAccount email={email} />
       <Sessions />
     </Page>
   );
@@ -35,11 +40,11 @@ function Profile() {
   const user = session.value.state === 'in' ? session.value.who.user : null;
   const [name, setName] = useState(user?.name ?? '');
   const [company, setCompany] = useState(user?.company ?? '');
-  const given = (text: string, before: string | null | undefined) =>
-    text.trim() !== '' && text.trim() !== (before ?? '');
+  const isChanged = (text: string, before: string | null | undefined) => text.trim() !== (before ?? '');
+  // An empty text clears what was there.
   const changes = {
-    ...(given(name, user?.name) ? { name: name.trim() } : {}),
-    ...(given(company, user?.company) ? { company: company.trim() } : {}),
+    ...(isChanged(name, user?.name) ? { name: name.trim() } : {}),
+    ...(isChanged(company, user?.company) ? { company: company.trim() } : {}),
   };
   const save = useDoing(async () => {
     await editUser(changes);

@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { useDoing } from '../server/doing.ts';
+import { finishSecondFactor } from '../server/second-factor.ts';
+import { CodeField } from './team/code-field.tsx';
+
+/** The second step of a sign-in: where the server leads a browser after a mailed link or a provider. */
+export function SecondFactorPage() {
+  const [code, setCode] = useState('');
+  useEffect(() => {
+    document.title = 'Second factor · Quarry';
+  }, []);
+  const finish = useDoing(async () => {
+    const { redirect_url } = await finishSecondFactor(code);
+    window.location.assign(redirect_url);
+  });
+  return (
+    <div class="alone">
+      <div class="sign-in">
+        <span class="mark" aria-hidden="true" />
+        <h1 tabIndex={-1}>One more step</h1>
+        <form
+          class="stack"
+          onSubmit={(event) => {
+            event.preventDefault();
+            finish.start();
+          }}
+        >
+          <CodeField
+            label="Code of your authenticator app"
+            hint="Six digits, or one of your recovery codes. Each works once."
+            value={code}
+            onChange={setCode}
+          />
+          <Trouble error={finish.error} />
+          <Button
+            type="submit"
+            tone="primary"
+            class="wide"
+            busy={finish.isBusy}
+            disabled={code.trim() === ''}
+          >
+            Sign in
+          </Button>
+          <LinkButton href="/app/">Start again</LinkButton>
+        </form>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { Field } from '../../parts/field.tsx';
+
+interface CodeFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly onChange: (code: string) => void;
+  readonly isOptional?: boolean;
+}
+
+/** Where a code of an authenticator app is typed, or filled in by a password manager. */
+export function CodeField({ label, hint, value, onChange, isOptional = false }: CodeFieldProps) {
+  return (
+    <Field label={label} hint={hint}>
+      {(control) => (
+        <input
+          {...control}
+          type="text"
+          autoComplete="one-time-code"
+          spellcheck={false}
+          maxLength={64}
+          required={!isOptional}
+          value={value}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}

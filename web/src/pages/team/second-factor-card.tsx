@@ -1,0 +1,165 @@
+import { useState } from 'preact/hooks';
+import { encode } from 'uqr';
+import type { BeginSecondFactorResponse } from '../../../../src/schemas/second-factors.ts';
+import { Button } from '../../parts/button.tsx';
+import { Chip } from '../../parts/chip.tsx';
+import { Copy } from '../../parts/copy.tsx';
+import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { Card } from '../../parts/page.tsx';
+import { toast } from '../../parts/toasts.tsx';
+import { NotLoaded, Trouble } from '../../parts/trouble.tsx';
+import { useDoing } from '../../server/doing.ts';
+import { useLoad } from '../../server/load.ts';
+import type { SecondFactorCalls } from '../../server/second-factor.ts';
+import { counted } from '../../words/numbers.ts';
+import { CodeField } from './code-field.tsx';
+
+const hint = 'Six digits of the app, or a recovery code.';
+
+/** Whether a sign-in takes a code, and how to change that. */
+export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls }) {
+  const status = useLoad((signal) => calls.status(signal), []);
+  const [offer, setOffer] = useState<BeginSecondFactorResponse | null>(null);
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const [isEnding, setEnding] = useState(false);
+  const begin = useDoing(async () => setOffer(await calls.begin()));
+  const confirmed = (shown: readonly string[]) => {
+    setOffer(null);
+    setCodes(shown);
+    status.reload();
+  };
+  if (status.error !== null) return <NotLoaded error={status.error} onRetry={status.reload} />;
+  return (
+    <Card title="Second factor">
+      {/* The same while it loads, so that nothing below moves. */}
+      <p>A code of an authenticator app at every sign-in keeps out who gets at your mail or password.</p>
+      <Trouble error={begin.error} />
+      <div class="row">
+        {status.data?.is_enabled === true ? (
+          <>
+            <Chip tone="good">On</Chip>
+            <span>{counted(status.data.recovery_codes_left, 'recovery code')} left</span>
+            <Button onClick={() => setEnding(true)}>Turn off</Button>
+          </>
+        ) : (
+          <Button onClick={begin.start} busy={begin.isBusy} disabled={status.data === undefined}>
+            Set up
+          </Button>
+        )}
+      </div>
+      {offer !== null && (
+        <SetUp calls={calls} offer={offer} onClose={() => setOffer(null)} onDone={confirmed} />
+      )}
+      {codes !== null && <RecoveryCodes codes={codes} onClose={() => setCodes(null)} />}
+      {isEnding && <TurnOff calls={calls} onClose={() => setEnding(false)} onDone={status.reload} />}
+    </Card>
+  );
+}
+
+interface SetUpProps {
+  readonly calls: SecondFactorCalls;
+  readonly offer: BeginSecondFactorResponse;
+  readonly onClose: () => void;
+  readonly onDone: (recoveryCodes: readonly string[]) => void;
+}
+
+function SetUp({ calls, offer, onClose, onDone }: SetUpProps) {
+  const [code, setCode] = useState('');
+  const confirm = useDoing(async () => onDone((await calls.confirm(code)).recovery_codes));
+  return (
+    <Dialog title="Set up a second factor" onClose={onClose} mayClose={!confirm.isBusy}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          confirm.start();
+        }}
+      >
+        <p>Scan this with your authenticator app, or type the key into it.</p>
+        <QrCode text={offer.otpauth_url} />
+        <div class="command">
+          <code>{offer.secret}</code>
+          <Copy text={offer.secret} label="Copy key" />
+        </div>
+        <CodeField label="Code that the app shows" hint="Six digits." value={code} onChange={setCode} />
+        <Trouble error={confirm.error} />
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={confirm.isBusy} disabled={code.trim() === ''}>
+            Turn on
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function QrCode({ text }: { readonly text: string }) {
+  const { size, data } = encode(text);
+  const squares = data.flatMap((row, y) =>
+    row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])),
+  );
+  return (
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code of the key">
+      <path d={squares.join('')} shape-rendering="crispEdges" />
+    </svg>
+  );
+}
+
+function RecoveryCodes({
+  codes,
+  onClose,
+}: {
+  readonly codes: readonly string[];
+  readonly onClose: () => void;
+}) {
+  return (
+    <Dialog title="Keep your recovery codes" onClose={onClose} mayClose={false}>
+      <p>
+        The second factor is on. Each of these signs you in once when you have lost the app. They are shown
+        this once: keep them in a safe place.
+      </p>
+      <pre>{codes.join('\n')}</pre>
+      <DialogActions>
+        <Copy text={codes.join('\n')} label="Copy codes" />
+        <Button tone="primary" onClick={onClose}>
+          I saved them
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+interface TurnOffProps {
+  readonly calls: SecondFactorCalls;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function TurnOff({ calls, onClose, onDone }: TurnOffProps) {
+  const [code, setCode] = useState('');
+  const end = useDoing(async () => {
+    await calls.disable(code);
+    toast('The second factor is off.');
+    onClose();
+    onDone();
+  });
+  return (
+    <Dialog title="Turn the second factor off?" onClose={onClose} mayClose={!end.isBusy}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          end.start();
+        }}
+      >
+        <CodeField label="Code" hint={hint} value={code} onChange={setCode} />
+        <Trouble error={end.error} />
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="danger" busy={end.isBusy} disabled={code.trim() === ''}>
+            Turn off
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,32 @@
+import type * as factors from '../../../src/schemas/second-factors.ts';
+import { call } from './call.ts';
+
+/** Second factors: of the person who is signed in, and of the administrator. */
+export interface SecondFactorCalls {
+  readonly status: (signal?: AbortSignal) => Promise<factors.SecondFactorStatusResponse>;
+  readonly begin: () => Promise<factors.BeginSecondFactorResponse>;
+  readonly confirm: (code: string) => Promise<factors.ConfirmSecondFactorResponse>;
+  readonly disable: (code: string) => Promise<unknown>;
+}
+
+export const ownSecondFactor: SecondFactorCalls = {
+  status: (signal) => call('/api/users/get-second-factor', {}, { signal }),
+  begin: () => call('/api/users/begin-second-factor'),
+  confirm: (code) => call('/api/users/confirm-second-factor', { code }),
+  disable: (code) => call('/api/users/disable-second-factor', { code }),
+};
+
+/** A 401 is an answer here: it does not mean that the session of the person ended. */
+const anybody = { as: 'anybody' } as const;
+
+export const administratorSecondFactor: SecondFactorCalls = {
+  status: (signal) => call('/v1/admin/get-administrator-second-factor', {}, { signal, ...anybody }),
+  begin: () => call('/v1/admin/begin-administrator-second-factor', {}, anybody),
+  confirm: (code) => call('/v1/admin/confirm-administrator-second-factor', { code }, anybody),
+  disable: (code) => call('/v1/admin/disable-administrator-second-factor', { code }, anybody),
+};
+
+/** The second step of a sign-in, whose first step is in a cookie. */
+export function finishSecondFactor(code: string): Promise<factors.FinishSecondFactorResponse> {
+  return call('/api/auth/second-factor', { code }, anybody);
+}
