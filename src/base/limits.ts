@@ -36,7 +36,7 @@ export const limits = {
   pipelinedRequestsMax: 8,
   requestsRunningMax: 4_096,
   queriesWaitingMax: 1_024,
-  filesWaitingMax: 64,
+  filesWaitingMax: 256,
   pageImagesWaitingMax: 64,
   pageImageFailuresMax: 10_000,
   pageImageFailureMs: 300_000,

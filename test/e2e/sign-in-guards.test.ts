@@ -167,7 +167,7 @@ t.test('strangers cannot make the server hold and read large bodies', async (t) 
   t.match(await post('/api/auth/magic-link/verify', `token=${'x'.repeat(70_000)}`, form), { status: 413 });
   const ann = person('large@example.com');
   await ann.signIn();
-  t.match(await ann.call('users/edit-user', { name: 'x'.repeat(3_000_000) }), { status: 413 });
+  t.match(await ann.call('users/edit-user', { name: 'x'.repeat(65_536) }), { status: 413 });
 });
 
 t.test('what an address lacks is said of its query, and what never began is over', async (t) => {
@@ -246,7 +246,7 @@ t.test(
       'Acme\0',
       'gnp.exe\u202eAcme',
       '\u2066Acme',
-      'x'.repeat(1_000_000),
+      'x'.repeat(60_000),
     ])
       t.match(await rename(name), { status: 400 }, encodeURIComponent(name.slice(0, 20)));
     for (const name of [
