@@ -12,6 +12,7 @@ import { projectRoot } from '../src/base/root.ts';
 /** Room -> what it may import of ours. "room" allows the whole room, "room/file" one file, "type:room" its types. */
 const importTable: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  egress: ['core', 'base', 'type:config'],
   base: ['core'],
   schemas: ['core', 'base'],
   config: ['core', 'base', 'schemas'],
@@ -20,7 +21,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   eval: ['core', 'base'],
   store: ['core', 'base', 'schemas'],
   text: ['core', 'base', 'addon'],
-  models: ['core', 'base', 'schemas', 'text'],
+  models: ['egress', 'core', 'base', 'schemas', 'text'],
   parsing: ['core', 'base', 'schemas'],
   chunking: ['core', 'base'],
   pipeline: [
@@ -37,9 +38,9 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   search: ['core', 'base', 'schemas', 'store', 'engine', 'text', 'pipeline/pools'],
   audit: ['core', 'base', 'schemas', 'store'],
   admission: ['core', 'base', 'schemas', 'store'],
-  accounts: ['core', 'base', 'schemas', 'store', 'audit', 'admission'],
-  billing: ['core', 'base', 'schemas', 'store', 'audit'],
-  marketplaces: ['core', 'base', 'schemas', 'store', 'audit'],
+  accounts: ['egress', 'core', 'base', 'schemas', 'store', 'audit', 'admission'],
+  billing: ['egress', 'core', 'base', 'schemas', 'store', 'audit'],
+  marketplaces: ['egress', 'core', 'base', 'schemas', 'store', 'audit'],
   usage: ['core', 'base', 'schemas', 'store'],
   access: ['core', 'base', 'schemas', 'store', 'accounts', 'billing/plans'],
   requests: ['core', 'base', 'schemas'],
@@ -60,6 +61,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   'http/routes': ['accounts', 'billing', 'marketplaces', 'usage', 'audit'],
   // Added models lie in the data directory, and their commands need no server; nor does hashing a password.
   cli: [
+    'egress',
     ...[
       'core',
       'base',
@@ -115,6 +117,18 @@ const reservedWords: readonly { readonly words: RegExp; readonly where: RegExp; 
   { words: /\bMath\.random\(/, where: /^src\/base\/ids\.ts$/, law: 'chance arrives as an argument' },
   { words: /quarry\.node\b/, where: /^src\/addon\/addon\.ts$/, law: 'one file loads the native engine' },
 ];
+
+/**
+ * What can open a connection to elsewhere. Servers only listen, the command line talks to the server that it is told, and
+ * the watchdog of a parser reads a pipe that it has inherited.
+ */
+const outgoing = {
+  modules: /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram)$|^undici(\/|$)/,
+  /** Names of these modules that connect to nothing. */
+  harmless: new Set(['createServer', 'isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES']),
+  where: /^src\/(egress\/|cli\/api\.ts$|parsing\/watchdog\.ts$)/,
+  law: 'only src/egress opens outgoing connections',
+};
 
 /** Code is formatted to 110; a comment or a table in one may reach a little further. */
 const columnsMax = 125;
@@ -339,6 +353,51 @@ t.test('variables, time, chance and the native engine are touched in one place e
   }
   clean(t, offences);
 });
+
+t.test('outgoing connections are opened by one module', async (t) => {
+  const offences = sources
+    .filter(({ path }) => /^(src|workers)\//.test(path) && !outgoing.where.test(path))
+    .filter((file) => importsConnections(file) || callsFetch(file))
+    .map(({ path }) => `${path}: ${outgoing.law}`);
+  clean(t, offences);
+});
+
+/** Whether a file imports, as a value, what connects. */
+function importsConnections(file: SourceFile): boolean {
+  let found = false;
+  visit(file.tree, (node) => {
+    const isImport = ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier);
+    if (!isImport || !outgoing.modules.test((node.moduleSpecifier as ts.StringLiteral).text)) return;
+    if (importsOnlyTypes(node.importClause)) return;
+    const names = node.importClause?.namedBindings;
+    const isHarmless =
+      names !== undefined &&
+      ts.isNamedImports(names) &&
+      names.elements.every(
+        ({ isTypeOnly, name, propertyName }) =>
+          isTypeOnly || outgoing.harmless.has((propertyName ?? name).text),
+      );
+    if (!isHarmless) found = true;
+  });
+  return found;
+}
+
+/** Whether a file calls the global `fetch`, rather than one that it is given. */
+function callsFetch(file: SourceFile): boolean {
+  let [isGlobal, isGiven] = [false, false];
+  visit(file.tree, (node) => {
+    if (
+      ts.isPropertyAccessExpression(node) &&
+      /^globalThis\.(fetch|WebSocket)$/.test(node.getText(file.tree))
+    )
+      isGlobal = true;
+    if ((ts.isBindingElement(node) || ts.isParameter(node)) && node.name.getText(file.tree) === 'fetch')
+      isGiven = true;
+    if (ts.isCallExpression(node) && node.expression.getText(file.tree) === 'fetch') isGlobal ||= !isGiven;
+    if (ts.isNewExpression(node) && node.expression.getText(file.tree) === 'WebSocket') isGlobal = true;
+  });
+  return isGlobal;
+}
 
 /** The text with comments blanked out, positions kept. */
 function withoutComments(file: SourceFile): string {

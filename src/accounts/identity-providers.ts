@@ -6,7 +6,9 @@ import {
   ClientError,
   ClientSecretPost,
   Configuration,
+  type CustomFetch,
   calculatePKCECodeChallenge,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   fetchProtectedResource,
@@ -14,6 +16,7 @@ import {
 } from 'openid-client';
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
+import { type Egress, egressRefusalIn } from '../egress/egress.ts';
 
 /** What an identity provider says of somebody who signed in there. */
 export interface Identity {
@@ -51,6 +54,7 @@ export interface ProviderSettings {
   readonly clientSecret: string;
   /** Of OpenID Connect, or of a GitHub (Enterprise) server, without a trailing slash. */
   readonly baseUrl: string;
+  readonly fetch: Egress['fetch'];
 }
 
 const seconds = limits.identityProviderMsMax / 1_000;
@@ -146,23 +150,35 @@ interface GitHubAddress {
   readonly verified?: unknown;
 }
 
-async function discovered({ baseUrl, clientId, clientSecret }: ProviderSettings): Promise<Configuration> {
+async function discovered({
+  baseUrl,
+  clientId,
+  clientSecret,
+  fetch,
+}: ProviderSettings): Promise<Configuration> {
   // Also where the connection is secure: a token that somebody else signed is never believed.
   const execute = [enableNonRepudiationChecks, ...(isLoopback(baseUrl) ? [allowInsecureRequests] : [])];
   return await discovery(new URL(baseUrl), clientId, undefined, ClientSecretPost(clientSecret), {
     timeout: seconds,
     execute,
+    [customFetch]: asked(fetch),
   });
 }
 
 function configured(
   server: ConstructorParameters<typeof Configuration>[0],
-  { baseUrl, clientId, clientSecret }: ProviderSettings,
+  { baseUrl, clientId, clientSecret, fetch }: ProviderSettings,
 ): Configuration {
   const configuration = new Configuration(server, clientId, undefined, ClientSecretPost(clientSecret));
   configuration.timeout = seconds;
+  configuration[customFetch] = asked(fetch);
   if (isLoopback(baseUrl)) allowInsecureRequests(configuration);
   return configuration;
+}
+
+/** As the library wants it; its options are those of `fetch`. */
+function asked(fetch: Egress['fetch']): CustomFetch {
+  return (url, options) => fetch(url, options as RequestInit);
 }
 
 /** Plain http is for providers on this machine, in tests. */
@@ -194,6 +210,11 @@ async function answered<Result>(ask: () => Promise<Result>): Promise<Result> {
     return await ask();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
+    const refused = egressRefusalIn(cause);
+    if (refused !== null) {
+      const detail = `This server may not connect to the identity provider: ${refused.message}. Its operator has to change that.`;
+      throw new AppError('unavailable', detail, { cause, shouldRetry: false });
+    }
     if (isRefusal(cause)) {
       throw new AppError('bad_request', 'The sign-in failed or was refused: start it again.', {
         cause,

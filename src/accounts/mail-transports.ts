@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Clock } from '../base/clock.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { type Egress, usualSmtpPort } from '../egress/egress.ts';
 
 /** A letter to one person. The subject is one line; the text may have several. */
 export interface Letter {
@@ -26,6 +27,7 @@ export interface MailTransportOptions {
   readonly chance: Chance;
   /** Where `console:` prints. */
   readonly print: (text: string) => void;
+  readonly egress: Pick<Egress, 'openSocket' | 'allows'>;
 }
 
 /** `url`: `smtp://user:password@host:port`, `smtps://...`, `file:///a/folder`, or `console:`. */
@@ -37,7 +39,7 @@ export function transportOf(url: string, options: MailTransportOptions): MailTra
     case 'file:':
       return folderTransport(fileURLToPath(url), options);
     default:
-      return smtpTransport(url, options.from);
+      return smtpTransport(url, options);
   }
 }
 
@@ -53,7 +55,19 @@ function messageOf({ to, subject, text }: Letter, from: string) {
   };
 }
 
-function smtpTransport(url: string, from: string): MailTransport {
+/** Whether the settings let the server connect to what sends its mail. */
+export function mayConnect(url: string, { egress }: MailTransportOptions): boolean {
+  if (!/^smtps?:/.test(url)) return true;
+  const { host, port } = smtpPlace(url);
+  return egress.allows(host, port);
+}
+
+function smtpPlace(url: string): { host: string; port: number } {
+  const { hostname, port, protocol } = new URL(url);
+  return { host: hostname, port: port === '' ? usualSmtpPort(protocol) : Number(port) };
+}
+
+function smtpTransport(url: string, { from, egress }: MailTransportOptions): MailTransport {
   const open = async () => {
     const { createTransport } = await import('nodemailer');
     return createTransport({
@@ -61,6 +75,13 @@ function smtpTransport(url: string, from: string): MailTransport {
       connectionTimeout: limits.mailMsMax,
       greetingTimeout: limits.mailMsMax,
       socketTimeout: limits.mailMsMax,
+      getSocket: (_, done) => {
+        const opened = egress.openSocket({ ...smtpPlace(url), msMax: limits.mailMsMax });
+        opened.then(
+          (connection) => done(null, { connection }),
+          (error: Error) => done(error),
+        );
+      },
     });
   };
   let mailer: ReturnType<typeof open> | null = null;

@@ -8,6 +8,7 @@ import {
   type Letter,
   type MailTransport,
   type MailTransportOptions,
+  mayConnect,
   transportOf,
 } from './mail-transports.ts';
 
@@ -56,11 +57,17 @@ export class Mail {
 
   constructor(options: MailOptions) {
     this.#options = options;
-    this.#transport = options.url === null ? null : transportOf(options.url, options);
+    const { url } = options;
+    this.#transport = url === null || !mayConnect(url, options) ? null : transportOf(url, options);
   }
 
   get isOn(): boolean {
     return this.#transport !== null;
+  }
+
+  /** Why no letter can be sent. */
+  off(): AppError {
+    return this.#options.url === null ? mailOff() : mailRefused();
   }
 
   /**
@@ -68,7 +75,7 @@ export class Mail {
    * 503 without a mail server, and when too many letters wait.
    */
   post(letter: Letter, key: string = domainOf(letter.to)): void {
-    if (this.#transport === null) throw mailOff();
+    if (this.#transport === null) throw this.off();
     const held = this.#heldOf.get(key) ?? 0;
     const holders = this.#heldOf.size + (held === 0 ? 1 : 0);
     if (!hasFairShare({ held, taken: this.#held, capacity: limits.mailsWaitingMax, holders })) {
@@ -180,7 +187,15 @@ function isRefused(error: unknown): boolean {
   return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500;
 }
 
-export function mailOff(): AppError {
+function mailRefused(): AppError {
+  return new AppError(
+    'unavailable',
+    'This server sends no mail: QUARRY_EGRESS does not let it connect to the mail server. Its operator has to change that, or to hand out sign-in links with "quarry login-link".',
+    { shouldRetry: false },
+  );
+}
+
+function mailOff(): AppError {
   return new AppError(
     'unavailable',
     'This server sends no mail: its operator has to set QUARRY_MAIL_URL, or to hand out sign-in links with "quarry login-link".',

@@ -18,7 +18,6 @@ import { confirmationPage } from './confirmation-page.ts';
 import { maskedEmail, normalisedEmail } from './email-address.ts';
 import { deadLink, isSameBrowser, type MagicLinks, type SignInLink } from './magic-links.ts';
 import type { Mail } from './mail.ts';
-import { mailOff } from './mail.ts';
 import type { Memberships } from './memberships.ts';
 import { operatorEmail, type People } from './people.ts';
 import { localPath } from './redirect.ts';
@@ -101,7 +100,7 @@ export class SignInOperations {
     const email = normalisedEmail(request.email);
     const redirect =
       typeof request.redirect_url === 'string' ? localPath(request.redirect_url) : this.#options.home;
-    if (!mail.isOn) throw mailOff();
+    if (!mail.isOn) throw mail.off();
     const { address } = visitor;
     const client = addressKey(address);
     this.#requestsFromClient.take(client);

@@ -28,6 +28,7 @@ import type { Logger } from '../base/logger.ts';
 import { Sealing } from '../base/sealing.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Settings } from '../config/schema.ts';
+import type { Egress } from '../egress/egress.ts';
 import type { AccountServices } from '../http/account-route.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
 import type { Chore } from '../pipeline/housekeeping.ts';
@@ -42,7 +43,7 @@ import type { storageOf } from './quotas.ts';
 export function buildAccountRooms(
   settings: Settings,
   { store, secrets }: DataDirectory,
-  { tiers, logger }: { readonly tiers: Tiers; readonly logger: Logger },
+  { tiers, egress, logger }: { readonly tiers: Tiers; readonly egress: Egress; readonly logger: Logger },
 ) {
   const audit = new AuditLog({ store, clock, chance });
   const parts = { store, clock, chance, audit };
@@ -85,6 +86,7 @@ export function buildAccountRooms(
       ...parts,
       url: settings.mailUrl,
       from: settings.mailFrom,
+      egress,
       logger,
       print: (text) => process.stdout.write(`${text}\n`),
       closeMsMax: limits.mailCloseMsMax,
@@ -114,11 +116,12 @@ interface AccountParts {
   readonly storageOf: ReturnType<typeof storageOf>;
   readonly billing: Billing;
   readonly marketplaces: Marketplaces;
+  readonly egress: Egress;
 }
 
 export function buildAccounts(
   settings: Settings,
-  { data, rooms, removal, installation, storageOf, billing, marketplaces }: AccountParts,
+  { data, rooms, removal, installation, storageOf, billing, marketplaces, egress }: AccountParts,
 ): AccountServices {
   const linkBase = () => installation.url;
   const gate = new MembershipGate(rooms);
@@ -152,7 +155,7 @@ export function buildAccounts(
       chance,
       linkBase,
       home,
-      providers: identityProviders(settings),
+      providers: identityProviders(settings, egress),
       accept,
       secondStep,
     }),
@@ -174,10 +177,10 @@ export function buildAccounts(
 }
 
 /** Null for those that are not configured. */
-function identityProviders(settings: Settings) {
+function identityProviders(settings: Settings, { fetch }: Egress) {
   const configured = (name: 'google' | 'github', baseUrl: string): ProviderSettings | null => {
     const [clientId, clientSecret] = [settings[`${name}ClientId`], settings[`${name}ClientSecret`]];
-    return clientId === null || clientSecret === null ? null : { clientId, clientSecret, baseUrl };
+    return clientId === null || clientSecret === null ? null : { clientId, clientSecret, baseUrl, fetch };
   };
   const google = configured('google', settings.oidcIssuer);
   const github = configured('github', settings.githubBaseUrl);

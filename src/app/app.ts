@@ -8,6 +8,9 @@ import { createLogger, type Logger } from '../base/logger.ts';
 import { Metrics } from '../base/metrics.ts';
 import { loadPlans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
+import type { Egress } from '../egress/egress.ts';
+import { guardSockets } from '../egress/guard-sockets.ts';
+import { openEgress, warnOfRefused } from '../egress/open-egress.ts';
 import { defaultBounds, openDoor } from '../http/listen.ts';
 import { defaultEmbeddingModel, openBuiltInEmbedder } from '../models/registry.ts';
 import { openTools } from '../parsing/open-tools.ts';
@@ -91,9 +94,10 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const logger = createLogger(settings.logLevel);
   const metrics = openMetrics(opened);
   const plans = loadPlans(settings.plansFile);
-  const retrieval = await openRetrieval(settings, opened, logger, metrics);
+  const egress = guardedEgress(settings, logger);
+  const retrieval = await openRetrieval(settings, opened, { egress, logger, metrics });
   const { data, storage, pools, pipeline, images, made, tools, housekeeping, modelWatch } = retrieval;
-  const rooms = buildAccountRooms(settings, data, { tiers: tiersWithPlans(settings, plans), logger });
+  const rooms = buildAccountRooms(settings, data, { tiers: tiersWithPlans(settings, plans), egress, logger });
   closeWith(opened, rooms);
   const { organisations, keys } = rooms;
   await rooms.sessions.endAdministrators();
@@ -110,9 +114,9 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   /** Known when the door is open. */
   const installation = { url: '', organizationId: '' };
   const linkBase = () => installation.url;
-  const payments = await buildBilling(settings, { plans, storage, rooms, logger, linkBase });
+  const payments = await buildBilling(settings, { plans, storage, rooms, egress, logger, linkBase });
   opened.add(() => payments.close());
-  const atMarkets = { data, rooms, logger, linkBase, payments, meter: storage.meter };
+  const atMarkets = { data, rooms, egress, logger, linkBase, payments, meter: storage.meter };
   const { marketplaces, ...selling } = buildMarketplaces(settings, atMarkets);
   const endData = (id: string) =>
     marketplaces
@@ -124,14 +128,13 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   // Before that: a removal waits for the sweep that it asked for.
   opened.add(() => housekeeping.close());
   const accounts = buildAccounts(settings, {
-    ...{ data, rooms, removal, installation, marketplaces },
-    storageOf: storageOf(quotas, pipeline),
-    billing: payments.billing,
+    ...{ data, rooms, removal, installation, marketplaces, egress },
+    ...{ storageOf: storageOf(quotas, pipeline), billing: payments.billing },
   });
   const progress: LoadProgress = { loaded: 0, all: 0, done: false };
   const door = buildDoor(settings, {
-    ...{ data, tools, rooms, services, accounts, pipeline, pools, quotas, progress, metrics, logger },
-    payments: payments.state,
+    ...{ data, tools, rooms, services, accounts, pipeline, pools, quotas, progress, egress },
+    ...{ metrics, logger, payments: payments.state },
   });
   const { host, port, http: kind, drainSeconds } = settings;
   const listening = await openDoor({ door, kind, host, port, bounds: defaultBounds, logger });
@@ -183,8 +186,24 @@ function closeWith(opened: Opened, { mail, sessions, keys, refusals }: AccountRo
   opened.add(() => refusals.close());
 }
 
+/** From here on the process connects only to what the settings name. */
+function guardedEgress(settings: Settings, logger: Logger): Egress {
+  const egress = openEgress(settings);
+  warnOfRefused(egress, logger);
+  guardSockets(egress);
+  return egress;
+}
+
 /** Everything behind the door that needs closing, in the order in which it is opened. */
-async function openRetrieval(settings: Settings, opened: Opened, logger: Logger, metrics: Metrics) {
+async function openRetrieval(
+  settings: Settings,
+  opened: Opened,
+  {
+    egress,
+    logger,
+    metrics,
+  }: { readonly egress: Egress; readonly logger: Logger; readonly metrics: Metrics },
+) {
   const data = await openDataDirectory({
     path: settings.data,
     reserveBytes: settings.diskReserveBytes,
@@ -209,6 +228,7 @@ async function openRetrieval(settings: Settings, opened: Opened, logger: Logger,
   const hooks = { mayQuote: () => false, goOn: (_model: string): void => {} };
   const catalogue = await openModels(settings, data, logger, {
     metrics,
+    egress,
     mayQuote: () => hooks.mayQuote(),
     onRecovered: (model) => hooks.goOn(model),
   });

@@ -14,6 +14,7 @@ import { openStripe } from '../billing/stripe.ts';
 import { StripeBilling } from '../billing/stripe-billing.ts';
 import type { UsedMinutes } from '../billing/usage-reports.ts';
 import type { Settings } from '../config/schema.ts';
+import type { Egress } from '../egress/egress.ts';
 import type { Chore } from '../pipeline/housekeeping.ts';
 import { limitsToShow } from '../schemas/organisation-limits.ts';
 import { MarketplaceRecords } from '../store/marketplaces.ts';
@@ -43,6 +44,7 @@ interface BillingParts {
   readonly rooms: Pick<AccountRooms, 'organisations' | 'memberships' | 'people' | 'audit'>;
   readonly logger: Logger;
   readonly linkBase: () => string;
+  readonly egress: Egress;
 }
 
 /** The limits of the settings, with those of the plans file in their place. */
@@ -70,7 +72,12 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
   }
   if (settings.stripeWebhookSecret === null)
     logger.warn({}, 'QUARRY_STRIPE_WEBHOOK_SECRET is not set: changes at Stripe are seen late');
-  const stripe = await openStripe({ secretKey, apiBase, msMax: settings.stripeSecondsMax * 1_000 });
+  const stripe = await openStripe({
+    secretKey,
+    apiBase,
+    msMax: settings.stripeSecondsMax * 1_000,
+    egress: parts.egress,
+  });
   const health = new StripeKeyHealth(stripe, logger);
   const billing = new StripeBilling({
     ...parts,

@@ -10,6 +10,7 @@ import type { Metrics } from '../base/metrics.ts';
 import { projectRoot } from '../base/root.ts';
 import type { PaymentsState } from '../billing/key-health.ts';
 import type { Settings } from '../config/schema.ts';
+import type { Egress } from '../egress/egress.ts';
 import type { AccountServices } from '../http/account-route.ts';
 import { builtFiles, Dashboard } from '../http/dashboard.ts';
 import { Door, type RefusalFact } from '../http/handle.ts';
@@ -55,13 +56,15 @@ interface DoorParts {
   readonly pools: Pick<Pools, 'json'>;
   readonly quotas: Quotas;
   readonly progress: LoadProgress;
+  readonly egress: Egress;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly payments: () => PaymentsState | null;
 }
 
 export function buildDoor(settings: Settings, parts: DoorParts): Door {
-  const { data, tools, rooms, services, accounts, pipeline, quotas, progress, metrics, logger } = parts;
+  const { data, tools, rooms, services, accounts, pipeline, quotas, progress, egress, metrics, logger } =
+    parts;
   const { organisations } = rooms;
   const { adminKey, adminPasswordHash } = settings;
   return new Door({
@@ -85,8 +88,10 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
         ? null
         : `The server is loading: ${progress.loaded} of ${progress.all} collections are ready.`,
     dashboard: openDashboard(logger),
-    readiness: () =>
-      readiness(progress.done, { data, tools, catalogue: pipeline.catalogue, payments: parts.payments() }),
+    readiness: () => {
+      const { catalogue } = pipeline;
+      return readiness(progress.done, { data, tools, egress, catalogue, payments: parts.payments() });
+    },
     metrics,
     settings: doorSettings(settings),
     logger,

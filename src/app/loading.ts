@@ -1,6 +1,7 @@
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { PaymentsState } from '../billing/key-health.ts';
+import type { Egress } from '../egress/egress.ts';
 import type { Readiness } from '../http/pages.ts';
 import type { ModelCatalogue } from '../models/catalogue.ts';
 import type { OpenedTools } from '../parsing/open-tools.ts';
@@ -70,11 +71,13 @@ export function readiness(
   {
     data,
     tools: { states },
+    egress,
     catalogue,
     payments,
   }: {
     data: DataDirectory;
     tools: OpenedTools;
+    egress: Egress;
     catalogue: ModelCatalogue;
     payments: PaymentsState | null;
   },
@@ -93,12 +96,23 @@ export function readiness(
       disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
       collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
       models: { ready: true, detail: modelsDetail(catalogue) },
+      egress: { ready: true, detail: egressDetail(egress) },
       // Without payments the server still serves.
       ...(payments === null ? {} : { payments }),
       ...Object.fromEntries(services),
       ...Object.fromEntries(tools),
     },
   };
+}
+
+/** Every host that the server may connect to. */
+function egressDetail({ mode, hosts }: Egress): string {
+  if (mode === 'none') return 'none: every outgoing connection is refused';
+  if (hosts.length === 0) return 'configured: no setting names a host';
+  const places = hosts.map(
+    ({ host, port, purpose }) => `${host}${port === null ? '' : `:${port}`} (${purpose})`,
+  );
+  return `configured: ${places.join(', ')}`;
 }
 
 function modelsDetail(catalogue: ModelCatalogue): string {

@@ -8,6 +8,7 @@ import { Sealing } from '../base/sealing.ts';
 import { grantedTierOf, higherTier } from '../billing/plans.ts';
 import { tierOf } from '../billing/sync.ts';
 import type { Settings } from '../config/schema.ts';
+import type { Egress } from '../egress/egress.ts';
 import { Agreements } from '../marketplaces/agreements.ts';
 import { AwsMarket } from '../marketplaces/aws-market.ts';
 import { type AwsParts, Marketplaces, type VercelParts } from '../marketplaces/marketplaces.ts';
@@ -39,6 +40,7 @@ interface MarketplaceParts {
   readonly rooms: AccountRooms;
   readonly meter: UsageMeter;
   readonly linkBase: () => string;
+  readonly egress: Egress;
   readonly logger: Logger;
   readonly payments: Pick<BillingRooms, 'isUseCharged'>;
 }
@@ -87,10 +89,11 @@ export function buildMarketplaces(
 }
 
 function awsParts(settings: Settings, agreements: Agreements, parts: MarketplaceParts): AwsParts {
-  const { data, rooms, meter, logger } = parts;
+  const { data, rooms, meter, egress, logger } = parts;
   const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsTopicArns } = settings;
   const hasKey = accessKeyId !== null && secretAccessKey !== null;
   const market = new AwsMarket({
+    egress,
     region: settings.awsRegion,
     endpoint: settings.awsEndpoint,
     credentials: hasKey ? { accessKeyId, secretAccessKey } : null,
@@ -106,7 +109,9 @@ function awsParts(settings: Settings, agreements: Agreements, parts: Marketplace
   });
   const topicArns = new Set(awsTopicArns?.split(','));
   const inbox =
-    awsTopicArns === null ? null : new SnsInbox({ topicArns, origin: settings.awsSnsUrl, clock, logger });
+    awsTopicArns === null
+      ? null
+      : new SnsInbox({ topicArns, origin: settings.awsSnsUrl, fetch: egress.fetch, clock, logger });
   return { market, metering, inbox };
 }
 
@@ -116,11 +121,11 @@ interface VercelNeeds extends MarketplaceParts {
 }
 
 function vercelParts(settings: Settings, needs: VercelNeeds): VercelParts | null {
-  const { linkBase, rooms, agreements, sealing, logger } = needs;
+  const { linkBase, rooms, agreements, sealing, egress, logger } = needs;
   const { vercelClientId: clientId, vercelClientSecret: clientSecret, vercelTier } = settings;
   if (clientId === null || clientSecret === null) return null;
   const api = new VercelApi({
-    ...{ clientId, clientSecret },
+    ...{ clientId, clientSecret, fetch: egress.fetch },
     apiUrl: settings.vercelApiUrl,
     nextHosts: new Set(settings.vercelNextHosts.split(',')),
     redirectUri: () => `${linkBase()}/api/marketplaces/vercel`,

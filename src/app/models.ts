@@ -55,7 +55,10 @@ export async function openModels(
   settings: Settings,
   data: DataDirectory,
   logger: Logger,
-  { metrics, ...hooks }: { readonly metrics: Metrics } & Pick<CatalogueParts, 'mayQuote' | 'onRecovered'>,
+  {
+    metrics,
+    ...hooks
+  }: { readonly metrics: Metrics } & Pick<CatalogueParts, 'egress' | 'mayQuote' | 'onRecovered'>,
 ): Promise<ModelCatalogue> {
   const count = metrics.counter({
     name: 'quarry_model_requests_total',

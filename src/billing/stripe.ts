@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import { AppError } from '../base/app-error.ts';
+import { type Egress, type EgressRefused, egressRefusalIn } from '../egress/egress.ts';
 
 /** The one file that loads Stripe, and only when a key is configured. */
 
@@ -9,15 +10,18 @@ export interface StripeSettings {
   readonly apiBase: string;
   /** Of one attempt of one call. */
   readonly msMax: number;
+  readonly egress: Pick<Egress, 'agents'>;
 }
 
-export async function openStripe({ secretKey, apiBase, msMax }: StripeSettings): Promise<Stripe> {
+export async function openStripe({ secretKey, apiBase, msMax, egress }: StripeSettings): Promise<Stripe> {
   const { default: Loaded } = await import('stripe');
   const { protocol, hostname, port } = new URL(apiBase);
+  const { httpAgent, httpsAgent } = egress.agents();
   return new Loaded(secretKey, {
     maxNetworkRetries: 1,
     timeout: msMax,
     telemetry: false,
+    httpAgent: protocol === 'https:' ? httpsAgent : httpAgent,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
     protocol: protocol === 'https:' ? 'https' : 'http',
@@ -84,12 +88,22 @@ interface StripeTrouble extends Error {
 /** A failure of a call as ours; what did not come from Stripe stays what it is. */
 export function troubleOf(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
+  const refused = egressRefusalIn(error);
+  if (refused !== null) return unreachable(refused);
   const trouble = error as StripeTrouble;
   if (typeof trouble.type !== 'string' || !trouble.type.startsWith('Stripe')) return error;
   const { statusCode = 0, code } = trouble;
   const isBusy = statusCode === 429 || code === 'idempotency_key_in_use' || code === 'lock_timeout';
   const isAnswered = statusCode >= 400 && statusCode < 500 && !isBusy;
   return isAnswered ? new StripeRefusal(trouble) : new StripeSilence(trouble);
+}
+
+function unreachable(cause: EgressRefused): AppError {
+  return new AppError(
+    'unavailable',
+    `This server may not connect to the payment provider: ${cause.message}. Its operator has to change that.`,
+    { cause, shouldRetry: false },
+  );
 }
 
 /** Runs a call that changes nothing. */

@@ -49,13 +49,15 @@ async function wanted({ loaded, terminal }: CommandContext): Promise<Fixture[]> 
       'QUARRY_STRIPE_SECRET_KEY is not set: name the secret key of the account at Stripe.',
     );
   }
-  const [{ fixturesOf }, { loadPlans }, { openStripe }] = await Promise.all([
+  const [{ fixturesOf }, { loadPlans }, { openStripe }, { openEgress }] = await Promise.all([
     import('../billing/account-setup.ts'),
     import('../billing/plans.ts'),
     import('../billing/stripe.ts'),
+    import('../egress/open-egress.ts'),
   ]);
   const plans = loadPlans(plansFile);
-  const stripe = await openStripe({ secretKey, apiBase, msMax: stripeSecondsMax * 1_000 });
+  const egress = openEgress(loaded.settings);
+  const stripe = await openStripe({ secretKey, apiBase, msMax: stripeSecondsMax * 1_000, egress });
   if (baseUrl === null)
     terminal.note(
       'QUARRY_BASE_URL is not set: the webhook is left out, because Stripe needs an address to send to.\n',

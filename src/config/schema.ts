@@ -132,6 +132,16 @@ const table = {
     meaning: 'GitHub, or a GitHub Enterprise server',
     allowed: issuerAllowed,
   }),
+  egress: choice(['configured', 'none'], 'configured', {
+    meaning: 'Outgoing connections: to hosts that other settings name only, or none at all',
+  }),
+  egressHosts: optional({
+    pattern:
+      /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(,(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?)*$/,
+    meaning: 'Further hosts that may be connected to, such as endpoints of an identity provider',
+    allowed: 'host or host:port, several with commas between',
+    defaultMeaning: 'none',
+  }),
   drainSeconds: seconds(0, 3_600, 30, {
     meaning: 'On SIGTERM, how long requests that are under way may still take',
   }),

@@ -6,6 +6,7 @@ import type { MarketplaceMeteringClient, UsageRecord } from '@aws-sdk/client-mar
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { Egress } from '../egress/egress.ts';
 import type { AwsOffer, HourOfUse } from '../store/marketplaces.ts';
 import { type Tier, tiers } from '../store/organisations.ts';
 
@@ -21,6 +22,7 @@ export interface AwsSettings {
   readonly tier: Tier;
   /** Dimensions of contracts and what they entitle to; null where products have none. */
   readonly tiers: ReadonlyMap<string, Tier> | null;
+  readonly egress: Pick<Egress, 'agents'>;
   readonly clock: Clock;
 }
 
@@ -161,11 +163,12 @@ export class AwsMarket {
   }
 
   async #load(): Promise<Clients> {
-    const { region, endpoint, credentials } = this.#settings;
+    const { region, endpoint, credentials, egress } = this.#settings;
     const options = {
       region,
       maxAttempts: 4,
       requestHandler: {
+        ...egress.agents(),
         connectionTimeout: limits.marketplaceCallMsMax,
         requestTimeout: limits.marketplaceCallMsMax,
       },

@@ -1,3 +1,5 @@
+import type { Egress } from '../egress/egress.ts';
+
 /** What came back, whatever its status. */
 export interface Fetched {
   readonly status: number;
@@ -14,12 +16,12 @@ export interface FetchBounds {
 export async function fetchText(
   url: string,
   init: Pick<RequestInit, 'method' | 'headers' | 'body'>,
-  { msMax, bytesMax }: FetchBounds,
+  { fetch, msMax, bytesMax }: FetchBounds & Pick<Egress, 'fetch'>,
 ): Promise<Fetched> {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(new Error(`no answer within ${msMax} ms`)), msMax);
   try {
-    const reply = await fetch(url, { ...init, redirect: 'manual', signal: controller.signal });
+    const reply = await fetch(url, { ...init, signal: controller.signal });
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const part of reply.body ?? []) {

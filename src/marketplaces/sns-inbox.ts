@@ -3,6 +3,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Egress } from '../egress/egress.ts';
 import { fetchText } from './fetch-text.ts';
 
 export interface SnsInboxOptions {
@@ -10,6 +11,7 @@ export interface SnsInboxOptions {
   readonly topicArns: ReadonlySet<string>;
   /** Where certificates and confirmations are; null: at SNS in the region of the topic. */
   readonly origin: string | null;
+  readonly fetch: Egress['fetch'];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -118,7 +120,7 @@ export class SnsInbox {
 
   async #ask(url: string): Promise<string> {
     try {
-      const { status, text } = await fetchText(url, {}, bounds);
+      const { status, text } = await fetchText(url, {}, { ...bounds, fetch: this.#options.fetch });
       if (status === 200) return text;
       throw new Error(`it answered ${status}`);
     } catch (cause) {

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
+import type { Egress } from '../egress/egress.ts';
 import { type Fetched, fetchText } from './fetch-text.ts';
 
 export interface VercelSettings {
@@ -12,6 +13,7 @@ export interface VercelSettings {
   readonly nextHosts: ReadonlySet<string>;
   /** Where Vercel sends browsers to, as it is registered there. */
   readonly redirectUri: () => string;
+  readonly fetch: Egress['fetch'];
 }
 
 export interface VercelInstallation {
@@ -102,11 +104,11 @@ export class VercelApi {
   }
 
   async #token(fields: Readonly<Record<string, string>>): Promise<Fetched> {
-    const { clientId, clientSecret, apiUrl } = this.#settings;
+    const { clientId, clientSecret, apiUrl, fetch } = this.#settings;
     const form = new URLSearchParams({ client_id: clientId, client_secret: clientSecret, ...fields });
     const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
     const sent = { method: 'POST', headers, body: form.toString() };
-    return fetchText(`${apiUrl}${tokenPath}`, sent, bounds).catch((cause: unknown) => {
+    return fetchText(`${apiUrl}${tokenPath}`, sent, { ...bounds, fetch }).catch((cause: unknown) => {
       throw troubled(cause);
     });
   }
@@ -172,9 +174,11 @@ export class VercelApi {
             headers: { ...headers, 'content-type': 'application/json' },
             body: JSON.stringify(body),
           };
-    const reply = await fetchText(url.href, sent, pageBounds).catch((cause: unknown) => {
-      throw troubled(cause);
-    });
+    const reply = await fetchText(url.href, sent, { ...pageBounds, fetch: this.#settings.fetch }).catch(
+      (cause: unknown) => {
+        throw troubled(cause);
+      },
+    );
     const { status, text } = reply;
     if (status >= 400 && status < 500 && status !== 429 && status !== 408)
       throw new VercelRefusal(path, status);

@@ -5,6 +5,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
+import type { Egress } from '../egress/egress.ts';
 import { listModels, reservedName } from './added-models.ts';
 import {
   type CataloguedEmbedding,
@@ -61,6 +62,7 @@ export interface CatalogueParts {
   readonly settings: ModelSettings;
   /** The data directory. */
   readonly data: string;
+  readonly egress: Egress;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -240,7 +242,7 @@ function refuseBuiltInName(model: string, builtIn: readonly string[], setting: s
 }
 
 function providerOf(
-  { settings, clock, random, logger, observe, mayQuote, onRecovered }: CatalogueParts,
+  { settings, egress, clock, random, logger, observe, mayQuote, onRecovered }: CatalogueParts,
   { model, url, key }: { readonly model: string; readonly url: string; readonly key: string | null },
 ): Provider {
   return new Provider({
@@ -250,6 +252,7 @@ function providerOf(
     patientMsMax: settings.providerSecondsMax * 1_000,
     urgentMsMax: settings.providerQueryMsMax,
     requestsMax: settings.providerRequestsMax,
+    fetch: egress.fetch,
     clock,
     random,
     logger,

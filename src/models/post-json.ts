@@ -1,3 +1,5 @@
+import { type Egress, egressRefusalIn } from '../egress/egress.ts';
+
 /** A reply of a provider that cannot be used, or none. */
 export class ProviderTrouble extends Error {
   override readonly name = 'ProviderTrouble';
@@ -36,6 +38,7 @@ export interface PostOptions {
   readonly mayQuote: boolean;
   /** Milliseconds since the epoch, for a `retry-after` that is a date. */
   readonly now: () => number;
+  readonly fetch: Egress['fetch'];
 }
 
 /** Characters of what is said that are passed on. */
@@ -51,9 +54,8 @@ export async function postJson(url: string, body: object, options: PostOptions):
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), msMax);
   try {
-    const reply = await fetch(url, {
+    const reply = await options.fetch(url, {
       method: 'POST',
-      redirect: 'manual',
       signal: controller.signal,
       headers: {
         'content-type': 'application/json',
@@ -66,6 +68,8 @@ export async function postJson(url: string, body: object, options: PostOptions):
     return parsed(await bounded(reply, replyBytesMax), options.mayQuote);
   } catch (error) {
     if (error instanceof ProviderTrouble) throw error;
+    const refused = egressRefusalIn(error);
+    if (refused !== null) throw new ProviderTrouble('misconfigured', refused.message, { cause: refused });
     const reason = controller.signal.aborted ? `no answer within ${Math.round(msMax)} ms` : 'no connection';
     throw new ProviderTrouble('failed', reason, { said: causes(error), cause: error });
   } finally {

@@ -5,6 +5,7 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
 import { Semaphore } from '../core/async/semaphore.ts';
+import type { Egress } from '../egress/egress.ts';
 import { type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import { ProviderTrouble, postJson } from './post-json.ts';
 
@@ -21,6 +22,7 @@ export interface ProviderOptions {
   readonly urgentMsMax: number;
   /** Requests at the same time. */
   readonly requestsMax: number;
+  readonly fetch: Egress['fetch'];
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -153,6 +155,7 @@ export class Provider {
           replyBytesMax,
           mayQuote: mayQuote(),
           now: () => clock.now(),
+          fetch: this.#options.fetch,
         }),
       );
       observe('answered', seconds());

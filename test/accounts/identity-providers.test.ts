@@ -5,6 +5,7 @@ import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { openIdProvider } from '../../src/accounts/identity-providers.ts';
 import { AppError } from '../../src/base/app-error.ts';
+import { localEgress } from '../any-egress.ts';
 
 /** An issuer that signs whatever a test wants, and what is believed of it. */
 
@@ -37,7 +38,12 @@ const server = createServer((request, response) => {
 await once(server, 'listening');
 t.teardown(() => server.close());
 const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-const provider = openIdProvider({ clientId, clientSecret: 'secret', baseUrl: issuer });
+const provider = openIdProvider({
+  clientId,
+  clientSecret: 'secret',
+  baseUrl: issuer,
+  fetch: localEgress.fetch,
+});
 
 const now = Math.floor(Date.now() / 1_000);
 const claims = {

@@ -19,6 +19,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, RangeOptions } from '../../src/store/store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
+import { localEgress } from '../any-egress.ts';
 import { mailServer } from '../e2e/people.ts';
 import { until } from '../waiting.ts';
 import { accountRooms, byTest } from './rooms.ts';
@@ -69,6 +70,7 @@ async function build() {
   const mail = new Mail({
     ...rooms,
     url: 'console:',
+    egress: localEgress,
     from: 'quarry@example.com',
     logger: silentLogger,
     print: (text) => letters.push(text),
@@ -339,7 +341,14 @@ t.test('what an attacker writes never becomes a header or a receiver of a mail',
   const folder = t.testdir({});
   const { clock, chance } = await build();
   const mail = new Mail({
-    ...{ clock, chance, logger: silentLogger, from: 'quarry@example.com', print: () => {} },
+    ...{
+      clock,
+      chance,
+      logger: silentLogger,
+      from: 'quarry@example.com',
+      print: () => {},
+      egress: localEgress,
+    },
     closeMsMax: limits.mailCloseMsMax,
     url: pathToFileURL(folder).href,
   });
@@ -365,7 +374,17 @@ async function notedMail(url: string, closeMsMax: number = limits.mailCloseMsMax
   const note = (fields: object, event: string) => noted.push({ ...fields, event });
   const logger = { ...silentLogger, info: note, warn: note };
   const from = 'quarry@example.com';
-  const mail = new Mail({ clock, chance, logger, url, from, print: () => {}, closeMsMax, tryMsMax });
+  const mail = new Mail({
+    clock,
+    chance,
+    logger,
+    url,
+    from,
+    print: () => {},
+    egress: localEgress,
+    closeMsMax,
+    tryMsMax,
+  });
   return { mail, noted };
 }
 

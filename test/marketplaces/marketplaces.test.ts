@@ -12,6 +12,7 @@ import type { Agreement, AwsOffer } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Tier } from '../../src/store/organisations.ts';
 import { FakeTime } from '../admission/fake-time.ts';
+import { localEgress } from '../any-egress.ts';
 
 /** What a crash leaves between two steps, and what two things at once may not do to each other. */
 
@@ -65,6 +66,7 @@ function build() {
   const settings = {
     ...{ clientId: 'oac', clientSecret: 's', apiUrl: 'http://127.0.0.1:1', nextHosts: new Set<string>() },
     redirectUri: () => '',
+    fetch: localEgress.fetch,
   };
   const marketplaces = new Marketplaces({
     ...{ store, agreements, clock, sealing, chance: systemChance, logger: silentLogger },

@@ -10,6 +10,7 @@ import { hourMs, Metering, type Uses } from '../../src/marketplaces/metering.ts'
 import type { Agreement } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
+import { localEgress } from '../any-egress.ts';
 import { type AwsAnswer, awsKey, awsLookAlike } from '../e2e/aws-look-alike.ts';
 
 /** Use of hours, reported with the real SDK to a look-alike of AWS, by a clock that the test moves. */
@@ -68,6 +69,7 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
     const agreements = new Agreements(store);
     const market = new AwsMarket({
       region: 'us-east-1',
+      egress: localEgress,
       endpoint: aws.url,
       credentials: { accessKeyId: awsKey.id, secretAccessKey: awsKey.secret },
       productCodes: null,

@@ -7,6 +7,7 @@ import { ModelUnavailable } from '../../src/base/model-unavailable.ts';
 import { HttpEmbedder, type HttpEmbedderOptions } from '../../src/models/http-embedder.ts';
 import { HttpReranker, type HttpRerankerOptions } from '../../src/models/http-reranker.ts';
 import { Provider, type ProviderOptions, type RequestOutcome } from '../../src/models/provider.ts';
+import { localEgress } from '../any-egress.ts';
 import { eventMsMax, until } from '../waiting.ts';
 import { longText, type Manner, ModelService, serviceDimensions, vectorOf } from './model-service.ts';
 
@@ -35,6 +36,7 @@ async function place(t: Test, fields: Fields = {}): Promise<Place> {
   const of = (url: string) =>
     new Provider({
       ...{ model: 'theirs', url, key, patientMsMax: eventMsMax, urgentMsMax: eventMsMax, requestsMax: 3 },
+      fetch: localEgress.fetch,
       clock: systemClock,
       random: () => 0.1,
       mayQuote: () => true,

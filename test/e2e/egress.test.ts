@@ -1,0 +1,74 @@
+import t from 'tap';
+import { ModelService, serviceDimensions } from '../models/model-service.ts';
+import { fileMsMax } from '../waiting.ts';
+import { Api } from './api.ts';
+import { freePort } from './free-port.ts';
+import { mailServer, send } from './people.ts';
+import { TestServer } from './server.ts';
+
+/** What the server may connect to, and what it says where it may not. */
+
+t.setTimeout(fileMsMax);
+
+async function egressOf({ url }: TestServer): Promise<string> {
+  const { components } = (await (await fetch(`${url}/readyz`)).json()) as {
+    components: { egress: { detail: string } };
+  };
+  return components.egress.detail;
+}
+
+t.test('by default no host is allowed, and those that settings name are listed', async (t) => {
+  const server = await TestServer.start(t);
+  t.equal(await egressOf(server), 'configured: no setting names a host');
+  const service = await ModelService.start(t);
+  const at = await freePort();
+  await server.restart({
+    ...{ PORT: String(at), BASE_URL: `http://127.0.0.1:${at}` },
+    EMBEDDING_URL: service.url,
+    EMBEDDING_MODEL: 'theirs',
+    MAIL_URL: 'smtp://user:password@mail.example',
+    EGRESS_HOSTS: 'further.example:8443',
+  });
+  const { port } = service;
+  const places = ['127.0.0.1', 'mail.example', 'further.example'];
+  t.equal(
+    await egressOf(server),
+    `configured: ${places[0]}:${port} (model), ${places[1]}:587 (mail), ${places[2]}:8443 (egressHosts)`,
+  );
+  const embedded = await new Api(server).ask('embeddings', { model: 'theirs', input: 'gull' });
+  t.equal(embedded.status, 200, 'and reached');
+});
+
+t.test(
+  'with QUARRY_EGRESS=none a feature that needs a connection says so, at start and when asked',
+  async (t) => {
+    const service = await ModelService.start(t);
+    const { url: mailUrl, mails } = await mailServer(t);
+    const stripe = await ModelService.start(t);
+    const port = await freePort();
+    const server = await TestServer.start(t, {
+      ...{ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` },
+      EGRESS: 'none',
+      EMBEDDING_URL: service.url,
+      EMBEDDING_MODEL: 'theirs',
+      EMBEDDING_DIMENSIONS: String(serviceDimensions),
+      MAIL_URL: mailUrl,
+      GOOGLE_CLIENT_ID: 'client',
+      GOOGLE_CLIENT_SECRET: 'secret',
+      OIDC_ISSUER: `http://127.0.0.1:${stripe.port}`,
+    });
+    t.equal(await egressOf(server), 'none: every outgoing connection is refused');
+    for (const purpose of ['model', 'mail', 'sign-in'])
+      t.match(server.log, new RegExp(`"purpose":"${purpose}".*QUARRY_EGRESS=none refuses`));
+    const embedded = await new Api(server).ask('embeddings', { model: 'theirs', input: 'gull' });
+    t.match(embedded, { status: 503, body: { detail: /QUARRY_EGRESS is "none"/ } });
+    const link = await send(`${server.url}/api/auth/magic-link/send`, { body: { email: 'ann@example.com' } });
+    t.match(link, { status: 503, body: { detail: /QUARRY_EGRESS does not let it connect/ } });
+    const login = await send(`${server.url}/api/auth/google/login`, {
+      method: 'GET',
+      headers: { accept: 'application/json' },
+    });
+    t.match(login, { status: 503, body: { detail: /identity provider: .*QUARRY_EGRESS is "none"/ } });
+    t.same([service.asked.length, stripe.asked.length, mails().length], [0, 0, 0]);
+  },
+);
