@@ -3,6 +3,9 @@ import { dirname, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
 import ts from 'typescript';
 import { projectRoot } from '../src/base/root.ts';
+import { fileMsMax } from './waiting.ts';
+
+t.setTimeout(fileMsMax);
 
 /**
  * Reads the code and enforces the laws of the house, so that nobody has to remember them. The tables are data: a new
