@@ -79,7 +79,9 @@ class ClockRounds {
     await this.#run.workFor(500);
     const isDone = () => {
       if (signal.aborted || (size.rounds !== null && this.#rounds >= size.rounds)) return true;
-      return (size.rounds === null || size.minutes !== null) && this.#context.isOver(defaultMinutes);
+      // Without a single round nothing would have been checked.
+      const isBounded = size.rounds === null || size.minutes !== null;
+      return this.#rounds > 0 && isBounded && this.#context.isOver(defaultMinutes);
     };
     let isPlanted = !this.#context.plantsFault;
     while (!(isDone() && isPlanted) && !signal.aborted) {

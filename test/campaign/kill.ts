@@ -74,7 +74,9 @@ class KillRounds {
       if (this.#context.signal.aborted) return true;
       if (this.#context.plantsFault && !this.#planted) return false;
       if (size.rounds !== null && this.#count >= size.rounds) return true;
-      return (size.rounds === null || size.minutes !== null) && this.#context.isOver(defaultMinutes);
+      // Without a single round nothing would have been checked.
+      const isBounded = size.rounds === null || size.minutes !== null;
+      return this.#count > 0 && isBounded && this.#context.isOver(defaultMinutes);
     };
     while (!isDone()) {
       this.#count += 1;
