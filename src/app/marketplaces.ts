@@ -170,6 +170,7 @@ function marketplaceChores(marketplaces: Marketplaces): Chore[] {
       everyMs: limits.marketplaceReportMs,
       work: (signal) => marketplaces.meter(signal),
     },
+    { name: 'grants of marketplaces', everyMs, work: (signal) => marketplaces.reseal(signal) },
     { name: 'sign-ups from marketplaces', everyMs, work: (signal) => marketplaces.sweep(signal) },
   ];
 }

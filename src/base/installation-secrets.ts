@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The file in the data directory that holds the installation's secrets, readable by the operator alone. */
@@ -42,6 +42,19 @@ export function readInstallationSecrets(folder: string): readonly Uint8Array[] {
   const secrets = parsedSecrets(readFileSync(join(folder, secretsFile), 'utf8'));
   if (secrets === null) throw new Error(`${secretsFile} is damaged`);
   return secrets;
+}
+
+/** Replaces the file in one step. Throws what the file system throws. */
+export function writeInstallationSecrets(folder: string, secrets: readonly Uint8Array[]): void {
+  const path = join(folder, secretsFile);
+  const file = openSync(`${path}.new`, 'w', 0o600);
+  try {
+    writeSync(file, secretsText(secrets));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
 }
 
 /** The current secret, then those that a rotation replaced, the newest first; null for a damaged file. */

@@ -1,5 +1,10 @@
 import { AppError } from '../base/app-error.ts';
-import { operatorProof, readInstallationSecrets } from '../base/installation-secrets.ts';
+import { systemChance } from '../base/ids.ts';
+import {
+  operatorProof,
+  readInstallationSecrets,
+  writeInstallationSecrets,
+} from '../base/installation-secrets.ts';
 import type { LoginLinkResponse } from '../schemas/accounts.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
@@ -18,6 +23,21 @@ export const signInCommands: readonly CommandSpec[] = [
     ],
     examples: ['quarry login-link', 'quarry login-link --data /srv/quarry --url http://127.0.0.1:9000'],
     run: loginLink,
+  },
+  {
+    usage: 'rotate-secret',
+    settings: 'client',
+    summary:
+      'replace the secret of the installation (stop the server first); what earlier ones opened stays open',
+    options: [
+      { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
+      {
+        flags: '--forget-earlier',
+        meaning: 'end what earlier secrets still open: invitations, file addresses, grants',
+      },
+    ],
+    examples: ['quarry rotate-secret', 'quarry rotate-secret --forget-earlier --data /srv/quarry'],
+    run: rotateSecret,
   },
   {
     usage: 'hash-password',
@@ -48,6 +68,26 @@ async function loginLink(
   context.terminal.note(`It works once, until ${reply.expires_at}.\n`);
   return exitCodes.done;
 }
+
+/** The server reads its secrets at the start, so that one that runs goes on with those that it has. */
+async function rotateSecret(
+  context: CommandContext,
+  _words: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const data = typeof options.data === 'string' ? options.data : context.loaded.settings.data;
+  const earlier = options.forgetEarlier === true ? [] : secretsOf(data).slice(0, earlierSecretsMax);
+  writeInstallationSecrets(data, [systemChance.bytes(32), ...earlier]);
+  const kept =
+    earlier.length === 0
+      ? 'Nothing that an earlier secret signed or sealed counts any more.'
+      : 'Earlier ones still open what they made.';
+  context.terminal.out('The secret of the installation is replaced. Start the server again.');
+  context.terminal.note(`${kept}\n`);
+  return exitCodes.done;
+}
+
+const earlierSecretsMax = 4;
 
 function secretsOf(data: string): readonly Uint8Array[] {
   try {

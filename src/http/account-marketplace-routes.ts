@@ -116,8 +116,10 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     example: signUpExample,
     refusals: { 404: 'Nothing waits for this browser.' },
     serve: async ({ marketplaces }, { visitor }, { sign_up }) => {
-      const { marketplace, account, expiresAt } = marketplaces.look(sign_up, visitor.cookie('marketplace'));
-      return { marketplace, account, expires_at: new Date(expiresAt).toISOString() };
+      const found = marketplaces.look(sign_up, visitor.cookie('marketplace'));
+      const { marketplace, account, accountId, installationId, expiresAt } = found;
+      const ids = { account_id: accountId, installation_id: installationId };
+      return { marketplace, account, ...ids, expires_at: new Date(expiresAt).toISOString() };
     },
   }),
   changes({

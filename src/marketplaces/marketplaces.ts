@@ -85,6 +85,9 @@ export interface Waiting {
   readonly marketplace: Offer['marketplace'];
   /** Whose it is there, where that is known. */
   readonly account: string | null;
+  /** What the marketplace itself calls the account; its owner cannot choose it. */
+  readonly accountId: string | null;
+  readonly installationId: string | null;
   readonly expiresAt: number;
 }
 
@@ -160,8 +163,17 @@ export class Marketplaces {
   look(token: string, browser: string | undefined): Waiting {
     const { offer, expiresAt } = this.#signUp(token, browser);
     const { marketplace } = offer;
-    const account = offer.marketplace === 'vercel' ? (offer.account ?? null) : offer.accountId;
-    return { marketplace, account, expiresAt };
+    if (offer.marketplace === 'aws') {
+      return {
+        marketplace,
+        account: offer.accountId,
+        accountId: offer.accountId,
+        installationId: null,
+        expiresAt,
+      };
+    }
+    const { account = null, teamId, userId, installationId } = offer;
+    return { marketplace, account, accountId: teamId ?? userId, installationId, expiresAt };
   }
 
   /**
@@ -261,6 +273,15 @@ export class Marketplaces {
     for (const each of all.filter(({ endedAt, variables }) => endedAt === null && variables === 'waiting')) {
       if (signal.aborted) return;
       await this.#setVariables(each);
+    }
+  }
+
+  /** After a rotation of the secret of the installation: seals again what an earlier one sealed; for housekeeping. */
+  async reseal(signal: AbortSignal): Promise<void> {
+    const { vercel, agreements } = this.#options;
+    for (const each of await agreements.records.agreements('vercel')) {
+      if (signal.aborted || vercel === null) return;
+      if (isVercel(each) && each.endedAt === null) await vercel.variables.reseal(each);
     }
   }
 

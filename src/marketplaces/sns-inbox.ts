@@ -32,7 +32,6 @@ const signedFields = {
 } as const;
 type MessageType = keyof typeof signedFields;
 
-const digests: Readonly<Record<string, string>> = { 1: 'RSA-SHA1', 2: 'RSA-SHA256' };
 const certificatesMax = 16;
 /** SNS tries again for an hour; an older one is a replay. */
 const ageMsMax = 3_600_000;
@@ -85,15 +84,16 @@ export class SnsInbox {
   async #check(message: SnsMessage, type: MessageType, origin: string): Promise<void> {
     const age = this.#options.clock.now() - Date.parse(message.Timestamp);
     if (!(Math.abs(age) <= ageMsMax)) throw forged('its time');
-    const digest = digests[message.SignatureVersion];
-    if (digest === undefined) throw forged('the version of its signature');
+    // Version 1 signs with SHA-1, for which collisions are known.
+    if (message.SignatureVersion !== '2')
+      throw forged('the version of its signature: set SignatureVersion of the topic to 2');
     const lines = signedFields[type].flatMap((name) => {
       const value = message[name];
       return value === undefined ? [] : [name, value];
     });
     const signed = Buffer.from(`${lines.join('\n')}\n`);
     const { publicKey } = await this.#certificate(message.SigningCertURL, origin);
-    if (!verify(digest, signed, publicKey, Buffer.from(message.Signature, 'base64'))) {
+    if (!verify('RSA-SHA256', signed, publicKey, Buffer.from(message.Signature, 'base64'))) {
       throw forged('its signature');
     }
   }

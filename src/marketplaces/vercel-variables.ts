@@ -61,6 +61,27 @@ export class VercelVariables {
     });
   }
 
+  /** Seals again with the current secret what an earlier one sealed, so that the earlier one can be forgotten. */
+  reseal(agreement: VercelAgreement): Promise<void> {
+    return this.#turns.run(async () => {
+      const { sealing } = this.#options;
+      const { installationId } = agreement.offer;
+      const again = (sealed: Uint8Array) => {
+        if (sealing.isCurrent(sealed, installationId)) return null;
+        const opened = sealing.open(sealed, installationId);
+        return opened === null ? null : sealing.seal(opened, installationId);
+      };
+      const token = again(agreement.offer.sealedToken);
+      const key = agreement.sealedKey === undefined ? null : again(agreement.sealedKey);
+      if (token === null && key === null) return;
+      await this.#note(agreement.offer, (known) => ({
+        ...known,
+        ...(token === null ? {} : { offer: { ...agreement.offer, sealedToken: token } }),
+        ...(key === null ? {} : { sealedKey: key }),
+      }));
+    });
+  }
+
   async #put({ offer, organizationId }: VercelAgreement): Promise<VariablesState> {
     const { api, baseUrl, logger } = this.#options;
     const { installationId } = offer;

@@ -46,7 +46,13 @@ export const GetMarketplaceSignUpResponse = Component(
   'What waits to be taken for an organisation.',
   {
     marketplace: Marketplace,
-    account: Nullable(Type.String(), { description: 'Whose it is there, as the marketplace says.' }),
+    account: Nullable(Type.String(), {
+      description: 'Whose it is there: the account at AWS, or the name that its owner chose at Vercel.',
+    }),
+    account_id: Nullable(Type.String(), {
+      description: 'The id that the marketplace gave the account, which its owner cannot choose.',
+    }),
+    installation_id: Nullable(Type.String(), { description: 'The id that Vercel gave the installation.' }),
     expires_at: Timestamp('Until when it waits.'),
   },
 );

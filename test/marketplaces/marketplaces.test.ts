@@ -23,6 +23,15 @@ function build() {
   const [store, clock] = [new MemoryStore(), new FakeTime()];
   const agreements = new Agreements(store);
   const sealing = new Sealing([new Uint8Array(32).fill(3)], systemChance);
+  let current = sealing;
+  const rotating = {
+    seal: (text: string, boundTo: string) => current.seal(text, boundTo),
+    open: (sealed: Uint8Array, boundTo: string) => current.open(sealed, boundTo),
+    isCurrent: (sealed: Uint8Array, boundTo: string) => current.isCurrent(sealed, boundTo),
+  } as Sealing;
+  const rotate = (next: Sealing) => {
+    current = next;
+  };
   const granted: (Tier | null)[] = [];
   /** What the next grant waits for. */
   const hold: { until: Promise<void> } = { until: Promise.resolve() };
@@ -30,7 +39,7 @@ function build() {
   const vercelSays: { answer: 'well' | 'not' } = { answer: 'not' };
   const held: string[] = [];
   const variables = new VercelVariables({
-    ...{ agreements, sealing, logger: silentLogger },
+    ...{ agreements, sealing: rotating, logger: silentLogger },
     baseUrl: () => 'https://quarry.example.com/v1',
     api: {
       projects: async () => ['prj_1', 'prj_2'],
@@ -112,7 +121,20 @@ function build() {
     await agreements.change(offer, () => ({ after: { offer, organizationId, ...whole } }));
   };
   const of = (installationId: string) => agreements.records.agreement('vercel', installationId);
-  return { marketplaces, put, putAws, entitled, of, granted, hold, projects, vercelSays, held };
+  return {
+    marketplaces,
+    put,
+    putAws,
+    entitled,
+    of,
+    granted,
+    hold,
+    projects,
+    vercelSays,
+    held,
+    sealing,
+    rotate,
+  };
 }
 
 t.test(
@@ -174,3 +196,27 @@ t.test('variables that Vercel did not take are set later, with the same key, unt
   t.notOk(Buffer.from(sealedKey!).includes('key-1'), 'beside the agreement it is sealed');
   t.equal(new Sealing([new Uint8Array(32)], systemChance).open(sealedKey!, 'icfg_1'), null);
 });
+
+t.test(
+  'after a rotation what was sealed opens, is sealed again, and without its secret is asked for once',
+  async (t) => {
+    const { marketplaces, put, of, vercelSays, sealing, rotate, projects } = build();
+    vercelSays.answer = 'well';
+    await put('icfg_1', { granted: 'starter', variables: 'waiting' });
+    await marketplaces.setWaiting(signal);
+    const before = of('icfg_1')!;
+    const [first, second] = [new Uint8Array(32).fill(3), new Uint8Array(32).fill(4)];
+    const rotated = new Sealing([second, first], systemChance);
+    rotate(rotated);
+    await marketplaces.reseal(signal);
+    const after = of('icfg_1')!;
+    const only = new Sealing([second], systemChance);
+    t.equal(only.open(after.sealedKey!, 'icfg_1'), sealing.open(before.sealedKey!, 'icfg_1'));
+    t.equal(after.offer.marketplace === 'vercel' && only.open(after.offer.sealedToken, 'icfg_1'), 'a-token');
+    rotate(new Sealing([new Uint8Array(32).fill(5)], systemChance));
+    await put('icfg_2', { granted: 'starter', variables: 'waiting' });
+    await marketplaces.setWaiting(signal);
+    t.equal(of('icfg_2')?.variables, 'set', 'a new token is asked of Vercel');
+    t.match(projects, { prj_1: /^another-token / });
+  },
+);

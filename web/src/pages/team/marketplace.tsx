@@ -54,7 +54,7 @@ function Take({ signUp, from }: TakeProps) {
   const [name, setName] = useState('');
   const [isSetting, setIsSetting] = useState(true);
   const [onward, setOnward] = useState<string | null>(null);
-  const { marketplace, account } = from;
+  const { marketplace, account, account_id: accountId, installation_id: installationId } = from;
   const take = useDoing(async () => {
     const organizationId = chosen === '' ? (await addOrganization(name)).organization_id : chosen;
     // Should the rest fail, the next try must not found a second one.
@@ -91,12 +91,19 @@ function Take({ signUp, from }: TakeProps) {
           {marketplace === 'aws' ? (
             <p class="hint">Bought by the AWS account {account}. Go on only if that is yours.</p>
           ) : (
-            <Check
-              label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL there"
-              hint={`A new API key of the organisation goes to the projects of ${account ?? 'a person'} that were chosen at Vercel. Go on only if they are yours.`}
-              checked={isSetting}
-              onChange={setIsSetting}
-            />
+            <>
+              <p class="hint">
+                Vercel names the account {accountId ?? 'unknown'} and the installation{' '}
+                {installationId ?? 'unknown'}; compare both with its settings page there. Its owner chose the
+                name “{account ?? 'a person'}”, so the name proves nothing.
+              </p>
+              <Check
+                label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL there"
+                hint={`A new API key of the organisation goes to the projects of ${accountId ?? 'that account'} that were chosen at Vercel. Go on only if they are yours.`}
+                checked={isSetting}
+                onChange={setIsSetting}
+              />
+            </>
           )}
           <Trouble error={take.error} />
           <Button type="submit" tone="primary" busy={take.isBusy}>
