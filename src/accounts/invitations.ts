@@ -134,10 +134,10 @@ export class Invitations {
   }
 
   /** Forgets those whose time is up; for housekeeping. */
-  sweep(signal?: AbortSignal): Promise<void> {
-    const { store, clock } = this.#options;
+  sweep(now: number, signal?: AbortSignal): Promise<void> {
+    const { store } = this.#options;
     const next = async (limit: number) => {
-      const expired = await this.#records.expired(clock.now(), limit);
+      const expired = await this.#records.expired(now, limit);
       return expired.flatMap((invitation) => this.#records.forget(invitation));
     };
     return deleteInGroups(store, next, signal);

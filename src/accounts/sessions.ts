@@ -110,10 +110,10 @@ export class Sessions {
     return sessions.flatMap((session) => this.#endOf(session, by));
   }
 
-  /** Forgets what is over; for housekeeping. */
-  sweep(signal?: AbortSignal): Promise<void> {
+  /** Forgets what is over at `now` (milliseconds since the epoch); for housekeeping. */
+  sweep(now: number, signal?: AbortSignal): Promise<void> {
     const next = async (limit: number) => {
-      const ended = await this.#records.ended((session) => this.#isOver(session), limit);
+      const ended = await this.#records.ended((session) => this.#isOver(session, now), limit);
       return ended.flatMap((session) => this.#records.delete(session));
     };
     return deleteInGroups(this.#options.store, next, signal);
@@ -135,8 +135,7 @@ export class Sessions {
     await Promise.all(this.#touches.values());
   }
 
-  #isOver({ userId, lastSeenAt, expiresAt }: Session): boolean {
-    const now = this.#options.clock.now();
+  #isOver({ userId, lastSeenAt, expiresAt }: Session, now = this.#options.clock.now()): boolean {
     const idleMsMax = userId === null ? limits.adminSessionMsMax : limits.sessionIdleMsMax;
     return now >= expiresAt || now - lastSeenAt >= idleMsMax;
   }

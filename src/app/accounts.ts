@@ -34,6 +34,7 @@ import type { Marketplaces } from '../marketplaces/marketplaces.ts';
 import type { Chore } from '../pipeline/housekeeping.ts';
 import { parseFilter } from '../search/filter.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
+import type { ErasureClock } from '../store/erasure-clock.ts';
 import { chance, clock, home } from './given.ts';
 import type { storageOf } from './quotas.ts';
 
@@ -190,19 +191,24 @@ function identityProviders(settings: Settings, { fetch }: Egress) {
 export function accountChores(
   { auditDays }: Settings,
   { sessions, links, invitations, keys, audit, idempotency }: AccountRooms,
+  erasure: ErasureClock,
 ): Chore[] {
   const everyMs = limits.accountSweepMs;
   const old: Chore = {
     name: 'old entries of the audit log',
     everyMs: limits.auditSweepMs,
-    work: (signal) => audit.forgetOlder(auditDays * 86_400_000, signal),
+    work: async (signal) => audit.forgetOlder(auditDays * 86_400_000, { now: await erasure.now(), signal }),
   };
   return [
     ...(auditDays === 0 ? [] : [old]),
     { name: 'uses of API keys', everyMs: limits.keyUseMs, work: () => keys.writeUses() },
-    { name: 'ended sessions', everyMs, work: (signal) => sessions.sweep(signal) },
+    { name: 'ended sessions', everyMs, work: async (signal) => sessions.sweep(await erasure.now(), signal) },
     { name: 'replies kept for repeated calls', everyMs, work: () => idempotency.sweep() },
-    { name: 'invitations that nobody accepted', everyMs, work: (signal) => invitations.sweep(signal) },
+    {
+      name: 'invitations that nobody accepted',
+      everyMs,
+      work: async (signal) => invitations.sweep(await erasure.now(), signal),
+    },
     { name: 'dead sign-in links', everyMs, work: (signal) => links.sweep(signal) },
   ];
 }

@@ -21,6 +21,7 @@ import { Housekeeping } from '../pipeline/housekeeping.ts';
 import { registerPipelineMetrics } from '../pipeline/metrics.ts';
 import { PageImages } from '../pipeline/page-images.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
+import { ErasureClock } from '../store/erasure-clock.ts';
 import { type AccountRooms, accountChores, buildAccountRooms, buildAccounts } from './accounts.ts';
 import { buildBilling, tiersWithPlans } from './billing.ts';
 import { buildDoor, localUrl, warnOfLeaks } from './door.ts';
@@ -144,9 +145,10 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   warnOfLeaks(settings, logger);
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
   installation.organizationId = first.organizationId;
+  const erasure = new ErasureClock({ store: data.store, clock, logger });
   const loaded = load(storage, pipeline, progress, logger).then(async () => {
     await modelWatch.start();
-    housekeeping.start([...accountChores(settings, rooms), ...payments.chores, ...selling.chores]);
+    housekeeping.start([...accountChores(settings, rooms, erasure), ...payments.chores, ...selling.chores]);
     await removal.start();
     await marketplaces.settleAll();
     await payments.start();

@@ -47,8 +47,11 @@ export class AuditLog {
   }
 
   /** Forgets what is older than this many milliseconds, of everybody; for housekeeping. */
-  async forgetOlder(ms: number, signal: AbortSignal): Promise<void> {
-    const before = this.#clock.now() - ms;
+  async forgetOlder(
+    ms: number,
+    { now, signal }: { readonly now: number; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const before = now - ms;
     while (before > 0 && !signal.aborted) {
       const deletions = await this.#entries.expired(before, limits.auditPageMax);
       if (deletions.length === 0) return;

@@ -73,7 +73,7 @@ t.test('a session ends when nobody uses it, and at its end however much it is us
     await clock.advance(86_400_000);
   }
   t.equal(sessions.find(busy.token), undefined);
-  await sessions.sweep();
+  await sessions.sweep(clock.now());
   t.same(await sessions.list(busy.userId), []);
 });
 
@@ -315,7 +315,7 @@ t.test('an invitation is worth nothing once who sent it could not send it any mo
     byTest,
   );
   await clock.advance(limits.invitationMsMax);
-  await invitations.sweep();
+  await invitations.sweep(clock.now());
   let rows = 0;
   for await (const { key } of store.range({ gte: Uint8Array.of(0x1a), lt: Uint8Array.of(0x1c) }))
     rows += key.byteLength;

@@ -62,11 +62,11 @@ t.test('entries that are too old go, of everybody, and nothing else does', async
   await clock.advance(30 * day);
   for (const whose of [ours, theirs, null]) await note(whose, 'new');
   const { signal } = new AbortController();
-  await audit.forgetOlder(40 * day, signal);
+  await audit.forgetOlder(40 * day, { now: clock.now(), signal });
   t.equal((await all(theirs)).length, 2);
-  await audit.forgetOlder(10 * day, signal);
+  await audit.forgetOlder(10 * day, { now: clock.now(), signal });
   for (const whose of [ours, theirs, null]) t.match(await all(whose), [{ action: 'new' }]);
-  await audit.forgetOlder(Number.MAX_SAFE_INTEGER, signal);
+  await audit.forgetOlder(Number.MAX_SAFE_INTEGER, { now: clock.now(), signal });
   t.equal((await all(null)).length, 1, 'a time before all times takes nothing');
 });
 

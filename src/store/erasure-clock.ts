@@ -1,0 +1,56 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { tables, text } from './keys.ts';
+import { encodeCounters, readCounters, type Store } from './store.ts';
+import { bytesCodec, Table } from './table.ts';
+
+const system = new Table<readonly [name: string], Uint8Array>(tables.system, [text], bytesCodec);
+const markName = 'erasure time';
+
+const hourMs = 3_600_000;
+/** How far time may advance between two looks at it, for erasing: a restart after a weekend erases at once. */
+const stepMsMax = 3 * 24 * hourMs;
+
+/**
+ * The time by which housekeeping erases what is old. The clock of a machine can jump years ahead and back again, and what
+ * was erased meanwhile would be lost. So this time follows the clock in steps: from the latest time that was seen, which
+ * is stored, it advances by three days at most, once an hour of running. A clock that is set back is followed at once.
+ */
+export class ErasureClock {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** When the mark last advanced by a whole step; milliseconds of `Clock.monotonic()`. */
+  #steppedAt = Number.NEGATIVE_INFINITY;
+  #isWarned = false;
+
+  constructor(options: { readonly store: Store; readonly clock: Clock; readonly logger: Logger }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+  }
+
+  /** Milliseconds since the epoch. */
+  async now(): Promise<number> {
+    const now = this.#clock.now();
+    const [mark = 0] = readCounters(system.get(this.#store, [markName]), 1);
+    if (mark === 0 || now <= mark + stepMsMax) return this.#advance(now);
+    if (!this.#isWarned) {
+      this.#isWarned = true;
+      const behindDays = Math.round((now - mark) / (24 * hourMs));
+      this.#logger.warn(
+        { behindDays },
+        'the clock jumped ahead: what is old is erased in steps until it is reached',
+      );
+    }
+    if (this.#clock.monotonic() - this.#steppedAt < hourMs) return mark;
+    this.#steppedAt = this.#clock.monotonic();
+    return this.#advance(mark + stepMsMax);
+  }
+
+  async #advance(mark: number): Promise<number> {
+    const operation = system.put([markName], encodeCounters([mark]));
+    await this.#store.write([operation], { mayUseReserve: true });
+    return mark;
+  }
+}
