@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from './app/app.ts';
 import type { Settings } from './config/schema.ts';
@@ -30,15 +32,34 @@ function keepShortLivedYoung(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
+/** The link and the key are credentials, so only a terminal shows them; elsewhere a log could keep them for long. */
+function credentialsOf({ newKey, signInUrl }: App, { data }: Settings) {
+  if (process.stdout.isTTY) return { link: signInUrl, key: newKey };
+  const link = privateFile(join(data, 'sign-in-link.txt'), signInUrl);
+  return {
+    link: `see ${link}`,
+    key: newKey === null ? null : `see ${privateFile(join(data, 'first-key.txt'), newKey)}`,
+  };
+}
+
+/** Readable by the user of the server alone, whatever was there before. */
+function privateFile(path: string, text: string): string {
+  rmSync(path, { force: true });
+  writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
+  return path;
+}
+
 /** Tells a person where the server is and how to search for the first time. */
 function announce(app: App, settings: Settings): void {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = settings.baseUrl ?? `http://${host}:${app.port}`;
-  const key = app.newKey ?? (settings.apiKey === null ? 'YOUR_KEY' : '$QUARRY_API_KEY');
+  const credentials = credentialsOf(app, settings);
+  const placeholder = settings.apiKey === null ? 'YOUR_KEY' : '$QUARRY_API_KEY';
+  const key = app.newKey !== null && process.stdout.isTTY ? app.newKey : placeholder;
   const lines = [
     `Quarry is ready at ${url} (dashboard: ${url}/app/, documentation: ${url}/docs)`,
-    `Open this to use it in the browser (signs in once, within 15 minutes): ${app.signInUrl}`,
-    ...(app.newKey === null ? [] : [`API key, shown only this once: ${app.newKey}`]),
+    `Open this to use it in the browser (signs in once, within 15 minutes): ${credentials.link}`,
+    ...(credentials.key === null ? [] : [`API key, shown only this once: ${credentials.key}`]),
     `First organisation: ${app.organizationId}`,
     '',
     'First search, with the command line:',

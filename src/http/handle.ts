@@ -376,7 +376,8 @@ export class Door {
 
   async #servePage(visit: Visit, route: PageRoute, { params }: Match): Promise<Reply> {
     visit.deadline.start(this.#options.settings.requestMsMax);
-    if (route.page === 'metrics' && !isLocal(visit.exchange)) this.#admit(visit, route.operation);
+    if (route.page === 'metrics' && !isLocal(visit.exchange, this.#options.settings))
+      this.#admit(visit, route.operation);
     // Probes answer under any load; everything else shares the limit of requests.
     else if (!probes.has(route.page)) this.#enter(visit);
     const { exchange } = visit;

@@ -41,14 +41,24 @@ export function plainAddress(address: string): string {
     .join('.');
 }
 
+const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
+
 /**
- * True when the request comes from a program on this machine. One that passed a proxy does not: the proxy may stand
- * on this machine and speak for the whole world.
+ * True when the request comes from a program on this machine and is meant for this machine. A proxy on this machine may
+ * speak for the whole world and need not add a header, but what it passes on names the public host, or an upstream name,
+ * where it does not rewrite `Host` to a loopback name. Behind a trusted proxy, or with a public base URL, no request is.
  */
-export function isLocal(exchange: Exchange): boolean {
-  const forwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
-  if (forwarded.some((name) => exchange.header(name) !== undefined)) return false;
-  return isLoopback(exchange.clientAddress);
+export function isLocal(exchange: Exchange, { baseUrl, trustProxy }: OriginSettings): boolean {
+  if (trustProxy || (baseUrl !== null && !isLoopbackHost(new URL(baseUrl).host))) return false;
+  if (forwardingHeaders.some((name) => exchange.header(name) !== undefined)) return false;
+  return isLoopback(exchange.clientAddress) && isLoopbackHost(exchange.header('host') ?? '');
+}
+
+/** `localhost`, 127.0.0.0/8 or ::1, with or without a port. */
+function isLoopbackHost(host: string): boolean {
+  if (!URL.canParse(`http://${host}`)) return false;
+  const { hostname } = new URL(`http://${host}`);
+  return hostname === 'localhost' || isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
 /** 127.0.0.0/8, ::1, and the first mapped into IPv6, short or written out. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -21,8 +21,13 @@ for (const HTTP of ['auto', 'node']) {
       message: new RegExp(`quarry: Cannot listen on port ${port} of 127.0.0.1 .*another program`),
     });
     const server = await TestServer.start(t, first);
-    const key = /API key, shown only this once: (\S+)/.exec(server.printed)?.[1];
+    const file = /API key, shown only this once: see (\S+)/.exec(server.printed)?.[1] ?? '';
+    t.equal(file, join(first.DATA, 'first-key.txt'));
+    const key = readFileSync(file, 'utf8').trim();
     t.match(key, /^ze_[0-9A-Za-z]{36}$/);
+    for (const name of ['first-key.txt', 'sign-in-link.txt'])
+      t.equal(statSync(join(first.DATA, name)).mode & 0o777, 0o600, name);
+    t.notMatch(server.standardOutput, /ze_[0-9A-Za-z]{36}|token=/, 'no log keeps a credential');
     t.equal(await new Api(server, key).status('collections/get-collection-list', {}), 200);
     await server.restart();
     t.notMatch(server.printed, /shown only this once/);

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,9 +82,15 @@ export class TestServer {
     return this.#log;
   }
 
-  /** What it has printed for people since its last start. */
-  get printed(): string {
+  /** What went to its standard output since its last start. */
+  get standardOutput(): string {
     return this.#out;
+  }
+
+  /** What it has printed for people since its last start, with the link that it wrote to a file instead. */
+  get printed(): string {
+    const link = join(this.#variables.DATA ?? this.data, 'sign-in-link.txt');
+    return existsSync(link) ? `${this.#out}${readFileSync(link, 'utf8')}` : this.#out;
   }
 
   /** Ends it politely, or at once with SIGKILL; gives the exit status, null after a signal. Harmless twice. */
