@@ -112,19 +112,18 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     ...{ images, made, sweep: () => housekeeping.sweep() },
     endOrganisation: (id, by) => removal.begin(id, by),
   });
-  /** Known when the door is open. */
-  const installation = { url: '', organizationId: '' };
+  const installation = { url: '', organizationId: '' }; // known when the server listens
   const linkBase = () => installation.url;
   const payments = await buildBilling(settings, { plans, storage, rooms, egress, logger, linkBase });
   opened.add(() => payments.close());
   const atMarkets = { data, rooms, egress, logger, linkBase, payments, meter: storage.meter };
   const { marketplaces, ...selling } = buildMarketplaces(settings, atMarkets);
-  const endData = (id: string) =>
-    marketplaces
-      .forget(id)
-      .then(() => payments.billing.end(id))
-      .then(() => removeData(id));
-  const removal = new OrganisationRemoval({ ...rooms, removeData: endData, logger });
+  const endOrganization = async (id: string) => {
+    await marketplaces.forget(id);
+    await payments.billing.end(id);
+    return removeData(id);
+  };
+  const removal = new OrganisationRemoval({ ...rooms, removeData: endOrganization, logger });
   opened.add(() => removal.close());
   // Before that: a removal waits for the sweep that it asked for.
   opened.add(() => housekeeping.close());
