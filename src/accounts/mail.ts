@@ -1,6 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { withTimeout } from '../base/with-timeout.ts';
 import { FairQueue } from '../core/async/fair-queue.ts';
 import { hasFairShare } from '../core/async/fair-share.ts';
 import { maskedEmail } from './email-address.ts';
@@ -138,13 +139,12 @@ export class Mail {
     const { logger, tryMsMax = limits.mailTryMsMax } = this.#options;
     const { letter } = posted;
     const over = this.#over.signal;
-    const signal = AbortSignal.any([over, AbortSignal.timeout(tryMsMax)]);
     const to = maskedEmail(letter.to);
     posted.tries += 1;
     const { tries } = posted;
     try {
-      signal.throwIfAborted();
-      await transport.send(letter, signal);
+      over.throwIfAborted();
+      await withTimeout({ signal: over, msMax: tryMsMax }, (signal) => transport.send(letter, signal));
       logger.info({ to, subject: letter.subject }, 'mail sent');
       return true;
     } catch (error) {
