@@ -115,7 +115,7 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
       400,
       /type "text-pages" takes a vector for each page, in `vectors`/,
     ],
-    ['notes', { content: pages, vectors: [vector] }, 400, /has 2 pages and 1 vectors/],
+    ['notes', { content: pages, vectors: [vector] }, 400, /has 2 pages and 1 vector;/],
     ['notes', { content: pages, vectors: [vector, [1]] }, 400, /vectors\[1\] has 1 dimensions/],
     ['notes', { content: { type: 'auto', base64_data: 'aGk=' }, vector }, 400, /send the text of the file/],
     ['made', { content: text, vector }, 400, /made by "zembed-1": it takes no `vector`/],
