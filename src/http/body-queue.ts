@@ -97,7 +97,7 @@ export class BodyQueue {
     assert(this.#waiting === null, 'one reader takes from a body');
     this.#ask();
     if (this.#chunks.length === 0 && this.#end === 'open') await this.#wait(idleMsMax);
-    if (this.#end === 'gone') throw new ClientGone();
+    if (this.#end === 'gone' || this.#discarding) throw new ClientGone();
     const chunk = this.#chunks.shift();
     if (!chunk) return null;
     this.#queuedBytes -= chunk.byteLength;
@@ -105,12 +105,16 @@ export class BodyQueue {
     return chunk;
   }
 
-  /** Drops what is there and what still comes; `finished` is called at the end of the body or of the connection. */
+  /**
+   * Drops what is there and what still comes; `finished` is called at the end of the body or of the connection. A call
+   * that waits in `take` was answered without its body: it ends with ClientGone at once, and what it holds is free.
+   */
   discard(finished: (() => void) | null = null): void {
     this.#discarding = true;
     this.#chunks = [];
     this.#queuedBytes = 0;
     this.#onFinished = finished;
+    this.#wake();
     if (this.#end === 'open') this.#resume();
     else finished?.();
   }

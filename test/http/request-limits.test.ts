@@ -85,7 +85,10 @@ contract('fields that an operation does not know are dropped before it runs', as
   const known = { collection_name: 'c', path: 'p', content: { type: 'text', text: 'x' }, wait: true };
   const waiting = post(door, addPath, { ...known, x: Array(50_000).fill({}) });
   await until(t, () => asked.length === 1);
-  t.same(asked, [known]);
+  t.same(
+    asked.map((request) => Object.keys(request).sort()),
+    [Object.keys(known).sort()],
+  );
   t.ok((await bodyBytes(door)) < 10_000, 'and a request that waits is charged for what is left');
   letGo();
   t.equal((await waiting).status, 201);
