@@ -176,7 +176,14 @@ function running(
       const caughtUp = events.catchUp(stop.signal).catch((error: unknown) => {
         logger.warn({ error: String(error) }, 'events of Stripe could not be read; will try again');
       });
-      firstLook = caughtUp.then(() => departures.work(stop.signal));
+      firstLook = caughtUp
+        .then(() => departures.work(stop.signal))
+        .catch((error: unknown) => {
+          logger.warn(
+            { error: String(error) },
+            'customers of deleted organizations could not be deleted; will try again',
+          );
+        });
     },
     close: async () => {
       stop.abort();

@@ -4,7 +4,7 @@ import { addressKey } from '../admission/address-key.ts';
 import { type BodyLimits, bodyKindOf, bodyLimitsOf } from '../admission/body-limits.ts';
 import { ConcurrencyLimiter, tooManyRequests } from '../admission/concurrency-limiter.ts';
 import { RateWindow } from '../admission/rate-window.ts';
-import { UploadLimiter } from '../admission/upload-limiter.ts';
+import { UploadLimiter, type UploadPermit } from '../admission/upload-limiter.ts';
 import { AppError, invalidField, type Stranger } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -151,6 +151,8 @@ interface Visit extends Listed {
   principal: Principal | null;
   /** The owner that it counts for. */
   countedFor: string | null;
+  /** Of the upload whose body arrives; null for other calls. */
+  uploadPermit: UploadPermit | null;
   yieldToEventLoop: YieldToEventLoop;
   /** The end of the walk; never rejects. */
   walked: Promise<void>;
@@ -215,6 +217,7 @@ export class Door {
       route: null,
       principal: null,
       countedFor: null,
+      uploadPermit: null,
       yieldToEventLoop: this.#options.scheduler.begin(''),
       walked: Promise.resolve(),
       place: -1,
@@ -513,11 +516,16 @@ export class Door {
       metadataBytesMax: this.#metadataBytesMax(call.principal),
     };
     checkDeclaredBody(exchange, this.#options.settings.uploadBytesMax);
-    const upload =
-      route.kind === 'put' ? putUpload(params, parseQuery(exchange), input) : await multipartUpload(input);
-    await guards?.limit?.(call, route.operation, upload.parameters);
-    const answer = await services.uploadDocument(call, upload.parameters, upload.body);
-    return jsonReply(answer.status, answer.body);
+    try {
+      const upload =
+        route.kind === 'put' ? putUpload(params, parseQuery(exchange), input) : await multipartUpload(input);
+      await guards?.limit?.(call, route.operation, upload.parameters);
+      const answer = await services.uploadDocument(call, upload.parameters, upload.body);
+      return jsonReply(answer.status, answer.body);
+    } finally {
+      // A service that refuses a form reads no file of it, so the generator of the chunks may never end by itself.
+      visit.uploadPermit?.release();
+    }
   }
 
   /** The body of an upload; the usual time of a call starts when it is there. */
@@ -530,6 +538,7 @@ export class Door {
       bytesMin: 0,
     };
     const permit = this.#uploads.acquire(this.#ownerOf(visit), (error) => deadline.cut(error));
+    visit.uploadPermit = permit;
     try {
       const bounds = { bytesMax: settings.uploadBytesMax, idleMsMax: settings.bodyIdleMsMax };
       const body = new BoundedBody(exchange, { ...bounds, msMax: limits.uploadMsMax, pace }, clock);

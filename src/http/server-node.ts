@@ -208,16 +208,22 @@ class NodeExchange implements Exchange {
   /** True when the event comes; false when the client leaves or does not read for too long. */
   #until(event: 'drain' | 'finish'): Promise<boolean> {
     return new Promise((resolve) => {
+      const { socket } = this.#request;
       const timer = setTimeout(() => this.#response.destroy(), this.#bounds.replyIdleMsMax);
       const settle = (arrived: boolean) => {
         clearTimeout(timer);
         this.#settleWrite = null;
         this.#response.off(event, onEvent);
+        socket.off('close', onClose);
         resolve(arrived);
       };
       const onEvent = () => settle(true);
+      // The response of a pipelined request hears nothing of a connection that ends before its turn.
+      const onClose = () => settle(false);
       this.#response.once(event, onEvent);
+      socket.once('close', onClose);
       this.#settleWrite = settle;
+      if (socket.destroyed) settle(false);
     });
   }
 

@@ -224,10 +224,14 @@ function openParser(contentType: string | undefined): Busboy {
   }
 }
 
-/** Writes the chunks into the parser as fast as it takes them, and ends it. */
+/** Writes the chunks into the parser as fast as it takes them, and ends it. Rejects when the parser is destroyed. */
 async function feed(chunks: AsyncIterable<Uint8Array>, parser: Writable): Promise<void> {
+  let abandon: (reason: Error) => void = () => {};
+  // A parser that is destroyed while its file is not read never calls back for the chunk that it holds.
+  parser.once('close', () => abandon(malformed('The upload was left early.')));
   for await (const chunk of chunks) {
     await new Promise<void>((resolve, reject) => {
+      abandon = reject;
       parser.write(chunk, (error) => (error ? reject(error) : resolve()));
     });
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { unauthorised } from '../../src/access/authorise.ts';
+import { AppError } from '../../src/base/app-error.ts';
 import type { AccountServices } from '../../src/http/account-route.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
 import { addPath, contract, gate } from './both-servers.ts';
@@ -154,6 +155,31 @@ contract('slow uploads of one organization do not keep out those of others', asy
     guest.send('y');
     t.equal((await guest.reply()).status, 201);
   }
+});
+
+contract('a form that is refused before its file is read gives its place back', async ({ t, open }) => {
+  let isTaken = true;
+  const door = await open({
+    settings: { uploadsRunningMax: 2 },
+    services: {
+      uploadDocument: async (_call, _parameters, body) => {
+        if (isTaken) throw new AppError('conflict', 'The path is taken.');
+        for await (const _ of body);
+        return { status: 201, body: {} };
+      },
+    },
+  });
+  const upload = async () => {
+    const form = new FormData();
+    form.set('collection_name', 'c');
+    form.set('path', 'p');
+    form.set('file', new Blob(['x'.repeat(400_000)]), 'p.txt');
+    const headers = { authorization: 'Bearer all' };
+    return fetch(`${door.url}/v1/documents/upload`, { method: 'POST', headers, body: form });
+  };
+  for (let i = 0; i < 8; i++) t.equal((await upload()).status, 409);
+  isTaken = false;
+  t.equal((await upload()).status, 201);
 });
 
 contract('an upload ends when its key is deleted', async ({ t, open, connect }) => {
