@@ -98,8 +98,8 @@ export class MagicLinks {
   }
 
   /** Forgets the links whose time is long up; for housekeeping. */
-  sweep(signal?: AbortSignal): Promise<void> {
-    const before = this.#clock.now() - graceMs;
+  sweep(now: number, signal?: AbortSignal): Promise<void> {
+    const before = now - graceMs;
     return deleteInGroups(this.#store, (limit) => this.#used.expired(before, limit), signal);
   }
 }

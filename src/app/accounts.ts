@@ -48,7 +48,8 @@ export function buildAccountRooms(
 ) {
   const audit = new AuditLog({ store, clock, chance });
   const parts = { store, clock, chance, audit };
-  const sealing = new Sealing(derivedSecrets(secrets, 'sign-in'), chance);
+  // Only the current secret: what it seals lives for minutes, and a rotation has to end what an earlier one can forge.
+  const sealing = new Sealing(derivedSecrets(secrets, 'sign-in').slice(0, 1), chance);
   const memberships = new Memberships(parts);
   const invitations = new Invitations({
     ...parts,
@@ -209,6 +210,10 @@ export function accountChores(
       everyMs,
       work: async (signal) => invitations.sweep(await erasure.now(), signal),
     },
-    { name: 'dead sign-in links', everyMs, work: (signal) => links.sweep(signal) },
+    {
+      name: 'dead sign-in links',
+      everyMs,
+      work: async (signal) => links.sweep(await erasure.now(), signal),
+    },
   ];
 }

@@ -6,8 +6,13 @@ export function sealToText(sealing: Sealing, value: unknown, boundTo: string): s
   return Buffer.from(sealing.seal(JSON.stringify(value), boundTo)).toString('base64url');
 }
 
-/** Null for what was not sealed so. The value has the type that was sealed in this context. */
+/**
+ * Null for what was not sealed so. The value has the type that was sealed in this context. One value has one text:
+ * characters that base64url ignores would make many texts, each with its own count of tries.
+ */
 export function openText<T>(sealing: Sealing, text: string, boundTo: string): T | null {
-  const opened = sealing.open(Buffer.from(text, 'base64url'), boundTo);
+  const sealed = Buffer.from(text, 'base64url');
+  if (sealed.toString('base64url') !== text) return null;
+  const opened = sealing.open(sealed, boundTo);
   return opened === null ? null : (JSON.parse(opened) as T);
 }

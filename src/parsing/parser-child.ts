@@ -10,7 +10,7 @@ import { assert } from '../base/assert.ts';
 import { projectRoot } from '../base/root.ts';
 import { processLimits } from './limits.ts';
 import { isParserMessage, type ParserMessage, type ParserRequest } from './parser-messages.ts';
-import { type Sandbox, sandboxUserIds, signalCodes, wrapCommand } from './sandbox.ts';
+import { installFolder, type Sandbox, sandboxUserIds, signalCodes, wrapCommand } from './sandbox.ts';
 import { inputDescriptor, lifelineDescriptor } from './watchdog.ts';
 
 export interface ParserChildOptions {
@@ -166,7 +166,7 @@ function forkRestricted({ entry, prlimit, sandbox, folders, words = [] }: Parser
   const [execPath, ...execArgv] = wrapCommand(sandbox, {
     program,
     folder: null,
-    readable: [...new Set([process.execPath, ...readable])],
+    readable: [...new Set([...installFolder(process.execPath), process.execPath, ...readable])],
     userId: sandboxUserIds.parsers + (threadId % sandboxUserIds.count),
   });
   return fork(entry, [...words], {

@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
@@ -109,7 +109,8 @@ function existing(paths: readonly string[]): SystemPath[] {
 }
 
 /** A program outside of the folders of the system, such as one in `/opt`, brings the folder that it was installed in. */
-function installFolder(program: string): string[] {
+export function installFolder(program: string): string[] {
+  if (!existsSync(program)) return []; // its start says so
   const [, top = '', name = ''] = realpathSync(program).split('/');
   return top === 'opt' && name !== '' ? [join('/', top, name)] : [];
 }

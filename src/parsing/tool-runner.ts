@@ -5,7 +5,14 @@ import { join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { OptionalToolName, OptionalTools } from './optional-tools.ts';
 import { isPlainFile, ownFolder } from './own-folder.ts';
-import { hasOwnUser, type Sandbox, sandboxUserIds, signalCodes, wrapCommand } from './sandbox.ts';
+import {
+  hasOwnUser,
+  installFolder,
+  type Sandbox,
+  sandboxUserIds,
+  signalCodes,
+  wrapCommand,
+} from './sandbox.ts';
 
 export interface ToolRunnerOptions {
   readonly tools: OptionalTools;
@@ -157,7 +164,7 @@ export class ToolRunner {
     return [
       ...(tools.setpriv === null ? [] : [tools.setpriv, '--pdeathsig', 'KILL']),
       ...(tools.nice === null ? [] : [tools.nice, '-n', niceness]),
-      ...wrapCommand(sandbox, { program, folder, readable: [], userId }),
+      ...wrapCommand(sandbox, { program, folder, readable: installFolder(path), userId }),
     ];
   }
 }
