@@ -60,8 +60,10 @@ interface Shelf {
   compactions: number;
   /** Changes that the shards show and whose writes are on their way; none of them rejects. */
   readonly inDoubt: Set<Promise<void>>;
-  /** Changes whose write failed and that the shards still show: no snapshot may be taken. */
+  /** Changes whose write failed and that are being undone: no snapshot may be taken. */
   undoing: number;
+  /** A change could not be undone: the shards are wrong until they are opened again, and no snapshot may be taken. */
+  isWrong: boolean;
   /** Its file is damaged, and it is opened again. */
   isRepairing: boolean;
   /** Set while a snapshot waits for the changes in doubt: new ones wait for it. */
@@ -181,6 +183,7 @@ export class Indexes {
   commit(collectionId: string, change: IndexChange): void {
     const shelf = this.#shelves.get(collectionId);
     if (shelf === undefined) return;
+    if (shelf.isRepairing) throw repairing();
     // It was staged in shards that have been succeeded since.
     if (change.add !== undefined && !shelf.staged.has(change.add)) throw succeeding();
     shelf.index.commit(change);
@@ -201,7 +204,12 @@ export class Indexes {
     } catch (error) {
       shelf.undoing += 1;
       shelf.inDoubt.delete(doubt);
-      if (await this.#undo(collectionId, shelf, undo)) shelf.undoing -= 1;
+      if (!(await this.#undo(collectionId, shelf, undo))) {
+        shelf.isWrong = true;
+        // The store has no such change: the successor must not keep it.
+        shelf.successor?.note(this.#reverse(undo));
+      }
+      shelf.undoing -= 1;
       throw error;
     } finally {
       shelf.inDoubt.delete(doubt);
@@ -311,7 +319,7 @@ export class Indexes {
       // Unless it was deleted in this very moment, and its shards with it.
       if (this.#shelves.get(collectionId) === shelf) {
         const changed = successor.changed + 1;
-        this.#shelves.set(collectionId, { ...newShelf(index, generation), changed });
+        this.#shelve(collectionId, { ...newShelf(index, generation), changed });
         this.#retired.set(collectionId, {
           generation: shelf.generation,
           index: shelf.index,
@@ -395,13 +403,13 @@ export class Indexes {
     this.#retired.clear();
   }
 
-  async #open(collection: Collection): Promise<void> {
+  /** `former`: the shelf of damaged shards, whose successor the new one takes over. */
+  async #open(collection: Collection, former: Shelf | null = null): Promise<void> {
     const { collectionId, dimensions, shards } = collection;
     const generation = generationOf(collection);
     const name = folderOf(collectionId, generation);
     const directory = join(this.#options.folder, name);
     const index = await CollectionIndex.open({ collectionId: name, dimensions, shards, directory });
-    index.onDamaged = (error) => this.#beginRepair(collectionId, directory, error);
     try {
       const loading = { collectionId, generation, index };
       const replayed = await this.#replay(loading);
@@ -410,16 +418,27 @@ export class Indexes {
       if (replayed + rebuilt > 0) this.#options.logger.info(fields, 'collection index brought up to date');
       // What an interrupted snapshot left in the log goes with the next one.
       const changed = replayed + rebuilt + ((await this.#hasLog(collectionId)) ? 1 : 0);
-      this.#shelves.set(collectionId, { ...newShelf(index, generation), changed });
+      // Read in the turn in which changes begin to come to the new shelf.
+      const successor = former?.successor ?? null;
+      const keepsLog = former?.keepsLog ?? false;
+      this.#shelve(collectionId, { ...newShelf(index, generation), changed, successor, keepsLog });
     } catch (error) {
       await index.close();
       throw error;
     }
   }
 
-  #beginRepair(collectionId: string, directory: string, error: IndexError): void {
-    const shelf = this.#shelves.get(collectionId);
-    if (shelf === undefined || this.#repairing.has(collectionId) || this.#closing !== null) return;
+  /** Queries and changes find this shelf from now on. */
+  #shelve(collectionId: string, shelf: Shelf): void {
+    shelf.index.onDamaged = (error) => this.#beginRepair(collectionId, shelf, error);
+    this.#shelves.set(collectionId, shelf);
+  }
+
+  #beginRepair(collectionId: string, shelf: Shelf, error: IndexError): void {
+    // A search of shards that were succeeded or opened again says nothing of those of today.
+    if (this.#shelves.get(collectionId) !== shelf) return;
+    if (this.#repairing.has(collectionId) || this.#closing !== null) return;
+    const directory = join(this.#options.folder, folderOf(collectionId, shelf.generation));
     this.#options.logger.error(
       { collectionId, directory, error: error.message },
       'the snapshot of a shard was cut off or cannot be read: opening the collection again',
@@ -434,28 +453,35 @@ export class Indexes {
     const { signal } = this.#stop;
     while (!signal.aborted && this.#shelves.get(collectionId) === shelf) {
       try {
-        await this.#alone(collectionId, async (current) => {
-          if (current !== shelf) return null;
-          shelf.isRepairing = true;
-          await this.#options.changes.settle(collectionId);
-          // For the searches that began before.
-          await wait(repairGraceMs, undefined, { signal }).catch(() => {});
-          await shelf.index.close();
-          const collection = collections.byId(collectionId);
-          if (collection !== undefined && !signal.aborted) await this.#open(collection);
-          return true;
-        });
-        const opened = this.#shelves.get(collectionId);
+        const reopen = (current: Shelf) => this.#reopen(collectionId, current, shelf);
+        const done = await this.#alone(collectionId, reopen, true);
         if (collections.byId(collectionId) === undefined) await this.remove(collectionId);
-        else if (opened !== undefined && opened !== shelf) {
-          opened.successor = shelf.successor;
-          opened.keepsLog = shelf.keepsLog;
-        }
+        else if (done === null) await this.#pauseRepair();
       } catch (error) {
         logger.error({ collectionId, error: String(error) }, 'a damaged collection cannot be opened yet');
-        await wait(undoRetryMs, undefined, { signal }).catch(() => {});
+        await this.#pauseRepair();
       }
     }
+  }
+
+  /** One try; null when the shards are not those that are damaged. */
+  async #reopen(collectionId: string, current: Shelf, damaged: Shelf): Promise<true | null> {
+    const { collections, changes } = this.#options;
+    const { signal } = this.#stop;
+    if (current !== damaged) return null;
+    damaged.isRepairing = true;
+    await changes.settle(collectionId);
+    // For the searches that began before.
+    await wait(repairGraceMs, undefined, { signal }).catch(() => {});
+    await damaged.index.close();
+    const collection = collections.byId(collectionId);
+    if (collection !== undefined && !signal.aborted) await this.#open(collection, damaged);
+    return true;
+  }
+
+  /** Other work goes on before the next try, above all the undoing of a change that the repair waits for. */
+  async #pauseRepair(): Promise<void> {
+    await wait(undoRetryMs, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
 
   async #hasLog(collectionId: string): Promise<boolean> {
@@ -572,19 +598,14 @@ export class Indexes {
 
   /**
    * After a change whose write failed: search answers again from what the store says. False when that was not
-   * possible: then the shards stay wrong until the next start, which knows nothing of the change.
+   * possible: then the shards stay wrong until they are opened again, from a store that knows nothing of the change.
    */
-  async #undo(collectionId: string, shelf: Shelf, { shard, added, removed }: Undo): Promise<boolean> {
+  async #undo(collectionId: string, shelf: Shelf, undo: Undo): Promise<boolean> {
     for (let attempt = 1; attempt <= undoAttemptsMax && !this.#stop.signal.aborted; attempt += 1) {
       if (this.#shelves.get(collectionId) !== shelf) return false;
       try {
-        if (removed !== null) await this.#restage(collectionId, removed);
-        this.commit(collectionId, {
-          sequence: this.#options.sequence.next(),
-          shard,
-          ...(removed === null ? {} : { add: removed }),
-          ...(added === null ? {} : { remove: added }),
-        });
+        if (undo.removed !== null) await this.#restage(collectionId, undo.removed);
+        this.commit(collectionId, this.#reverse(undo));
         return true;
       } catch (error) {
         // Deleted meanwhile: nothing answers from these shards any more.
@@ -597,8 +618,21 @@ export class Indexes {
     return false;
   }
 
-  /** Runs `work` while no change of the collection is in doubt or begins; null while one is undone. */
-  async #still<T>(shelf: Shelf, work: () => Promise<T>): Promise<T | null> {
+  /** The change that takes back what a change did. */
+  #reverse({ shard, added, removed }: Undo): IndexChange {
+    return {
+      sequence: this.#options.sequence.next(),
+      shard,
+      ...(removed === null ? {} : { add: removed }),
+      ...(added === null ? {} : { remove: added }),
+    };
+  }
+
+  /**
+   * Runs `work` while no change of the collection is in doubt or begins; null while one is undone. Null also while the
+   * shards are not fit for use, unless `mends`: the work opens them again.
+   */
+  async #still<T>(shelf: Shelf, work: () => Promise<T>, mends = false): Promise<T | null> {
     let open = () => {};
     shelf.gate = new Promise((resolve) => {
       open = resolve;
@@ -606,7 +640,8 @@ export class Indexes {
     try {
       while (shelf.inDoubt.size > 0) await Promise.all(shelf.inDoubt);
       // The shards show a change that never happened: the next round comes when it is undone.
-      return shelf.undoing === 0 ? await work() : null;
+      if (shelf.undoing > 0) return null;
+      return mends || !(shelf.isWrong || shelf.isRepairing) ? await work() : null;
     } finally {
       shelf.gate = null;
       open();
@@ -614,10 +649,14 @@ export class Indexes {
   }
 
   /** The same between two snapshots; null also when the collection is gone. */
-  #alone<T>(collectionId: string, work: (shelf: Shelf) => Promise<T | null>): Promise<T | null> {
+  #alone<T>(
+    collectionId: string,
+    work: (shelf: Shelf) => Promise<T | null>,
+    mends = false,
+  ): Promise<T | null> {
     const run = this.#snapshotting.then(() => {
       const shelf = this.#shelves.get(collectionId);
-      return shelf === undefined ? null : this.#still(shelf, () => work(shelf));
+      return shelf === undefined ? null : this.#still(shelf, () => work(shelf), mends);
     });
     // A failure belongs to its caller; the next round goes on.
     this.#snapshotting = run.then(
@@ -660,7 +699,8 @@ export class Indexes {
   async #snapshotAll(changesMin: number): Promise<void> {
     const failures: unknown[] = [];
     for (const [collectionId, shelf] of this.#shelves) {
-      if (shelf.keepsLog || unsaved(shelf) < changesMin) continue;
+      // Closed shards have nothing to write; the change log holds what they showed.
+      if (shelf.isRepairing || shelf.keepsLog || unsaved(shelf) < changesMin) continue;
       try {
         await this.#snapshot(collectionId, shelf);
       } catch (error) {
@@ -708,6 +748,7 @@ function newShelf(index: CollectionIndex, generation: number): Shelf {
     compactions: 0,
     inDoubt: new Set(),
     undoing: 0,
+    isWrong: false,
     isRepairing: false,
     gate: null,
   };

@@ -11,9 +11,11 @@ import {
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { CollectionIndex } from '../../src/engine/collection-index.ts';
+import { systemChance } from '../../src/base/ids.ts';
+import { CollectionIndex, IndexError } from '../../src/engine/collection-index.ts';
 import { shardOf } from '../../src/pipeline/shard-of.ts';
-import { addText, diskFull, find, rooms } from './held-store.ts';
+import { eventMsMax } from '../waiting.ts';
+import { addText, diskFull, find, organizationId, type Rooms, rooms } from './held-store.ts';
 
 const words = ['anchor', 'ballast', 'capstan', 'davit', 'ensign', 'fathom', 'gunwale', 'hawser'];
 
@@ -248,3 +250,102 @@ t.test('the shards close at any moment and twice, and open no more afterwards', 
   await t.rejects(indexes.open(papers), { code: 'unavailable' });
   t.ok(existsSync(join(folder, 'index', papers.collectionId)));
 });
+
+const cutOff = () => new IndexError('damaged', 'the file of a shard was cut off');
+
+async function until(what: string, isSo: () => boolean): Promise<void> {
+  const end = performance.now() + eventMsMax;
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`waited too long: ${what}`);
+    await wait(5);
+  }
+}
+
+function isOpen({ indexes, papers }: Pick<Rooms, 'indexes' | 'papers'>, damaged: CollectionIndex): boolean {
+  try {
+    return indexes.get(papers.collectionId) !== damaged;
+  } catch {
+    return false;
+  }
+}
+
+t.test('a repair lets a change be undone first, and the event loop go on meanwhile', async (t) => {
+  const first = await filled(t);
+  const { indexes, store, papers, writer } = first;
+  const damaged = indexes.get(papers.collectionId);
+  const release = store.hold();
+  const removing = writer.remove(papers, ['anchor.txt']);
+  await until('the switch', () => damaged.count(null) === words.length - 1);
+  const allowReads = store.refuseReads();
+  store.failure = diskFull();
+  release();
+  await wait(20);
+  damaged.onDamaged?.(cutOff());
+  await wait(20);
+  t.equal(indexes.get(papers.collectionId), damaged, 'it is not opened again before');
+  allowReads();
+  store.failure = null;
+  await t.rejects(removing, { code: 'reserve_reached' });
+  await until('the repair', () => isOpen(first, damaged));
+  t.same(await find(first, 'anchor'), ['anchor.txt']);
+});
+
+t.test(
+  'while damaged shards cannot be opened, changes are told so and others get their snapshot',
+  async (t) => {
+    const first = await filled(t);
+    const { indexes, papers, writer, folder } = first;
+    await first.addCollection({
+      collectionId: systemChance.uuid(),
+      organizationId,
+      name: 'letters',
+      shards: 8,
+      createdAt: 0,
+    });
+    const letters = first.collections.get(organizationId, 'letters')!;
+    await addText({ ...first, papers: letters }, 'keel.txt', 'a text about the keel');
+    const damaged = indexes.get(papers.collectionId);
+    const directory = join(folder, 'index', papers.collectionId);
+    rmSync(directory, { recursive: true, force: true });
+    writeFileSync(directory, 'no folder');
+    damaged.onDamaged?.(cutOff());
+    await until('the end of the damaged shards', () => {
+      try {
+        return damaged.count(null) < 0;
+      } catch {
+        return true;
+      }
+    });
+    await t.rejects(writer.remove(papers, ['anchor.txt']), { code: 'unavailable', message: /repaired/ });
+    await indexes.snapshot();
+    t.same(await versionsOnDisk(folder, letters.collectionId), [
+      first.documents.get(letters.collectionId, 'keel.txt')!.version,
+    ]);
+    rmSync(directory);
+    await until('the repair', () => isOpen(first, damaged));
+    t.same(await find(first, 'anchor'), ['anchor.txt']);
+    await writer.remove(papers, ['anchor.txt']);
+    t.same(await find(first, 'anchor'), []);
+  },
+);
+
+t.test(
+  'shards that took the place of others are repaired, and those that they succeeded are not',
+  async (t) => {
+    const first = await filled(t);
+    const { indexes, papers, collections } = first;
+    const { collectionId } = papers;
+    const former = indexes.get(collectionId);
+    await first.changeModel(papers);
+    await until('the change of the model', () => isOpen(first, former));
+    const damaged = indexes.get(collectionId);
+    former.onDamaged?.(cutOff());
+    await wait(20);
+    t.equal(indexes.get(collectionId), damaged, 'nothing is wrong with the shards of today');
+    damaged.onDamaged?.(cutOff());
+    await until('the repair', () => isOpen(first, damaged));
+    const { generation } = collections.byId(collectionId)!.vectors!;
+    t.equal(indexes.get(collectionId, generation), indexes.get(collectionId), 'of the same vectors');
+    t.same(await find(first, 'anchor'), ['anchor.txt']);
+  },
+);
