@@ -13,7 +13,7 @@ done
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
-for source in native/engine/checksum.cc native/engine/codes.cc native/engine/kernels*.cc \
+for source in native/engine/checksum.cc native/engine/codes.cc native/engine/file_pages.cc native/engine/kernels*.cc \
   test/native/codes_test.cc test/native/kernels_test.cc test/native/main.cc; do
   "$compiler" -std=c++20 -O3 -pthread -Wall -Wextra -ffp-contract=off \
     -Inative -Itest/native -c "$source" -o "$folder/$(basename "$source").o"
