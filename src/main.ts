@@ -33,13 +33,19 @@ function keepShortLivedYoung(): void {
 }
 
 /** The link and the key are credentials, so only a terminal shows them; elsewhere a log could keep them for long. */
-function credentialsOf({ newKey, signInUrl }: App, { data }: Settings) {
-  if (process.stdout.isTTY) return { link: signInUrl, key: newKey };
+function credentialLines({ newKey, signInUrl }: App, { data }: Settings): string[] {
+  if (process.stdout.isTTY) {
+    return [
+      `Sign in to the dashboard (works once, within 15 minutes): ${signInUrl}`,
+      ...(newKey === null ? [] : [`First API key (shown only once): ${newKey}`]),
+    ];
+  }
   const link = privateFile(join(data, 'sign-in-link.txt'), signInUrl);
-  return {
-    link: `see ${link}`,
-    key: newKey === null ? null : `see ${privateFile(join(data, 'first-key.txt'), newKey)}`,
-  };
+  const sentences = [`Sign-in link for the dashboard (works once, within 15 minutes), written to: ${link}`];
+  if (newKey !== null) {
+    sentences.push(`First API key, written to: ${privateFile(join(data, 'first-key.txt'), newKey)}`);
+  }
+  return sentences;
 }
 
 /** Readable by the user of the server alone, whatever was there before. */
@@ -53,14 +59,12 @@ function privateFile(path: string, text: string): string {
 function announce(app: App, settings: Settings): void {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = settings.baseUrl ?? `http://${host}:${app.port}`;
-  const credentials = credentialsOf(app, settings);
   const placeholder = settings.apiKey === null ? 'YOUR_KEY' : '$QUARRY_API_KEY';
   const key = app.newKey !== null && process.stdout.isTTY ? app.newKey : placeholder;
   const lines = [
     `Quarry is ready at ${url} (dashboard: ${url}/app/, documentation: ${url}/docs)`,
-    `Open this to use it in the browser (signs in once, within 15 minutes): ${credentials.link}`,
-    ...(credentials.key === null ? [] : [`API key, shown only this once: ${credentials.key}`]),
-    `First organisation: ${app.organizationId}`,
+    ...credentialLines(app, settings),
+    `First organization: ${app.organizationId}`,
     '',
     'First search, with the command line:',
     `  export QUARRY_URL=${url} QUARRY_API_KEY="${key}"`,

@@ -282,9 +282,11 @@ async function openTooling(settings: Settings, data: DataDirectory, logger: Logg
     folder: join(data.cachePath, 'tools'),
     freshName: () => chance.uuid(),
   });
-  const { level } = tools.isolation.sandbox;
   const report = tools.isolation.isFull ? 'info' : 'warn';
-  logger[report]({ level, detail: tools.isolation.detail }, 'isolation of tools and parsers');
+  logger[report](
+    { isolation: tools.isolation.sandbox.level, detail: tools.isolation.detail },
+    'isolation of tools and parsers',
+  );
   void tools.asked.then((states) => {
     logger.info(Object.fromEntries(states.map(({ name, detail }) => [name, detail])), 'optional tools');
   });

@@ -33,7 +33,7 @@ export async function hostileStory(t: Test, browser: Browser): Promise<void> {
   }
   const { page, troubles } = await openPage(t, browser);
   await signInAsOperator(page, server);
-  const organizationId = /First organisation: (\S+)/.exec(server.printed)?.[1] ?? '';
+  const organizationId = /First organization: (\S+)/.exec(server.printed)?.[1] ?? '';
   const administration = new Api(server, adminKey);
   await administration.call('admin/add-api-key', {
     organization_id: organizationId,

@@ -223,7 +223,7 @@ async function fill(server: TestServer): Promise<void> {
     ),
   );
   for (const query of [...topics, 'How long do refunds take?']) await api.find('handbook', query);
-  const organization_id = /First organisation: (\S+)/.exec(server.printed)?.[1] ?? '';
+  const organization_id = /First organization: (\S+)/.exec(server.printed)?.[1] ?? '';
   await withPeople(server, organization_id);
 }
 
