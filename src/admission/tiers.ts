@@ -43,7 +43,7 @@ export type TierSettings = Readonly<
   Record<`${Exclude<Tier, 'enterprise'>}${Capitalize<keyof TierLimits>}`, number>
 >;
 
-const noLimits: TierLimits = {
+export const noLimits: TierLimits = {
   bytesPerMinuteFast: null,
   bytesPerMinuteSlow: null,
   rerankRequestsPerMinute: null,

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Quotas, type Stored } from '../../src/admission/quotas.ts';
 import { RateLimiter } from '../../src/admission/rate-limiter.ts';
-import type { OrganisationLimits } from '../../src/admission/tiers.ts';
+import { noLimits, type OrganisationLimits } from '../../src/admission/tiers.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
 import { FakeTime } from './fake-time.ts';
 
@@ -14,15 +14,7 @@ const principal: Principal = {
   zdr: false,
 };
 const unlimited: OrganisationLimits = {
-  bytesPerMinuteFast: null,
-  bytesPerMinuteSlow: null,
-  rerankRequestsPerMinute: null,
-  requestsPerMinute: null,
-  queriesPerMinute: null,
-  documentBytesPerMinute: null,
-  documentsMax: null,
-  storageBytesMax: null,
-  ingestDocumentsMax: null,
+  ...noLimits,
   bytesPerRequestMax: 5_000_000,
   metadataBytesMax: 65_535,
 };

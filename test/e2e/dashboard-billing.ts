@@ -73,7 +73,7 @@ async function confirmAtTheBank(t: Test, page: Page): Promise<void> {
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await dialog.getByRole('button', { name: 'Later' }).click();
   await page.getByRole('button', { name: 'Cancel the upgrade' }).click();
-  await page.getByText('The upgrade is cancelled. Nothing was charged.').waitFor();
+  await page.getByText('The upgrade is canceled. Nothing was charged.').waitFor();
   await page.getByRole('button', { name: 'Upgrade to Starter' }).click();
   await dialog.getByRole('button', { name: `Pay ${due}` }).click();
   await dialog.getByRole('heading', { name: 'One more step' }).waitFor();

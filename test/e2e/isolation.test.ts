@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { linkingDocx, linkingOdt } from '../parsing/link-fixtures.ts';
+import { countConnections } from '../parsing/loopback.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
@@ -14,14 +13,7 @@ t.setTimeout(900_000);
 await t.test('documents that link to secrets.json and to an address bring neither in', async (t) => {
   const server = await TestServer.start(t);
   const api = new Api(server);
-  let connections = 0;
-  const listener = createServer((socket) => {
-    connections += 1;
-    socket.destroy();
-  }).listen(0, '127.0.0.1');
-  t.teardown(() => listener.close());
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
+  const { port, connections } = await countConnections(t);
   const secretFile = join(server.data, 'secrets.json');
   t.ok(existsSync(secretFile), 'the target of the links exists');
   const targets = { secretFile, address: `http://127.0.0.1:${port}` };
@@ -44,7 +36,7 @@ await t.test('documents that link to secrets.json and to an address bring neithe
     t.match(document.content, /The first words\.[\s\S]*The last words\./, path);
     for (const secret of secrets) t.notOk(document.content?.includes(secret), `${path} has no secret`);
   }
-  t.equal(connections, 0, 'nothing connects to the address');
+  t.equal(connections(), 0, 'nothing connects to the address');
 });
 
 await t.test('/readyz, /metrics and the log tell the level of isolation, and why', async (t) => {

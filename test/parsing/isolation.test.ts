@@ -1,7 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -14,6 +12,7 @@ import { openIsolation, probeSandbox, sandboxCandidates } from '../../src/parsin
 import { ToolDesk } from '../../src/parsing/tool-desk.ts';
 import { ToolRunner } from '../../src/parsing/tool-runner.ts';
 import { linkingDocx, linkingOdt } from './link-fixtures.ts';
+import { countConnections } from './loopback.ts';
 
 /** What programs can reach of the data of the server and of the network, at each level that this host offers. */
 
@@ -66,18 +65,6 @@ function deskOf(t: Test, { folder, made }: Place, sandbox: Sandbox, tools = foun
   return desk;
 }
 
-/** Counts who connects to a port of the loopback interface. */
-async function loopback(t: Test): Promise<{ readonly port: number; readonly connections: () => number }> {
-  let connections = 0;
-  const listener = createServer((socket) => {
-    connections += 1;
-    socket.destroy();
-  }).listen(0, '127.0.0.1');
-  t.teardown(() => listener.close());
-  await once(listener, 'listening');
-  return { port: (listener.address() as AddressInfo).port, connections: () => connections };
-}
-
 const hidesData: readonly string[] = ['bubblewrap', 'namespaces', 'user+network', 'user'];
 const hidesNetwork: readonly string[] = ['bubblewrap', 'namespaces', 'user+network', 'network'];
 
@@ -90,7 +77,7 @@ for (const sandbox of [...sandboxCandidates(found), noSandbox]) {
       t.comment(`this host does not offer the level ${level}: ${result}`);
       return;
     }
-    const { port, connections } = await loopback(t);
+    const { port, connections } = await countConnections(t);
     const shell = { ...found, pdftoppm: '/bin/bash' };
     const runner = new ToolRunner({
       ...{ tools: shell, sandbox, folder: place.folder, freshName, freeBytes: async () => 0 },
@@ -129,7 +116,7 @@ for (const sandbox of [...sandboxCandidates(found), noSandbox]) {
           return;
         }
       }
-      const { port, connections } = await loopback(t);
+      const { port, connections } = await countConnections(t);
       writeFileSync(`${place.secretFile}.png`, await sharp(picture).png().toBuffer());
       const desk = deskOf(t, place, sandbox);
       const targets = { secretFile: place.secretFile, address: `http://127.0.0.1:${port}` };

@@ -3,8 +3,8 @@ import type { ListedUser } from '../../../../src/schemas/users.ts';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Field } from '../../parts/field.tsx';
 import { Card } from '../../parts/page.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { toast } from '../../parts/toasts.tsx';
@@ -74,21 +74,11 @@ export function AdminUsers() {
   };
   return (
     <Card title="Users">
-      <Field label="Find a user" hint="By address or name">
-        {(control) => (
-          <input
-            {...control}
-            type="search"
-            class="narrow"
-            value={words}
-            onInput={(event) => setWords(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <SearchField label="Find a user" hint="By address or name" value={words} onInput={setWords} />
       {list.data === undefined ? (
         <SkeletonRows rows={4} />
       ) : found.length === 0 ? (
-        <p class="quiet">No user is named so.</p>
+        <p class="quiet">No user matches.</p>
       ) : (
         <Table
           caption="Users"

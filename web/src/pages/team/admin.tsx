@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { Blank } from '../../parts/blank.tsx';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
-import { Field } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Pending, SkeletonRows } from '../../parts/skeleton.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { toast } from '../../parts/toasts.tsx';
@@ -115,17 +115,7 @@ function Organizations({ all: { organizations, areAll }, onChanged }: Organizati
   );
   return (
     <>
-      <Field label="Find" hint="By name, or the beginning of the id">
-        {(control) => (
-          <input
-            {...control}
-            type="search"
-            class="narrow"
-            value={words}
-            onInput={(event) => setWords(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <SearchField label="Find" hint="By name, or the beginning of the id" value={words} onInput={setWords} />
       <Card>
         {found.length === 0 ? (
           <p class="quiet">No organisation is named so.</p>

@@ -233,7 +233,7 @@ function Unpaid({ status, onChanged }: PlansProps) {
 function CancelUpgrade({ status, onChanged }: PlansProps) {
   const cancel = useDoing(async () => {
     await cancelUpgrade();
-    toast('The upgrade is cancelled. Nothing was charged.');
+    toast('The upgrade is canceled. Nothing was charged.');
     onChanged();
   });
   return (

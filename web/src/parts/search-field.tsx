@@ -1,0 +1,23 @@
+import { Field } from './field.tsx';
+
+/** A field that narrows a list while its user types. */
+export function SearchField(field: {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly onInput: (words: string) => void;
+}) {
+  return (
+    <Field label={field.label} hint={field.hint}>
+      {(control) => (
+        <input
+          {...control}
+          type="search"
+          class="narrow"
+          value={field.value}
+          onInput={(event) => field.onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
