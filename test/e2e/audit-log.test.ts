@@ -70,7 +70,7 @@ t.test('an API key that is used under /api is named', async () => {
   await entry(acme, { action: 'access.denied', actor, target: 'api/users/revoke-session' });
 });
 
-t.test('deletions of collections and documents name who asked for them', async (t) => {
+t.test('deletions of collections and documents name their actor', async (t) => {
   const asAnn = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
   const collection_name = 'handbook';
   await post('v1/collections/add-collection', { collection_name }, asKey);

@@ -20,7 +20,7 @@ async function subscribe(owner: Owner, tier: 'starter' | 'teams') {
 
 const applies = (tier: Tier) => ({ subscription_tier: tier, rate_limits: limitsOf[tier] });
 
-t.test('nobody is charged for a tier that was given, or a lower one', async (t) => {
+t.test('a granted tier or a lower one is never charged', async (t) => {
   const owner = await world.owner();
   await grant(owner, 'teams');
   const payment_method_id = await owner.card();
@@ -36,7 +36,7 @@ t.test('nobody is charged for a tier that was given, or a lower one', async (t) 
   t.match(await owner.status(), applies('teams'), 'nothing was lowered');
 });
 
-t.test('a higher tier than the one that was given is sold, and the given one returns after it', async (t) => {
+t.test('a tier above the granted one is sold, and the granted one returns after it', async (t) => {
   const owner = await world.owner();
   await grant(owner, 'starter');
   t.match(await subscribe(owner, 'teams'), { status: 'active', subscription_tier: 'teams' });
@@ -57,7 +57,7 @@ t.test('a higher tier than the one that was given is sold, and the given one ret
   t.match(await owner.status(), applies('free'));
 });
 
-t.test('a better tier that is given while one is paid for stays, until it is taken back', async (t) => {
+t.test('a better tier that is granted during a subscription stays until it is withdrawn', async (t) => {
   const owner = await world.owner();
   await subscribe(owner, 'starter');
   await grant(owner, 'teams');
@@ -69,7 +69,7 @@ t.test('a better tier that is given while one is paid for stays, until it is tak
   t.match(await owner.status(), applies('starter'), 'what is paid for');
 });
 
-t.test('an enterprise with a live subscription is told the same by every operation', async (t) => {
+t.test('every operation names the same tier for an enterprise with a live subscription', async (t) => {
   const owner = await world.owner();
   await subscribe(owner, 'teams');
   await grant(owner, 'enterprise');

@@ -72,7 +72,7 @@ t.test('a second card that is declined while the bank is asked changes no card',
   t.match(await owner.status(), { payment_method: { id: good }, pending_upgrade: { tier: 'teams' } });
 });
 
-t.test('an upgrade that waits for the bank is cancelled, and everything is as before it', async (t) => {
+t.test('an upgrade that waits for the bank is canceled, and everything is as before it', async (t) => {
   const { owner, good } = await paying();
   await owner.call('downgrade', { tier: 'free' });
   const asks = await owner.card('tok_authenticationRequired');
@@ -91,7 +91,7 @@ t.test('an upgrade that waits for the bank is cancelled, and everything is as be
   t.match(await owner.call('pause'), { status: 'paused' }, 'nothing is blocked');
 });
 
-t.test('a first tier that waits for the bank is cancelled', async (t) => {
+t.test('a first tier that waits for the bank is canceled', async (t) => {
   const owner = await world.owner();
   const asks = { tier: 'teams', payment_method_id: await owner.card('tok_authenticationRequired') };
   const waiting = await owner.call('subscribe', asks);
@@ -103,7 +103,7 @@ t.test('a first tier that waits for the bank is cancelled', async (t) => {
   t.match(await owner.call('subscribe', first), { status: 'active' });
 });
 
-t.test('an upgrade that was paid while it was cancelled stays', async (t) => {
+t.test('an upgrade that was paid while it was canceled stays', async (t) => {
   const { owner } = await paying();
   // Only the cancellation reads from here on: no event makes the server read.
   await world.settled();
@@ -127,7 +127,7 @@ t.test('an upgrade that was paid while it was cancelled stays', async (t) => {
   t.match(await owner.status(), { subscription_tier: 'teams', status: 'active', pending_upgrade: null });
 });
 
-t.test('a lost answer to a cancelled upgrade is repeated', async (t) => {
+t.test('a lost answer to a canceled upgrade is repeated', async (t) => {
   const { owner, good } = await paying();
   const asks = await owner.card('tok_authenticationRequired');
   await owner.call('subscribe', { tier: 'teams', payment_method_id: asks });

@@ -27,7 +27,7 @@ function build(bounds: Partial<BodyPace> = {}) {
 
 const tooSlow = { code: 'request_timeout', message: /less than 1024 bytes per second/ };
 
-t.test('a body that trickles is given up, however much it brought before', async (t) => {
+t.test('a body that trickles is ended, however much arrived before', async (t) => {
   const { arrives } = build();
   t.equal(await arrives(500_000, 10_000), 500_000);
   t.equal(await arrives(10, 6_000), 10, 'the speed is taken over the whole window');
