@@ -144,7 +144,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   warnOfLeaks(settings, logger);
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
   installation.organizationId = first.organizationId;
-  const erasure = new ErasureClock({ store: data.store, clock, logger });
+  const erasure = await ErasureClock.open({ store: data.store, clock, logger });
   const loaded = load(storage, pipeline, progress, logger).then(async () => {
     await modelWatch.start();
     housekeeping.start([...accountChores(settings, rooms, erasure), ...payments.chores, ...selling.chores]);

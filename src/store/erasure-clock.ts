@@ -11,6 +11,12 @@ const hourMs = 3_600_000;
 /** How far time may advance between two looks at it, for erasing: a restart after a weekend erases at once. */
 const stepMsMax = 3 * 24 * hourMs;
 
+interface ErasureClockOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /**
  * The time by which housekeeping erases what is old. The clock of a machine can jump years ahead and back again, and what
  * was erased meanwhile would be lost. So this time follows the clock in steps: from the latest time that was seen, which
@@ -24,17 +30,24 @@ export class ErasureClock {
   #steppedAt = Number.NEGATIVE_INFINITY;
   #isWarned = false;
 
-  constructor(options: { readonly store: Store; readonly clock: Clock; readonly logger: Logger }) {
+  private constructor(options: ErasureClockOptions) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#logger = options.logger;
   }
 
+  /** Stores the time of the first start, so that a jump before anything is erased is limited like every later one. */
+  static async open(options: ErasureClockOptions): Promise<ErasureClock> {
+    const erasure = new ErasureClock(options);
+    if (erasure.#mark === 0) await erasure.#advance(options.clock.now());
+    return erasure;
+  }
+
   /** Milliseconds since the epoch. */
   async now(): Promise<number> {
     const now = this.#clock.now();
-    const [mark = 0] = readCounters(system.get(this.#store, [markName]), 1);
-    if (mark === 0 || now <= mark + stepMsMax) return this.#advance(now);
+    const mark = this.#mark;
+    if (now <= mark + stepMsMax) return this.#advance(now);
     if (!this.#isWarned) {
       this.#isWarned = true;
       const behindDays = Math.round((now - mark) / (24 * hourMs));
@@ -46,6 +59,12 @@ export class ErasureClock {
     if (this.#clock.monotonic() - this.#steppedAt < hourMs) return mark;
     this.#steppedAt = this.#clock.monotonic();
     return this.#advance(mark + stepMsMax);
+  }
+
+  /** 0 before the first start. */
+  get #mark(): number {
+    const [mark = 0] = readCounters(system.get(this.#store, [markName]), 1);
+    return mark;
   }
 
   async #advance(mark: number): Promise<number> {

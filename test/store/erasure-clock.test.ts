@@ -11,43 +11,50 @@ const day = 24 * hour;
 const start = Date.UTC(2026, 10, 21);
 
 /** A server that runs at this moment of its machine's clock, on a store that lasts. */
-function serverAt(store: MemoryStore, wall: number) {
+async function serverAt(store: MemoryStore, wall: number) {
   const clock = new FakeTime({ wall });
-  return { clock, erasure: new ErasureClock({ store, clock, logger: silentLogger }) };
+  return { clock, erasure: await ErasureClock.open({ store, clock, logger: silentLogger }) };
 }
 
 t.test('time that passes, also while the server is off for some days, is followed', async (t) => {
   const store = new MemoryStore();
-  const { clock, erasure } = serverAt(store, start);
+  const { clock, erasure } = await serverAt(store, start);
   t.equal(await erasure.now(), start);
   for (let i = 0; i < 48; i += 1) {
     await clock.advance(hour);
     t.equal(await erasure.now(), clock.now());
   }
-  t.equal(await serverAt(store, start + 4 * day).erasure.now(), start + 4 * day);
+  t.equal(await (await serverAt(store, start + 4 * day)).erasure.now(), start + 4 * day);
 });
 
 t.test('a jump ahead is followed three days an hour, and forgotten when the clock comes back', async (t) => {
   const store = new MemoryStore();
-  t.equal(await serverAt(store, start).erasure.now(), start);
-  const { clock, erasure } = serverAt(store, start + 3_650 * day);
+  t.equal(await (await serverAt(store, start)).erasure.now(), start);
+  const { clock, erasure } = await serverAt(store, start + 3_650 * day);
   t.equal(await erasure.now(), start + 3 * day);
   t.equal(await erasure.now(), start + 3 * day, 'however often it is asked');
   await clock.advance(hour);
   t.equal(await erasure.now(), start + 6 * day);
-  const back = serverAt(store, start + 2 * hour);
+  const back = await serverAt(store, start + 2 * hour);
   t.equal(await back.erasure.now(), start + 2 * hour);
-  t.equal(await serverAt(store, start + 400 * day).erasure.now(), start + 2 * hour + 3 * day);
+  t.equal(await (await serverAt(store, start + 400 * day)).erasure.now(), start + 2 * hour + 3 * day);
+});
+
+t.test('a jump before the first erasure is limited too', async (t) => {
+  const store = new MemoryStore();
+  await serverAt(store, start);
+  const jumped = await serverAt(store, start + 4_000 * day);
+  t.equal(await jumped.erasure.now(), start + 3 * day);
 });
 
 t.test('a jump of ten years erases nothing of the audit log that is to be kept', async (t) => {
   const store = new MemoryStore();
-  const { clock, erasure } = serverAt(store, start);
+  const { clock, erasure } = await serverAt(store, start);
   const audit = new AuditLog({ store, clock, chance: systemChance });
   const fact = { organizationId: null, actor: 'a', address: null, action: 'x', target: null };
   await audit.record(fact);
   await erasure.now();
-  const jumped = serverAt(store, start + 3_650 * day);
+  const jumped = await serverAt(store, start + 3_650 * day);
   const { signal } = new AbortController();
   await audit.forgetOlder(365 * day, { now: await jumped.erasure.now(), signal });
   const range = { before: { at: Number.MAX_SAFE_INTEGER }, since: 0, limit: 10 };
