@@ -154,7 +154,7 @@ function queryServices({ settings, storage, pipeline }: ServiceParts, addresses:
     search: buildSearch(settings, storage, pipeline),
     addresses,
     clock,
-    semaphores: querySemaphores(settings),
+    semaphoreOf: querySemaphores(settings, pipeline),
     rerankModels: () => pipeline.catalogue.rerankerNames,
     rerankerDefault: settings.reranker,
     embedModel: defaultEmbeddingModel,
@@ -185,11 +185,19 @@ function inspectionOf({
   return new Inspection({ store, blobs, audit, indexFolder: data.indexPath, madeFolder: made.folder });
 }
 
-function querySemaphores({ queriesRunningMax, rerankedQueriesRunningMax }: Settings) {
-  const [waitingMax, what] = [limits.queriesWaitingMax, 'queries'];
-  return {
-    plain: organizationSemaphore({ permits: queriesRunningMax, waitingMax, what }),
-    reranked: organizationSemaphore({ permits: rerankedQueriesRunningMax, waitingMax, what }),
+function querySemaphores(
+  { queriesRunningMax, rerankedQueriesRunningMax }: Settings,
+  { catalogue }: Pipeline,
+): (reranker: string | null) => FairSemaphore {
+  const semaphore = (permits: number) =>
+    organizationSemaphore({ permits, waitingMax: limits.queriesWaitingMax, what: 'queries' });
+  const plain = semaphore(queriesRunningMax);
+  const reranked = semaphore(rerankedQueriesRunningMax);
+  const service = semaphore(Math.max(limits.serviceRerankedQueriesMax, rerankedQueriesRunningMax));
+  return (reranker) => {
+    if (reranker === null) return plain;
+    const { runs } = catalogue.reranker(reranker);
+    return runs !== 'built-in' && 'provider' in runs ? service : reranked;
   };
 }
 

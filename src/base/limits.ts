@@ -36,6 +36,8 @@ export const limits = {
   pipelinedRequestsMax: 8,
   requestsRunningMax: 4_096,
   queriesWaitingMax: 1_024,
+  /** Queries that run at a time and are reranked by a service: they wait for it rather than compute. */
+  serviceRerankedQueriesMax: 16,
   filesWaitingMax: 256,
   pageImagesWaitingMax: 64,
   pageImageFailuresMax: 10_000,

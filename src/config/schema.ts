@@ -174,9 +174,10 @@ const table = {
     meaning: 'Queries without a reranker that run at one time; for the rest organisations take turns',
     unit: 'queries',
   }),
-  rerankedQueriesRunningMax: whole(1, 4_096, 16, {
-    meaning: 'The same of queries with a reranker',
+  rerankedQueriesRunningMax: whole(1, 4_096, null, {
+    meaning: 'The same of queries with a reranker that runs in this server',
     unit: 'queries',
+    defaultMeaning: 'one more than QUARRY_RERANK_THREADS',
   }),
   diskReserveBytes: bytes(0, 100_000 * gigabyte, gigabyte, {
     meaning: 'Free disk space below which writes are answered 429',

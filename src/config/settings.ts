@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError } from '../base/app-error.ts';
 import { counted } from '../base/counted.ts';
-import { type Machine, machineDefaults, thisMachine } from './machine.ts';
+import { type Machine, machineDefaults, rerankedQueriesFor, thisMachine } from './machine.ts';
 import { nearestName } from './nearest.ts';
 import {
   flagName,
@@ -67,6 +67,9 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
     const reading = readValue(name, given.raw);
     if (reading.ok) values[name] = reading.value;
     else problems.push(wrongValue(name, given));
+  }
+  if (origins.rerankedQueriesRunningMax === 'default') {
+    values.rerankedQueriesRunningMax = rerankedQueriesFor(values.rerankThreads as number);
   }
   const settings = values as unknown as Settings;
   if (problems.length === 0) problems.push(...contradictions(settings));

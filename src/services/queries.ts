@@ -39,8 +39,8 @@ export interface QueryServicesOptions {
   readonly addresses: Addresses;
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
   readonly clock: Clock;
-  /** Of queries without and with a reranker, which take their time in other places. */
-  readonly semaphores: { readonly plain: QuerySemaphore; readonly reranked: QuerySemaphore };
+  /** Of queries with this reranker; queries without one (null) and with one spend their time in different places. */
+  readonly semaphoreOf: (reranker: string | null) => QuerySemaphore;
   /** Ids a query may name. */
   readonly rerankModels: () => readonly string[];
   /** Reranker of queries that name none; null for no reranking. */
@@ -114,7 +114,7 @@ export class QueryServices {
     search: SearchRequest,
     work: (engine: Search, asked: SearchRequest) => Promise<T>,
   ): Promise<T> {
-    const semaphore = this.#options.semaphores[search.reranker === null ? 'plain' : 'reranked'];
+    const semaphore = this.#options.semaphoreOf(search.reranker);
     const turn = semaphore.acquire(principal.organizationId, caller);
     if (turn !== null) await turn;
     try {

@@ -77,6 +77,15 @@ t.test('every default is a value that the setting allows, on machines of any siz
   }
 });
 
+t.test('reranked queries run on all rerank threads and one waits for the next free one', async (t) => {
+  const running = (variables: Record<string, string>) =>
+    loadSettings(sources({ variables })).settings.rerankedQueriesRunningMax;
+  t.equal(running({}), 3, 'of 8 cores');
+  t.equal(running({ QUARRY_RERANK_THREADS: '5' }), 6);
+  const both = { QUARRY_RERANK_THREADS: '5', QUARRY_RERANKED_QUERIES_RUNNING_MAX: '40' };
+  t.equal(running(both), 40);
+});
+
 t.test('every setting says what it means and what is allowed, and secrets are marked', async (t) => {
   for (const described of describeSettings(loadSettings(sources()))) {
     t.ok(described.meaning.length > 10, described.name);

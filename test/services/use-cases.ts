@@ -93,7 +93,7 @@ export async function useCases(t: Test, options: Parameters<typeof rooms>[1] = {
       recordEmbed: (fact) => void modelled.push({ kind: 'embed', ...fact }),
       recordRerank: (fact) => void modelled.push({ kind: 'rerank', ...fact }),
     },
-    semaphores: { plain: unlimited, reranked: unlimited },
+    semaphoreOf: () => unlimited,
     rerankModels: () => ['zerank-2'],
     rerankerDefault: null,
     embedModel: 'letters',

@@ -1,10 +1,17 @@
 /**
- * A queue with round robin between keys (organizations) and the order of arrival within one key. Each step takes the
- * same time, however many items wait. Ours, because p-queue orders by one priority and has no notion of a key.
+ * A queue with round robin between keys (organizations) and the order of arrival within one key. A key that has used
+ * no turn of the current round goes first, so that a request of an organization that sends few does not wait for the
+ * backlog of others. These are the new and old flows of FQ-CoDel (RFC 8290). Each step takes constant time on average,
+ * however many items wait. Ours, because p-queue orders by one priority and has no notion of a key.
  */
 export class FairQueue<Item extends object> {
-  /** Items of each key that has some, in the order in which the keys are served. */
-  readonly #queues = new Map<string, Set<Item>>();
+  /** Items of keys that have had no turn in this round, in the order of arrival. */
+  readonly #fresh = new Map<string, Set<Item>>();
+  /**
+   * Items of the other keys, in the order of their turns. A key without items keeps its place until its turn comes:
+   * otherwise it would be fresh again with its next item, and many such keys would starve those with a backlog.
+   */
+  readonly #rotation = new Map<string, Set<Item>>();
   #size = 0;
 
   get size(): number {
@@ -12,36 +19,44 @@ export class FairQueue<Item extends object> {
   }
 
   sizeOf(key: string): number {
-    return this.#queues.get(key)?.size ?? 0;
+    return this.#queueOf(key)?.size ?? 0;
   }
 
   add(key: string, item: Item): void {
-    const queue = this.#queues.get(key);
-    if (queue === undefined) this.#queues.set(key, new Set([item]));
+    const queue = this.#queueOf(key);
+    if (queue === undefined) this.#fresh.set(key, new Set([item]));
     else queue.add(item);
     this.#size += 1;
   }
 
   /** False when the item does not wait anymore. */
   delete(key: string, item: Item): boolean {
-    const queue = this.#queues.get(key);
+    const queue = this.#queueOf(key);
     if (queue?.delete(item) !== true) return false;
     this.#size -= 1;
-    if (queue.size === 0) this.#queues.delete(key);
+    if (queue.size === 0) this.#fresh.delete(key);
     return true;
   }
 
   /** Removes and returns the next item; its key then comes after all others. Null when the queue is empty. */
   take(): Item | null {
-    const next = this.#queues.entries().next();
-    if (next.done === true) return null;
-    const [key, queue] = next.value;
-    const [first] = queue;
-    if (first === undefined) return null;
-    queue.delete(first);
-    this.#size -= 1;
-    this.#queues.delete(key);
-    if (queue.size > 0) this.#queues.set(key, queue);
-    return first;
+    return this.#takeFirst(this.#fresh) ?? this.#takeFirst(this.#rotation);
+  }
+
+  #takeFirst(queues: Map<string, Set<Item>>): Item | null {
+    for (const [key, queue] of queues) {
+      const [first] = queue;
+      queues.delete(key);
+      if (first === undefined) continue;
+      queue.delete(first);
+      this.#size -= 1;
+      this.#rotation.set(key, queue);
+      return first;
+    }
+    return null;
+  }
+
+  #queueOf(key: string): Set<Item> | undefined {
+    return this.#fresh.get(key) ?? this.#rotation.get(key);
   }
 }
