@@ -269,7 +269,8 @@ const queryRows: readonly LimitRow[] = [
     enforcedIn: 'app/services.ts queriesWaitingMax',
     status: 429,
     header: 'waiting-queries',
-    share: 'its own queue; organizations take turns',
+    share:
+      'its own queue; organizations take turns, those without a backlog first; while its queue overflows for a second and more, only its newest query waits',
   },
   ...(['embed', 'rerank'] as const).flatMap((kind) =>
     (['fast', 'slow'] as const).map(

@@ -5,6 +5,7 @@ import { administratorId, type SecondFactors } from '../accounts/second-factors.
 import type { UserDirectory } from '../accounts/user-directory.ts';
 import type { ModelAdmission } from '../admission/model-admission.ts';
 import { organizationSemaphore } from '../admission/organization-semaphore.ts';
+import { OverloadDetector } from '../admission/overload-detector.ts';
 import type { Quotas } from '../admission/quotas.ts';
 import { WaitLimiter } from '../admission/wait-limiter.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
@@ -190,7 +191,10 @@ function querySemaphores(
   { catalogue }: Pipeline,
 ): (reranker: string | null) => FairSemaphore {
   const semaphore = (permits: number) =>
-    organizationSemaphore({ permits, waitingMax: limits.queriesWaitingMax, what: 'queries' });
+    organizationSemaphore({
+      ...{ permits, waitingMax: limits.queriesWaitingMax, what: 'queries' },
+      overload: new OverloadDetector(clock),
+    });
   const plain = semaphore(queriesRunningMax);
   const reranked = semaphore(rerankedQueriesRunningMax);
   const service = semaphore(Math.max(limits.serviceRerankedQueriesMax, rerankedQueriesRunningMax));

@@ -35,7 +35,7 @@ export const limits = {
   lingerMsMax: 2_000,
   pipelinedRequestsMax: 8,
   requestsRunningMax: 4_096,
-  queriesWaitingMax: 1_024,
+  queriesWaitingMax: 256,
   /** Queries that run at a time and are reranked by a service: they wait for it rather than compute. */
   serviceRerankedQueriesMax: 16,
   filesWaitingMax: 256,

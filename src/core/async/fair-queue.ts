@@ -43,6 +43,17 @@ export class FairQueue<Item extends object> {
     return this.#takeFirst(this.#fresh) ?? this.#takeFirst(this.#rotation);
   }
 
+  /** Removes and returns the first item of one key, which keeps its turn. Null when it has none. */
+  takeOf(key: string): Item | null {
+    const queue = this.#queueOf(key);
+    if (queue === undefined) return null;
+    const [first] = queue;
+    if (first === undefined) return null;
+    queue.delete(first);
+    this.#size -= 1;
+    return first;
+  }
+
   #takeFirst(queues: Map<string, Set<Item>>): Item | null {
     for (const [key, queue] of queues) {
       const [first] = queue;

@@ -7,10 +7,20 @@ export interface Cancellation {
   onGone(listener: () => void): void;
 }
 
+/** Tells which keys send faster than they are served; `OverloadDetector` is one. */
+export interface OverloadObserver {
+  /** Counts a request that arrived. Whether its key is overloaded. */
+  request(key: string): boolean;
+  /** Counts the refusal of a request that had arrived. */
+  refusal(key: string): void;
+}
+
 export interface FairSemaphoreOptions {
   readonly permits: number;
   /** Callers of one key that may wait at a time; more are refused. */
   readonly waitingMaxPerKey: number;
+  /** Without one, no key is overloaded. */
+  readonly overload?: OverloadObserver;
   readonly errors: {
     /** Of a caller that finds too many of its key waiting. */
     readonly queueFull: () => Error;
@@ -21,12 +31,16 @@ export interface FairSemaphoreOptions {
 
 interface Waiting {
   readonly start: () => void;
+  readonly refuse: () => void;
 }
 
 /**
  * A semaphore with round robin between keys (organizations). A caller that finds a free permit gets it at once; else the
  * keys take turns, so that a thousand queries of one organization delay a query of another by no more than what runs
- * already. Ours for the reason that `FairQueue` gives, and because a free permit costs no promise here.
+ * already. Of an overloaded key only the newest caller waits, and the one before it is refused: what starts has hardly
+ * waited, what is refused learns it at once, and the key uses its turns all the same.
+ *
+ * Ours for the reason that `FairQueue` gives, and because a free permit costs no promise here.
  */
 export class FairSemaphore {
   readonly #options: FairSemaphoreOptions;
@@ -51,15 +65,17 @@ export class FairSemaphore {
    * Throws `queueFull` or `cancelled`; rejects with `cancelled` when the caller leaves while it waits.
    */
   acquire(key: string, caller: Cancellation): Promise<void> | null {
-    const { permits, waitingMaxPerKey, errors } = this.#options;
+    const { permits, waitingMaxPerKey, overload, errors } = this.#options;
+    const isOverloaded = overload?.request(key) === true;
     if (this.#running < permits) {
       this.#running += 1;
       return null;
     }
     if (caller.gone) throw errors.cancelled();
-    if (this.#queue.sizeOf(key) >= waitingMaxPerKey) throw errors.queueFull();
+    if (isOverloaded) this.#refuseWaiting(key);
+    else if (this.#queue.sizeOf(key) >= waitingMaxPerKey) throw this.#refusal(key);
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { start: resolve };
+      const waiting: Waiting = { start: resolve, refuse: () => reject(this.#refusal(key)) };
       this.#queue.add(key, waiting);
       caller.onGone(() => {
         if (this.#queue.delete(key, waiting)) reject(errors.cancelled());
@@ -72,5 +88,19 @@ export class FairSemaphore {
     const next = this.#queue.take();
     if (next === null) this.#running -= 1;
     else next.start();
+  }
+
+  #refuseWaiting(key: string): void {
+    for (;;) {
+      const waiting = this.#queue.takeOf(key);
+      if (waiting === null) return;
+      waiting.refuse();
+    }
+  }
+
+  #refusal(key: string): Error {
+    const { overload, errors } = this.#options;
+    overload?.refusal(key);
+    return errors.queueFull();
   }
 }

@@ -1,0 +1,110 @@
+import t from 'tap';
+import { organizationSemaphore } from '../../src/admission/organization-semaphore.ts';
+import { OverloadDetector } from '../../src/admission/overload-detector.ts';
+import { callerWith } from '../base/caller.ts';
+import { FakeTime, settled } from './fake-time.ts';
+
+const serviceMs = 5;
+const waitingMax = 256;
+
+/** A server that answers one query each 5 ms, and what became of the queries, by organization. */
+function build() {
+  const time = new FakeTime();
+  const overload = new OverloadDetector(time);
+  const semaphore = organizationSemaphore({ permits: 1, waitingMax, what: 'queries', overload });
+  const waits = new Map<string, number[]>();
+  const refusals = new Map<string, { readonly at: number; readonly waited: number }[]>();
+  const listOf = <Value>(lists: Map<string, Value[]>, key: string): Value[] => {
+    const list = lists.get(key) ?? [];
+    lists.set(key, list);
+    return list;
+  };
+  /** True when it was answered. */
+  const ask = async (key: string): Promise<boolean> => {
+    const at = time.monotonic();
+    try {
+      await semaphore.acquire(key, callerWith());
+    } catch {
+      const now = time.monotonic();
+      listOf(refusals, key).push({ at: now, waited: now - at });
+      return false;
+    }
+    listOf(waits, key).push(time.monotonic() - at);
+    await new Promise<void>((resolve) => void time.after(serviceMs, resolve));
+    semaphore.release();
+    return true;
+  };
+  /** Calls `step` each 5 ms. */
+  const run = async (ms: number, step: (round: number) => void = () => {}) => {
+    for (let round = 0; round < ms / serviceMs; round += 1) {
+      step(round);
+      await time.advance(serviceMs);
+    }
+  };
+  const answered = (key: string) => listOf(waits, key);
+  const refused = (key: string) => listOf(refusals, key);
+  return { overload, ask, run, answered, refused };
+}
+
+t.test('a client that waits for its replies is served on 200 connections', async (t) => {
+  const { ask, run, answered, refused } = build();
+  let isOver = false;
+  for (let i = 0; i < 200; i += 1) {
+    void (async () => {
+      while (!isOver) await ask('client');
+    })();
+  }
+  await run(5_000);
+  isOver = true;
+  await run(1_500);
+  t.ok(answered('client').length >= 1_000);
+  t.same(refused('client'), []);
+});
+
+t.test('a single burst beyond the places to wait loses no place', async (t) => {
+  const { overload, ask, run, answered, refused } = build();
+  for (let i = 0; i < waitingMax + 50; i += 1) void ask('client');
+  await run(3_000);
+  t.equal(answered('client').length, waitingMax + 1);
+  t.equal(refused('client').length, 49, 'only those without a place were refused');
+  await run(500, () => void ask('client'));
+  t.equal(refused('client').length, 49);
+  t.equal(overload.size, 0, 'nothing of it is kept');
+});
+
+t.test('in a sustained overload queries start at once or are refused at once, in equal shares', async (t) => {
+  const { ask, run, answered, refused } = build();
+  // 18 queries arrive in the time of one.
+  const flood = (round: number) => {
+    for (let i = 0; i < 12; i += 1) void ask('large');
+    for (let i = 0; i < 6; i += 1) void ask('small');
+    if (round % 20 === 0) void ask('sparse');
+  };
+  await run(5_000, flood);
+  const before = [answered('large').length, answered('small').length, refused('large').length] as const;
+  await run(10_000, flood);
+  const [large, small] = [answered('large').slice(before[0]), answered('small').slice(before[1])];
+  t.ok(Math.max(...large, ...small) <= serviceMs, 'what starts has hardly waited');
+  t.ok(Math.max(...answered('sparse')) <= 3 * serviceMs);
+  const recent = refused('large').slice(before[2]);
+  t.ok(recent.length > 10_000);
+  t.ok(Math.max(...recent.map(({ waited }) => waited)) <= 2 * serviceMs);
+  t.ok(Math.abs(large.length - small.length) <= 2, `${large.length} and ${small.length}`);
+  t.ok(large.length + small.length >= 1_890, 'the server is never idle');
+  t.same(refused('sparse'), [], 'an organization within its share is never refused');
+});
+
+t.test('an overload ends when requests come no faster than they are answered', async (t) => {
+  const { overload, ask, run, answered, refused } = build();
+  await run(4_000, () => {
+    for (let i = 0; i < 5; i += 1) void ask('client');
+  });
+  await run(1_500, (round) => round % 2 === 0 && void ask('client'));
+  t.equal(overload.size, 0);
+  const [before, refusedBefore] = [answered('client').length, refused('client').length];
+  for (let i = 0; i < 200; i += 1) void ask('client');
+  await run(1_500);
+  await settled();
+  t.equal(answered('client').length, before + 200, 'a burst is served again');
+  t.equal(refused('client').length, refusedBefore);
+});
