@@ -138,7 +138,8 @@ export class OrganisationDirectory {
         overrides: overridden(before.overrides, changes.overrides ?? {}),
       };
       const entry = { ...by, organizationId, action: 'organization.updated', target: null };
-      const details = { name: after.name, tier: after.tier, zdr: after.zdr };
+      const granted = changes.grantedTier ? { granted_tier: changes.grantedTier } : {};
+      const details = { name: after.name, tier: after.tier, ...granted, zdr: after.zdr };
       // Before it is acknowledged, and after a refusal stricter than need be.
       if (after.zdr) this.#private?.add(organizationId);
       await this.#write([...this.#records.update(after), this.#audit.entry({ ...entry, details })]);
@@ -177,7 +178,8 @@ export class OrganisationDirectory {
         throw new AppError('conflict', `The organisation "${organizationId}" exists already.`);
       }
       const createdAt = this.#clock.now();
-      const organisation: Organisation = { ...given, overrides: noOverrides, zdr: false, createdAt };
+      const granted = { grantedTier: given.tier, overrides: noOverrides, zdr: false };
+      const organisation: Organisation = { ...given, ...granted, createdAt };
       const entry = { ...by, organizationId, action: 'organization.created', target: null };
       await this.#write([
         ...this.#records.create(organisation),

@@ -23,7 +23,7 @@ import { PageImages } from '../pipeline/page-images.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
 import { ErasureClock } from '../store/erasure-clock.ts';
 import { type AccountRooms, accountChores, buildAccountRooms, buildAccounts } from './accounts.ts';
-import { buildBilling, tiersWithPlans } from './billing.ts';
+import { buildBilling, effectiveTiers, tiersWithPlans } from './billing.ts';
 import { buildDoor, localUrl, warnOfLeaks } from './door.ts';
 import { chance, clock, turns } from './given.ts';
 import { type LoadProgress, load } from './loading.ts';
@@ -101,6 +101,8 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const rooms = buildAccountRooms(settings, data, { tiers: tiersWithPlans(settings, plans), egress, logger });
   closeWith(opened, rooms);
   const { organisations, keys } = rooms;
+  const tiers = effectiveTiers(settings, data.store, organisations);
+  await tiers.recordGrants();
   await rooms.sessions.endAdministrators();
   retrieval.hooks.mayQuote = () => organisations.mayQuote;
   storage.hooks.isGone = (id) => organisations.find(id) === undefined;
@@ -109,14 +111,15 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   registerMetrics(settings, metrics, retrieval);
   const { services, removeData } = buildServices({
     ...{ ...rooms, settings, data, storage, pools, pipeline, gate, quotas, forget },
+    tiers,
     ...{ images, made, sweep: () => housekeeping.sweep() },
     endOrganisation: (id, by) => removal.begin(id, by),
   });
   const installation = { url: '', organizationId: '' }; // known when the server listens
   const linkBase = () => installation.url;
-  const payments = await buildBilling(settings, { plans, storage, rooms, egress, logger, linkBase });
+  const payments = await buildBilling(settings, { plans, tiers, storage, rooms, egress, logger, linkBase });
   opened.add(() => payments.close());
-  const atMarkets = { data, rooms, egress, logger, linkBase, payments, meter: storage.meter };
+  const atMarkets = { data, rooms, tiers, egress, logger, linkBase, payments, meter: storage.meter };
   const { marketplaces, ...selling } = buildMarketplaces(settings, atMarkets);
   const endOrganization = async (id: string) => {
     await marketplaces.forget(id);

@@ -5,9 +5,10 @@ import { limitsOf, type Tiers, tiersOf } from '../admission/tiers.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Billing } from '../billing/billing.ts';
+import { EffectiveTiers } from '../billing/effective-tier.ts';
 import { type PaymentsState, StripeKeyHealth } from '../billing/key-health.ts';
 import { noPayments } from '../billing/no-payments.ts';
-import { higherTier, type Plans } from '../billing/plans.ts';
+import type { Plans } from '../billing/plans.ts';
 import type { Guesses } from '../billing/promotions.ts';
 import type { ShownLimits } from '../billing/status-reply.ts';
 import { openStripe } from '../billing/stripe.ts';
@@ -17,8 +18,10 @@ import type { Settings } from '../config/schema.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Chore } from '../pipeline/housekeeping.ts';
 import { limitsToShow } from '../schemas/organisation-limits.ts';
+import { BillingRecords } from '../store/billing.ts';
 import { MarketplaceRecords } from '../store/marketplaces.ts';
-import { noOverrides, type Tier, tiers as tierNames } from '../store/organisations.ts';
+import { noOverrides, tiers as tierNames } from '../store/organisations.ts';
+import type { Store } from '../store/store.ts';
 import { namedCounters, UsageLedger } from '../usage/ledger.ts';
 import type { AccountRooms } from './accounts.ts';
 import { chance, clock, home } from './given.ts';
@@ -40,6 +43,7 @@ export interface BillingRooms {
 
 interface BillingParts {
   readonly plans: Plans;
+  readonly tiers: EffectiveTiers;
   readonly storage: Pick<Storage, 'store' | 'meter'>;
   readonly rooms: Pick<AccountRooms, 'organisations' | 'memberships' | 'people' | 'audit'>;
   readonly logger: Logger;
@@ -52,6 +56,20 @@ export function tiersWithPlans(settings: Settings, plans: Plans): Tiers {
   const tiers = tiersOf(settings);
   const merged = tierNames.map((tier) => [tier, { ...tiers[tier], ...plans.limits[tier] }]);
   return Object.fromEntries(merged) as Tiers;
+}
+
+export function effectiveTiers(
+  settings: Settings,
+  store: Store,
+  organisations: OrganisationDirectory,
+): EffectiveTiers {
+  return new EffectiveTiers({
+    organisations,
+    billing: new BillingRecords(store),
+    agreements: new MarketplaceRecords(store),
+    clock,
+    takesPayments: settings.stripeSecretKey !== null,
+  });
 }
 
 export async function buildBilling(settings: Settings, parts: BillingParts): Promise<BillingRooms> {
@@ -90,7 +108,6 @@ export async function buildBilling(settings: Settings, parts: BillingParts): Pro
     settleUsage: () => storage.meter.settle(),
     guesses: guessesOfCodes(),
     contactOf: contactsIn(rooms),
-    boughtElsewhere: boughtIn(storage),
     isMeteredElsewhere: meteredIn(settings, storage),
   });
   const isUseCharged = Object.keys(plans.metered).length > 0;
@@ -109,18 +126,6 @@ function guessesOfCodes(): Guesses {
       if (actor !== null) ofPerson.take(actor);
       if (address !== null) fromHost.take(addressKey(address));
     },
-  };
-}
-
-/** The highest tier of what lasts at marketplaces. */
-function boughtIn({ store }: Pick<Storage, 'store'>) {
-  const records = new MarketplaceRecords(store);
-  return async (organizationId: string): Promise<Tier | null> => {
-    const agreements = await records.agreementsOf(organizationId);
-    const lasting = agreements.flatMap(({ endedAt, tier }) =>
-      endedAt === null && tier !== null ? [tier] : [],
-    );
-    return lasting.reduce<Tier | null>((best, tier) => (best === null ? tier : higherTier(best, tier)), null);
   };
 }
 

@@ -5,8 +5,7 @@ import { derivedSecrets } from '../base/installation-secrets.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { Sealing } from '../base/sealing.ts';
-import { grantedTierOf, higherTier } from '../billing/plans.ts';
-import { tierOf } from '../billing/sync.ts';
+import type { EffectiveTiers } from '../billing/effective-tier.ts';
 import type { Settings } from '../config/schema.ts';
 import type { Egress } from '../egress/egress.ts';
 import { Agreements } from '../marketplaces/agreements.ts';
@@ -43,6 +42,7 @@ interface MarketplaceParts {
   readonly egress: Egress;
   readonly logger: Logger;
   readonly payments: Pick<BillingRooms, 'isUseCharged'>;
+  readonly tiers: Pick<EffectiveTiers, 'apply'>;
 }
 
 export function buildMarketplaces(
@@ -71,18 +71,8 @@ export function buildMarketplaces(
     admit: (address) => comings.take(addressKey(address)),
     admitMessage: (address) => messages.take(addressKey(address)),
     tierOf: (organizationId) => organisations.find(organizationId)?.tier ?? null,
-    grant: async (organizationId, { had, has }, by) => {
-      // What is paid for here counts as well.
-      const paid = tierOf(billing.account(organizationId).copy?.subscription ?? null) ?? 'free';
-      const known = organisations.find(organizationId);
-      if (known === undefined) return;
-      const bought = higherTier(has ?? 'free', paid);
-      // Where it was not recorded what the administrator gave, a higher tier than what was bought is that.
-      const isGiven = known.grantedTier === undefined && known.tier !== had;
-      if (isGiven && higherTier(known.tier, bought) === known.tier) return;
-      const grantedTier = grantedTierOf(known, had !== null || billing.account(organizationId).ownsTier);
-      const tier = higherTier(bought, grantedTier);
-      if (known.tier !== tier) await organisations.update(organizationId, { tier, grantedTier }, by);
+    applyTier: async (organizationId, by) => {
+      await parts.tiers.apply(organizationId, by);
     },
   });
   return { marketplaces, chores: marketplaceChores(marketplaces) };

@@ -10,6 +10,7 @@ import type { Quotas } from '../admission/quotas.ts';
 import { WaitLimiter } from '../admission/wait-limiter.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { limits } from '../base/limits.ts';
+import type { EffectiveTiers } from '../billing/effective-tier.ts';
 import type { Settings } from '../config/schema.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Services } from '../http/services.ts';
@@ -46,6 +47,7 @@ interface ServiceParts {
   readonly pools: Pools;
   readonly pipeline: Pipeline;
   readonly organisations: OrganisationDirectory;
+  readonly tiers: EffectiveTiers;
   readonly keys: KeyRing;
   readonly audit: AuditLog;
   readonly directory: UserDirectory;
@@ -134,10 +136,10 @@ export function buildServices(parts: ServiceParts): RetrievalServices {
 }
 
 function administration(parts: ServiceParts): Pick<ServiceRooms, 'admin' | 'users'> {
-  const { organisations, keys, audit, quotas, pipeline, secondFactors } = parts;
+  const { organisations, tiers, keys, audit, quotas, pipeline, secondFactors } = parts;
   return {
     admin: new AdminService({
-      ...{ organisations, keys, audit, end: parts.endOrganisation },
+      ...{ organisations, tiers, keys, audit, end: parts.endOrganisation },
       storageOf: storageOf(quotas, pipeline),
     }),
     users: new UserService(parts.directory, {

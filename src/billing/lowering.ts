@@ -7,10 +7,11 @@ import type { Organisation, Tier } from '../store/organisations.ts';
 import { downgradeToShow, optionalTime } from './billing-replies.ts';
 import type { StripeCalls } from './calls.ts';
 import { type CatalogueReader, tierMark } from './catalogue.ts';
+import { isServing } from './effective-tier.ts';
 import { phaseAfter, phaseAgain } from './phases.ts';
 import { isPaid, rankOf } from './plans.ts';
 import { asking, StripeRefusal, StripeSilence } from './stripe.ts';
-import { type BillingSync, isServing } from './sync.ts';
+import type { BillingSync } from './sync.ts';
 import type { UsageCredits } from './usage-credits.ts';
 import type { UsageReports } from './usage-reports.ts';
 

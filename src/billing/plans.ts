@@ -133,17 +133,6 @@ export function higherTier(one: Tier, other: Tier): Tier {
   return rankOf(one) < rankOf(other) ? other : one;
 }
 
-/**
- * What an administrator gave an organization. Where that was not recorded yet it is a tier that no payment decided;
- * `isBought`: a subscription or a marketplace has decided it.
- */
-export function grantedTierOf(
-  { tier, grantedTier }: { readonly tier: Tier; readonly grantedTier?: Tier },
-  isBought: boolean,
-): Tier {
-  return grantedTier ?? (isBought && tier !== 'enterprise' ? 'free' : tier);
-}
-
 export function isPaid(tier: Tier): tier is PaidTier {
   return tier === 'starter' || tier === 'teams';
 }

@@ -6,6 +6,7 @@ import type { BillingAccount, SubscriptionCopy } from '../store/billing.ts';
 import type { Organisation } from '../store/organisations.ts';
 import { timeToShow } from './billing-replies.ts';
 import type { CatalogueReader } from './catalogue.ts';
+import { type EffectiveTiers, isServing, tierOf } from './effective-tier.ts';
 import { firstOfNextMonth } from './lowering.ts';
 import type { PaidTier } from './plans.ts';
 import { asking } from './stripe.ts';
@@ -17,13 +18,13 @@ import {
   refuseMeteredElsewhere,
   resumedTo,
 } from './subscribing.ts';
-import { type BillingSync, type BoughtElsewhere, isServing, type MeteredElsewhere, tierOf } from './sync.ts';
+import type { BillingSync, MeteredElsewhere } from './sync.ts';
 
 export interface PreviewsOptions {
   readonly stripe: Stripe;
   readonly catalogue: CatalogueReader;
   readonly sync: BillingSync;
-  readonly boughtElsewhere: BoughtElsewhere;
+  readonly tiers: Pick<EffectiveTiers, 'boughtBy' | 'grantedTo'>;
   readonly isMeteredElsewhere: MeteredElsewhere;
   readonly clock: Clock;
 }
@@ -38,11 +39,11 @@ export class Previews {
 
   /** Errors: those of subscribing to that tier; 409 where nothing new would be invoiced. */
   async preview(organisation: Organisation, wanted: Organisation['tier']): Promise<PreviewResponse> {
-    const { stripe, catalogue, sync, clock } = this.#options;
+    const { stripe, catalogue, sync, tiers, clock } = this.#options;
     const tier = paidTierOf(organisation, wanted);
     const { organizationId } = organisation;
     const account = await sync.read(organizationId);
-    if (tierOf(account.copy?.subscription ?? null) !== tier) await refuseGranted(sync, organizationId, tier);
+    if (tierOf(account.copy?.subscription ?? null) !== tier) refuseGranted(tiers, organizationId, tier);
     // Stripe counts whole seconds, on a clock of its own: what began there a moment ago has begun here, too.
     const begun = account.copy?.subscription?.periodStart ?? 0;
     const now = Math.max(Math.floor(clock.now() / 1_000) * 1_000, begun);

@@ -1,8 +1,9 @@
 import type { Logger } from '../base/logger.ts';
 import type { BillingAccount, SubscriptionCopy } from '../store/billing.ts';
 import type { Customers } from './customers.ts';
+import { isServing } from './effective-tier.ts';
 import type { Lowering } from './lowering.ts';
-import { type BillingSync, isServing } from './sync.ts';
+import type { BillingSync } from './sync.ts';
 
 export interface PutAsideOptions {
   readonly customers: Customers;

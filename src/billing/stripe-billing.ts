@@ -12,6 +12,7 @@ import { StripeCalls } from './calls.ts';
 import { CatalogueReader, idOf } from './catalogue.ts';
 import { Customers } from './customers.ts';
 import { Departures } from './departures.ts';
+import type { EffectiveTiers } from './effective-tier.ts';
 import { BillingEvents } from './events.ts';
 import { Lowering, planOf } from './lowering.ts';
 import { PaymentMethods } from './payment-methods.ts';
@@ -27,13 +28,7 @@ import { returnAddress } from './return-address.ts';
 import { type ShownLimits, statusReply } from './status-reply.ts';
 import { asking, isMissing } from './stripe.ts';
 import { Subscribing } from './subscribing.ts';
-import {
-  type BillingOrganisations,
-  BillingSync,
-  type BoughtElsewhere,
-  lookMsMax,
-  type MeteredElsewhere,
-} from './sync.ts';
+import { type BillingOrganisations, BillingSync, lookMsMax, type MeteredElsewhere } from './sync.ts';
 import { UpgradeCancellation } from './upgrade-cancellation.ts';
 import { UsageCredits } from './usage-credits.ts';
 import { UsageReports, type UsedMinutes } from './usage-reports.ts';
@@ -49,7 +44,7 @@ export interface StripeBillingOptions {
   /** Writes down what was used until now. */
   readonly settleUsage: () => Promise<void>;
   readonly guesses: Guesses;
-  readonly boughtElsewhere: BoughtElsewhere;
+  readonly tiers: EffectiveTiers;
   readonly isMeteredElsewhere: MeteredElsewhere;
   readonly audit: AuditLog;
   readonly clock: Clock;
@@ -82,7 +77,7 @@ function buildParts(options: StripeBillingOptions) {
   const reports = new UsageReports(parts);
   const sync: BillingSync = new BillingSync({
     ...{ store, records, reader, organisations, audit, clock, chance, logger },
-    boughtElsewhere: options.boughtElsewhere,
+    tiers: options.tiers,
     repair: (organizationId, account, reading) => repairs.repair(organizationId, account, reading),
     beginServing: (organizationId) => reports.beginServing(organizationId),
   });

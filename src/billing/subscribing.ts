@@ -9,19 +9,13 @@ import { invoiceToShow } from './billing-replies.ts';
 import type { StripeCalls } from './calls.ts';
 import type { CatalogueReader } from './catalogue.ts';
 import type { Customers } from './customers.ts';
+import { type EffectiveTiers, isServing, tierOf } from './effective-tier.ts';
 import { type Lowering, pauseOf } from './lowering.ts';
 import { declined, needsAction, type Payment, type Payments } from './payments.ts';
 import { isPaid, type PaidTier, rankOf } from './plans.ts';
 import type { PutAside } from './put-aside.ts';
 import { StripeRefusal, StripeSilence } from './stripe.ts';
-import {
-  type BillingSync,
-  type BoughtElsewhere,
-  type Change,
-  isServing,
-  type MeteredElsewhere,
-  tierOf,
-} from './sync.ts';
+import type { BillingSync, Change, MeteredElsewhere } from './sync.ts';
 
 export interface SubscribingOptions {
   readonly stripe: Stripe;
@@ -32,7 +26,7 @@ export interface SubscribingOptions {
   readonly lowering: Pick<Lowering, 'release'>;
   readonly aside: PutAside;
   readonly sync: BillingSync;
-  readonly boughtElsewhere: BoughtElsewhere;
+  readonly tiers: Pick<EffectiveTiers, 'boughtBy' | 'grantedTo'>;
   readonly isMeteredElsewhere: MeteredElsewhere;
   readonly clock: Clock;
 }
@@ -110,7 +104,7 @@ export class Subscribing {
     const { organisation, tier } = wanted;
     const { organizationId } = organisation;
     await refuseBoughtElsewhere(this.#options, organizationId);
-    await refuseGranted(this.#options.sync, organizationId, tier);
+    refuseGranted(this.#options.tiers, organizationId, tier);
     const { prices, metered } = await catalogue.read();
     if (wanted.paymentMethodId !== null) await customers.usable(account.customerId, wanted.paymentMethodId);
     const customer = await customers.customerOf(organisation);
@@ -216,7 +210,7 @@ export class Subscribing {
     const { customers } = this.#options;
     const customer = await customers.customerOf(wanted.organisation);
     const method = await this.#methodFor(wanted, customer, change.account);
-    await refuseGranted(this.#options.sync, organizationId, wanted.tier);
+    refuseGranted(this.#options.tiers, organizationId, wanted.tier);
     const isAsked = wanted.paymentMethodId === null && subscription.openInvoice?.needsAction === true;
     if (isAsked) return 'requires_action';
     return this.#payFirst(wanted, subscription, { method, account: change.account });
@@ -228,7 +222,7 @@ export class Subscribing {
     const { organizationId } = wanted.organisation;
     resumedTo(subscription, wanted.tier);
     await refuseMeteredElsewhere(this.#options, organizationId);
-    await refuseGranted(this.#options.sync, organizationId, wanted.tier);
+    refuseGranted(this.#options.tiers, organizationId, wanted.tier);
     const parameters: Stripe.SubscriptionResumeParams = {
       billing_cycle_anchor: { type: 'unchanged' },
       proration_behavior: 'always_invoice',
@@ -303,7 +297,7 @@ export class Subscribing {
     if (tierOf(subscription) === tier && change.isRepeated) return 'paid';
     raisedFrom(subscription, tier);
     const { pendingUpgrade, openInvoice } = subscription;
-    await refuseGranted(this.#options.sync, organizationId, tier);
+    refuseGranted(this.#options.tiers, organizationId, tier);
     if (pendingUpgrade?.tier === tier) return this.#payRaise(wanted, subscription, change);
     this.#countedFrom(wanted, subscription.periodStart);
     if (pendingUpgrade !== null && openInvoice !== null)
@@ -464,10 +458,10 @@ export function paidTierOf({ tier: has }: Organisation, wanted: Organisation['ti
 
 /** Errors: 409 for who pays at a marketplace and must not pay twice. */
 export async function refuseBoughtElsewhere(
-  elsewhere: Pick<SubscribingOptions, 'boughtElsewhere' | 'isMeteredElsewhere'>,
+  elsewhere: Pick<SubscribingOptions, 'tiers' | 'isMeteredElsewhere'>,
   organizationId: string,
 ): Promise<void> {
-  if ((await elsewhere.boughtElsewhere(organizationId)) !== null)
+  if ((await elsewhere.tiers.boughtBy(organizationId)) !== null)
     throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
   await refuseMeteredElsewhere(elsewhere, organizationId);
 }
@@ -485,12 +479,12 @@ export async function refuseMeteredElsewhere(
 }
 
 /** Errors: 409 for a tier that an administrator gave already, or a lower one: it would be charged for nothing. */
-export async function refuseGranted(
-  sync: Pick<BillingSync, 'grantedTierOf'>,
+export function refuseGranted(
+  tiers: Pick<EffectiveTiers, 'grantedTo'>,
   organizationId: string,
   tier: PaidTier,
-): Promise<void> {
-  const granted = await sync.grantedTierOf(organizationId);
+): void {
+  const granted = tiers.grantedTo(organizationId);
   if (rankOf(tier) <= rankOf(granted))
     throw new AppError(
       'conflict',

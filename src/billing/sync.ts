@@ -16,22 +16,14 @@ import type {
 import type { Organisation, Tier } from '../store/organisations.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import { timeToShow } from './billing-replies.ts';
-import { grantedTierOf, higherTier } from './plans.ts';
+import { type EffectiveTiers, isServing, tierOf } from './effective-tier.ts';
 import type { Reading, StripeReader } from './reading.ts';
 import { StripeSilence } from './stripe.ts';
 
 /** What billing wants of the organisations. */
 export interface BillingOrganisations {
   find(organizationId: string): Organisation | undefined;
-  update(
-    organizationId: string,
-    changes: { readonly tier: Tier; readonly grantedTier: Tier },
-    by: Actor,
-  ): Promise<Organisation>;
 }
-
-/** The tier that an organisation has from a marketplace; null without one. */
-export type BoughtElsewhere = (organizationId: string) => Promise<Tier | null>;
 
 /** Whether use is metered through a marketplace, so that metering it here would charge it twice. */
 export type MeteredElsewhere = (organizationId: string) => Promise<boolean>;
@@ -49,7 +41,7 @@ export interface BillingSyncOptions {
   readonly chance: Chance;
   readonly logger: Logger;
   readonly repair: Repair;
-  readonly boughtElsewhere: BoughtElsewhere;
+  readonly tiers: Pick<EffectiveTiers, 'apply'>;
   /** A subscription begins to serve, or serves again: use is charged from now on. Idempotent. */
   readonly beginServing: (organizationId: string) => Promise<void>;
 }
@@ -67,8 +59,6 @@ export interface Change {
 }
 
 const system: Actor = { actor: 'system', address: null };
-/** A subscription that serves: what is overdue is tried again by Stripe for a while. */
-const serving: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 
 /**
  * Keeps the copy of what Stripe says, and the tier of the organisation that follows from it. Reading an organisation is
@@ -122,15 +112,6 @@ export class BillingSync {
   /** What applies to an organization, as every reply shows it. */
   tierOf(organizationId: string): Tier {
     return this.#options.organisations.find(organizationId)?.tier ?? 'free';
-  }
-
-  /** What an administrator gave, free of charge. */
-  async grantedTierOf(organizationId: string): Promise<Tier> {
-    const { organisations, records, boughtElsewhere } = this.#options;
-    const organisation = organisations.find(organizationId);
-    if (organisation === undefined) return 'free';
-    const { ownsTier } = records.account(organizationId);
-    return grantedTierOf(organisation, ownsTier || (await boughtElsewhere(organizationId)) !== null);
   }
 
   /** Nobody gets the answer of the change that runs: its intent outlives it, so that a repetition is known. */
@@ -280,7 +261,7 @@ export class BillingSync {
     const account: BillingAccount = {
       ...before,
       customerId: reading === null ? null : before.customerId,
-      ownsTier: before.ownsTier || (subscription !== null && serving.has(subscription.status)),
+      ownsTier: before.ownsTier || (subscription !== null && isServing(subscription)),
       ...(reading === null ? { held: null, withdrawal: null, paidCredit: 0, declinedMethodIds: [] } : {}),
       servedUntil: this.#servedUntil(subscription, before),
       copy: reading === null ? null : { ...reading.copy, subscription: this.#timed(subscription, before) },
@@ -288,7 +269,6 @@ export class BillingSync {
     if (before.customerId !== null) {
       if (servesNow(account.copy) && !servesNow(before.copy))
         await this.#options.beginServing(organizationId);
-      await this.#applyTier(organizationId, account, before.ownsTier);
       await store.write(
         [
           ...(reading === null ? await records.forgetCustomer(organizationId) : []),
@@ -297,6 +277,7 @@ export class BillingSync {
         ],
         { mayUseReserve: true },
       );
+      await this.#applyTier(organizationId, account);
     }
     if (reason !== undefined) await this.#endDue(organizationId, reason);
     return account;
@@ -335,30 +316,19 @@ export class BillingSync {
     return { ...subscription, pausedAt: before.copy?.subscription?.pausedAt ?? this.#options.clock.now() };
   }
 
-  /** The best of what is paid for here, bought at a marketplace, and given by an administrator. */
-  async #applyTier(organizationId: string, account: BillingAccount, ownedTier: boolean): Promise<void> {
-    const { organisations, audit, boughtElsewhere, logger } = this.#options;
-    const organisation = organisations.find(organizationId);
-    if (organisation === undefined || !account.ownsTier) return;
-    const subscription = account.copy?.subscription ?? null;
-    const paid = tierOf(subscription);
-    if (paid === null) {
+  async #applyTier(organizationId: string, { ownsTier, copy }: BillingAccount): Promise<void> {
+    const { audit, tiers, logger } = this.#options;
+    if (!ownsTier) return;
+    const subscription = copy?.subscription ?? null;
+    if (tierOf(subscription) === null)
       logger.error(
         { organizationId, subscription: subscription?.id },
         'a subscription has a price of no tier',
       );
-      return;
-    }
-    const from = organisation.tier;
-    const bought = await boughtElsewhere(organizationId);
-    const grantedTier = grantedTierOf(organisation, ownedTier || bought !== null);
-    const tier = higherTier(grantedTier, higherTier(paid, bought ?? 'free'));
-    const isRecorded = organisation.grantedTier !== undefined || grantedTier === 'free';
-    if (tier === from && isRecorded) return;
-    await organisations.update(organizationId, { tier, grantedTier }, system);
-    if (tier === from) return;
-    const details = { from, to: tier };
-    await audit.record({ ...system, organizationId, action: 'billing.reconciled', target: null, details });
+    const changed = await tiers.apply(organizationId, system);
+    if (changed === null) return;
+    const entry = { ...system, organizationId, action: 'billing.reconciled', target: null };
+    await audit.record({ ...entry, details: changed });
   }
 
   async #endDue(organizationId: string, reason: string): Promise<void> {
@@ -370,16 +340,6 @@ export class BillingSync {
       if (!(error instanceof ExpectationFailed)) throw error;
     }
   }
-}
-
-/** The tier that a subscription serves; null for a price that is none of ours. */
-export function tierOf(subscription: SubscriptionCopy | null): Tier | null {
-  return subscription !== null && serving.has(subscription.status) ? subscription.tier : 'free';
-}
-
-/** Whether a subscription serves and is paid for by and by. */
-export function isServing({ status }: SubscriptionCopy): boolean {
-  return serving.has(status);
 }
 
 function servesNow(copy: BillingCopy | null): boolean {

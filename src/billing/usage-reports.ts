@@ -12,10 +12,10 @@ import type {
   ReportedUsage,
 } from '../store/billing.ts';
 import type { Store } from '../store/store.ts';
+import { isServing } from './effective-tier.ts';
 import { MeterEvents } from './meter-events.ts';
 import { type Metric, metrics, type Plans } from './plans.ts';
 import { StripeRefusal } from './stripe.ts';
-import { isServing } from './sync.ts';
 
 /** Tokens that an organisation used in a minute (since the epoch). */
 export interface UsedMinute {

@@ -15,7 +15,7 @@ import {
   subjectOf,
   type VariablesState,
 } from '../store/marketplaces.ts';
-import { type Tier, tiers } from '../store/organisations.ts';
+import type { Tier } from '../store/organisations.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { Agreements } from './agreements.ts';
 import type { AwsMarket } from './aws-market.ts';
@@ -58,12 +58,8 @@ export interface MarketplacesOptions {
   /** Null for a marketplace that is not set up. */
   readonly aws: AwsParts | null;
   readonly vercel: VercelParts | null;
-  /** Gives an organisation the tier that it `has` bought, in place of what it `had`; null: none. Harmless twice. */
-  readonly grant: (
-    organizationId: string,
-    bought: { readonly had: Tier | null; readonly has: Tier | null },
-    by: Actor,
-  ) => Promise<void>;
+  /** Makes the tier of an organization follow from what it has bought. Idempotent. */
+  readonly applyTier: (organizationId: string, by: Actor) => Promise<void>;
   /** The tier that an organisation has; null for none that there is. */
   readonly tierOf: (organizationId: string) => Tier | null;
   /** Of who pays for use by card; null where nobody does. */
@@ -429,16 +425,14 @@ export class Marketplaces {
     await metering.report();
   }
 
-  /** Grants the organisation the highest of what it has; a crash before that is noted grants it once more. */
+  /** Applies what an agreement entitles to; a crash before that is noted applies it once more. */
   #settle({ offer, organizationId }: Agreement): Promise<void> {
-    const { agreements, grant } = this.#options;
+    const { agreements, applyTier } = this.#options;
     return this.#grants.run(async () => {
       const known = agreements.records.agreement(offer.marketplace, subjectOf(offer));
       if (known === undefined || dueOf(known) === known.granted) return;
       const due = dueOf(known);
-      const all = (await agreements.ofOrganisation(organizationId)).map(dueOf);
-      const highest = Math.max(-1, ...all.map((tier) => (tier === null ? -1 : tiers.indexOf(tier))));
-      await grant(organizationId, { had: known.granted, has: tiers[highest] ?? null }, system);
+      await applyTier(organizationId, system);
       await agreements.change(offer, (latest) => (latest ? { after: { ...latest, granted: due } } : null));
     });
   }

@@ -52,10 +52,14 @@ export interface OrganisationsOfAdmin {
   /** Part of the list of all, in the order of their ids. */
   after(organizationId: string | null, limit: number): Promise<readonly OrganisationRecord[]>;
   limitsOf(organizationId: string): Parameters<typeof limitsToShow>[0];
-  update(
+}
+
+/** What an administrator grants applies unless something better is paid for or bought. 404 when there is none. */
+export interface TiersOfAdmin {
+  grant(
     organizationId: string,
     changes: {
-      readonly tier?: SubscriptionType | null | undefined;
+      readonly grantedTier?: SubscriptionType | null | undefined;
       readonly zdr?: boolean | null | undefined;
       readonly overrides: ReturnType<typeof overridesAsked>;
     },
@@ -122,6 +126,7 @@ type EndOrganisation = (organizationId: string, by: Actor) => Promise<void>;
 
 interface AdminServiceOptions {
   readonly organisations: OrganisationsOfAdmin;
+  readonly tiers: TiersOfAdmin;
   readonly keys: KeysOfAdmin;
   readonly audit: Pick<AuditLog, 'list'>;
   readonly end: EndOrganisation;
@@ -134,6 +139,7 @@ const listedDefault = 100;
 /** The operations of `/v1/admin/*`. All of them answer 404 for an organisation that does not exist. */
 export class AdminService {
   readonly #organisations: OrganisationsOfAdmin;
+  readonly #tiers: TiersOfAdmin;
   readonly #keys: KeysOfAdmin;
   readonly #audit: Pick<AuditLog, 'list'>;
   readonly #end: EndOrganisation;
@@ -141,6 +147,7 @@ export class AdminService {
 
   constructor(options: AdminServiceOptions) {
     this.#organisations = options.organisations;
+    this.#tiers = options.tiers;
     this.#keys = options.keys;
     this.#audit = options.audit;
     this.#end = options.end;
@@ -199,12 +206,11 @@ export class AdminService {
     request: UpdateOrganizationRequest,
   ): Promise<DefaultResponse> {
     const changes = {
-      tier: request.subscription_tier,
       grantedTier: request.subscription_tier,
       zdr: request.zdr,
       overrides: overridesAsked(request),
     };
-    await this.#organisations.update(idOf(request.organization_id), changes, by(call));
+    await this.#tiers.grant(idOf(request.organization_id), changes, by(call));
     return success;
   }
 

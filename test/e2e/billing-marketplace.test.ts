@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { fileMsMax } from '../waiting.ts';
 import { awsKey, awsLookAlike } from './aws-look-alike.ts';
-import { BillingWorld, type Owner } from './billing-world.ts';
+import { asAdministrator, BillingWorld, limitsOf, type Owner } from './billing-world.ts';
 import { freePort } from './free-port.ts';
 import { type Answer, send } from './people.ts';
+import { adminKey } from './server.ts';
 
 /** Organizations that pay here and at a marketplace: the higher tier counts, and use is metered once. */
 
@@ -85,6 +86,12 @@ async function end(id: string): Promise<number> {
   return (await send(`${world.server.url}/api/marketplaces/vercel/events`, { body, headers })).status;
 }
 
+async function tierAtAdministrator({ organizationId: organization_id }: Owner): Promise<unknown> {
+  const headers = { authorization: `Bearer ${adminKey}` };
+  return (await send(`${world.server.url}/v1/admin/get-organization`, { body: { organization_id }, headers }))
+    .body;
+}
+
 t.test('the higher of both tiers counts, while it lasts', async (t) => {
   const owner = await world.owner();
   await owner.call('subscribe', { tier: 'starter', payment_method_id: await owner.card() });
@@ -97,6 +104,30 @@ t.test('the higher of both tiers counts, while it lasts', async (t) => {
   );
   t.equal(await end('icfg_1'), 200);
   t.match(await owner.status(), { subscription_tier: 'starter' }, 'what is paid for here stays');
+});
+
+t.test('a grant of the administrator never lowers what was bought or is paid for', async (t) => {
+  const grant = async (owner: Owner, subscription_tier: string) => {
+    const body = { organization_id: owner.organizationId, subscription_tier };
+    t.equal(await asAdministrator(world.server, 'update-organization', body), 200);
+  };
+  const [bought, paid] = [await world.owner(), await world.owner()];
+  t.equal(await buy(bought, 'icfg_3'), 200);
+  for (const [granted, applies] of [
+    ['starter', 'teams'],
+    ['enterprise', 'enterprise'],
+    ['free', 'teams'],
+    ['starter', 'teams'],
+  ] as const) {
+    await grant(bought, granted);
+    t.match(await bought.status(), { subscription_tier: applies, rate_limits: limitsOf[applies] }, granted);
+  }
+  t.equal(await end('icfg_3'), 200);
+  t.match(await bought.status(), { subscription_tier: 'starter' }, 'what was granted is left');
+
+  await paid.call('subscribe', { tier: 'starter', payment_method_id: await paid.card() });
+  await grant(paid, 'free');
+  t.match(await tierAtAdministrator(paid), { subscription_tier: 'starter' }, 'without a look at Stripe');
 });
 
 t.test('who pays at a marketplace is not charged here', async (t) => {

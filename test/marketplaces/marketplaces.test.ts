@@ -4,6 +4,7 @@ import { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Sealing } from '../../src/base/sealing.ts';
+import { boughtTier } from '../../src/billing/effective-tier.ts';
 import { Agreements } from '../../src/marketplaces/agreements.ts';
 import { Marketplaces } from '../../src/marketplaces/marketplaces.ts';
 import { VercelApi } from '../../src/marketplaces/vercel-api.ts';
@@ -83,7 +84,8 @@ function build() {
     aws: { market, metering, inbox: null },
     cards: null,
     vercel: { api: new VercelApi(settings), variables, tier: 'starter' },
-    grant: async (_id, { has }) => {
+    applyTier: async (id) => {
+      const has = boughtTier(await agreements.ofOrganisation(id));
       const { until } = hold;
       hold.until = Promise.resolve();
       await until;

@@ -3,6 +3,7 @@ import { AuditLog } from '../../src/audit/audit-log.ts';
 import { systemChance } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Sealing } from '../../src/base/sealing.ts';
+import { boughtTier } from '../../src/billing/effective-tier.ts';
 import { Agreements } from '../../src/marketplaces/agreements.ts';
 import { AwsMarket } from '../../src/marketplaces/aws-market.ts';
 import { Marketplaces } from '../../src/marketplaces/marketplaces.ts';
@@ -93,7 +94,9 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
       aws: { market, metering, inbox: null },
       cards: null,
       vercel: null,
-      grant: async (organizationId, { has }) => void granted.set(organizationId, has),
+      applyTier: async (organizationId) => {
+        granted.set(organizationId, boughtTier(await agreements.ofOrganisation(organizationId)));
+      },
       tierOf: () => null,
       admit: () => {},
       admitMessage: () => {},

@@ -3,10 +3,13 @@ import { Authenticator } from '../../src/access/authenticate.ts';
 import { firstStart } from '../../src/accounts/first-start.ts';
 import type { AppError } from '../../src/base/app-error.ts';
 import { systemChance } from '../../src/base/ids.ts';
+import { EffectiveTiers } from '../../src/billing/effective-tier.ts';
 import { overridesToShow } from '../../src/schemas/organisation-limits.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
 import { AdminService } from '../../src/services/admin.ts';
 import type { Call } from '../../src/services/call.ts';
+import { BillingRecords } from '../../src/store/billing.ts';
+import { MarketplaceRecords } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { noOverrides } from '../../src/store/organisations.ts';
 import { accountRooms, bearer } from '../accounts/rooms.ts';
@@ -30,11 +33,21 @@ async function build() {
   const rooms = accountRooms(store, { clock });
   const { organisations, keys } = rooms;
   const first = await firstStart({ organisations, keys, chance: systemChance, operatorKey: null });
+  const tiers = new EffectiveTiers({
+    ...{ organisations, clock, takesPayments: false },
+    billing: new BillingRecords(store),
+    agreements: new MarketplaceRecords(store),
+  });
   const authenticator = new Authenticator({ ...rooms, hasAdminPassword: false, adminKey: null });
   return {
     first,
     authenticator,
-    admin: new AdminService({ ...rooms, storageOf, end: (id, by) => rooms.organisations.delete(id, by, []) }),
+    admin: new AdminService({
+      ...rooms,
+      tiers,
+      storageOf,
+      end: (id, by) => organisations.delete(id, by, []),
+    }),
   };
 }
 
