@@ -1,6 +1,7 @@
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Role } from '../schemas/principal.ts';
 import { Identities } from '../store/identities.ts';
 import { SecondFactorRecords } from '../store/second-factors.ts';
@@ -36,6 +37,16 @@ export interface UserEntry {
   }[];
 }
 
+interface WantedUsers {
+  readonly limit: number;
+  readonly search: string | null;
+}
+
+interface UserPage {
+  readonly entries: readonly UserEntry[];
+  readonly next: string | null;
+}
+
 /** All users of the installation, and the end of their access: for the administrator, and for a user's own end. */
 export class UserDirectory {
   readonly #options: UserDirectoryOptions;
@@ -48,12 +59,20 @@ export class UserDirectory {
     this.#secondFactors = new SecondFactorRecords(options.store);
   }
 
-  /** Part of the list of all, in the order of their ids. */
-  async after(userId: string | null, limit: number): Promise<UserEntry[]> {
-    const users = await this.#options.people.after(userId, limit);
+  /**
+   * Part of the list of all, in the order of their ids; with `search` those whose address or name contains it. `next`:
+   * what to continue behind, null for nothing. One call reads a bounded part of the list, so a search may find fewer.
+   */
+  async after(userId: string | null, { limit, search }: WantedUsers): Promise<UserPage> {
+    const readMax = search === null ? limit : limits.usersSearchedMax;
+    const users = await this.#options.people.after(userId, readMax);
+    const text = search?.toLowerCase() ?? '';
+    const found = users.filter((user) => search === null || contains(user, text)).slice(0, limit);
+    const last = found.length === limit ? found.at(-1) : users.at(-1);
+    const isEnd = users.length < readMax && last === users.at(-1);
     const entries: UserEntry[] = [];
-    for (const user of users) entries.push(await this.#entry(user));
-    return entries;
+    for (const user of found) entries.push(await this.#entry(user));
+    return { entries, next: isEnd ? null : (last?.userId ?? null) };
   }
 
   /** Null when no user has this address. */
@@ -142,4 +161,9 @@ export class UserDirectory {
       }),
     };
   }
+}
+
+/** `text` in lower case, as addresses are. */
+function contains({ email, name }: User, text: string): boolean {
+  return email.includes(text) || (name ?? '').toLowerCase().includes(text);
 }

@@ -123,6 +123,9 @@ export const limits = {
   identityProviderMsMax: 10_000,
   invitationMsMax: 7 * 86_400_000,
   organisationsPageMax: 1_000,
+  userSearchUnitsMax: 320,
+  /** Of one search; the next reply continues. */
+  usersSearchedMax: 5_000,
   repeatableCallMsMax: 86_400_000,
   repeatableCallsPerPersonMax: 1_000,
   keysOfMembersMax: 100,

@@ -54,13 +54,18 @@ const changes: readonly UserChange[] = [
   },
 ];
 
+const searchOption = {
+  flags: '--search <text>',
+  meaning: 'only users whose address or name contains this',
+};
+
 export const userCommands: readonly CommandSpec[] = [
   {
     usage: 'users list',
     settings: 'client',
     summary: 'list the people of the installation (needs the admin key)',
-    options: [jsonOption],
-    examples: ['QUARRY_ADMIN_KEY=... quarry users list'],
+    options: [searchOption, jsonOption],
+    examples: ['QUARRY_ADMIN_KEY=... quarry users list', 'quarry users list --search ada'],
     run: list,
   },
   ...changes.map(
@@ -82,7 +87,10 @@ async function list(
 ): Promise<number> {
   const users: ListedUser[] = [];
   for (let after: string | null = null, pages = 0; after !== null || pages === 0; pages += 1) {
-    const page: ListUsersResponse = await context.administration.call('admin/list-users', { after });
+    const page: ListUsersResponse = await context.administration.call('admin/list-users', {
+      after,
+      search: typeof options.search === 'string' ? options.search : null,
+    });
     users.push(...page.users);
     after = page.next_after;
   }

@@ -763,7 +763,7 @@ const adminRoutes: readonly Route[] = [
     path: '/admin/list-users',
     summary: 'List users',
     description:
-      'All people of the installation with their organizations, in the order of their ids. Send `next_after` as `after` for the next page, until it is null; or send `email` for one user.',
+      'All people of the installation with their organizations, in the order of their ids. Send `next_after` as `after` for the next page, until it is null; or send `email` for one user, or `search` for a part of addresses and names.',
     request: users.ListUsersRequest,
     reply: users.ListUsersResponse,
     example: {},

@@ -21,6 +21,12 @@ export const ListUsersRequest = Component('ListUsersRequest', 'Which part of the
   email: Type.Optional(
     Nullable(Type.String(), { description: 'Only the user with exactly this address, if there is one.' }),
   ),
+  search: Type.Optional(
+    Nullable(Type.String({ minLength: 1, maxLength: limits.userSearchUnitsMax }), {
+      description:
+        'Only users whose address or name contains this text, in upper or lower case. A reply may then hold fewer users than `limit`, or none, although others follow: `next_after` says so.',
+    }),
+  ),
 });
 export type ListUsersRequest = Static<typeof ListUsersRequest>;
 

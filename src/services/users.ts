@@ -34,7 +34,10 @@ interface UserEntry {
 
 /** What of `accounts/user-directory` these use cases need. All but the first two answer 404 for an unknown user. */
 export interface UsersOfAdmin {
-  after(userId: string | null, limit: number): Promise<readonly UserEntry[]>;
+  after(
+    userId: string | null,
+    wanted: { readonly limit: number; readonly search: string | null },
+  ): Promise<{ readonly entries: readonly UserEntry[]; readonly next: string | null }>;
   byEmail(email: string): Promise<UserEntry | null>;
   endSessions(userId: string, by: Actor): Promise<unknown>;
   disable(userId: string, by: Actor): Promise<void>;
@@ -102,18 +105,16 @@ export class UserService {
   }
 
   async listUsers(_call: AdministratorCall, request: ListUsersRequest): Promise<ListUsersResponse> {
-    const { after, limit, email } = request;
+    const { after, limit, email, search } = request;
     if (typeof email === 'string') {
       const found = await this.#users.byEmail(email.trim().toLowerCase());
       return { users: found === null ? [] : [shownUser(found)], next_after: null };
     }
-    const asked = limit ?? listedDefault;
-    const page = await this.#users.after(typeof after === 'string' ? idOf(after) : null, asked);
-    const last = page.at(-1);
-    return {
-      users: page.map(shownUser),
-      next_after: last === undefined || page.length < asked ? null : last.user.userId,
-    };
+    const page = await this.#users.after(typeof after === 'string' ? idOf(after) : null, {
+      limit: limit ?? listedDefault,
+      search: typeof search === 'string' ? search : null,
+    });
+    return { users: page.entries.map(shownUser), next_after: page.next };
   }
 
   async endUserSessions(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {

@@ -146,6 +146,16 @@ t.test(
     }
     t.equal(new Set(all).size, all.length);
     t.ok(all.includes(dan.email) && all.includes(eva.email));
+    t.match(await dan.call('users/edit-user', { name: 'Captain Ahab' }), { status: 200 });
+    for (const search of ['DAN@EXA', 'dan@e', 'tain ah']) {
+      const { users } = (await administer('list-users', { search })).body as UserPage;
+      t.same(
+        users.map(({ email }) => email),
+        [dan.email],
+        `the server searches for "${search}"`,
+      );
+    }
+    t.match(await administer('list-users', { search: '' }), { status: 422 });
 
     t.match(await administer('end-user-sessions', { user_id }), { status: 200 });
     t.match(await dan.call('users/get-user'), { status: 401 });
@@ -167,6 +177,7 @@ t.test(
         env: { PATH: process.env.PATH ?? '', QUARRY_ADMIN_KEY: adminKey },
       });
     t.match((await command('list')).stdout, new RegExp(`${eva.email}.*off`));
+    t.notMatch((await command('list', '--search', 'dan@')).stdout, eva.email);
     t.match((await command('end-sessions', eva.email)).stdout, /signed out/);
     t.match(await eva.call('users/get-user'), { status: 401 });
     const missing = await command('delete', 'nobody@example.com', '--yes').catch((error) => error);

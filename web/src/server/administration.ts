@@ -60,16 +60,26 @@ export type UserChange =
   | 'reset-second-factor'
   | 'delete-user';
 
-/** Who signed in last comes first; more than a page holds are left out. */
-export async function listAllUsers(signal: AbortSignal): Promise<readonly ListedUser[]> {
-  const found: ListedUser[] = [];
+const usersMax = 1_000;
+
+export interface FoundUsers {
+  /** Who signed in last comes first. */
+  readonly users: readonly ListedUser[];
+  readonly areAll: boolean;
+}
+
+/** The server searches addresses and names; `words` may be empty. */
+export async function findUsers(words: string, signal: AbortSignal): Promise<FoundUsers> {
+  const users: ListedUser[] = [];
+  const search = words === '' ? null : words;
   let after: string | null = null;
   do {
-    const page: ListUsersResponse = await ask('list-users', { after, limit: 1_000 }, signal);
-    found.push(...page.users);
+    const page: ListUsersResponse = await ask('list-users', { after, search, limit: usersMax }, signal);
+    users.push(...page.users);
     after = page.next_after;
-  } while (after !== null && found.length < listedMax);
-  return found.sort((a, b) => b.last_login_at.localeCompare(a.last_login_at));
+  } while (after !== null && users.length < usersMax);
+  users.sort((a, b) => b.last_login_at.localeCompare(a.last_login_at));
+  return { users, areAll: after === null };
 }
 
 export function changeAnyUser(userId: string, change: UserChange): Promise<DefaultResponse> {

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { ListedUser } from '../../../../src/schemas/users.ts';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
@@ -10,7 +10,7 @@ import { type Column, Table } from '../../parts/table.tsx';
 import { toast } from '../../parts/toasts.tsx';
 import { NotLoaded } from '../../parts/trouble.tsx';
 import { When } from '../../parts/when.tsx';
-import { changeAnyUser, listAllUsers, type UserChange } from '../../server/administration.ts';
+import { changeAnyUser, type FoundUsers, findUsers, type UserChange } from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
 import { count, counted } from '../../words/numbers.ts';
 
@@ -58,14 +58,17 @@ const questions: Readonly<Record<UserChange, Question>> = {
 
 /** The people of the installation, for its administrator. */
 export function AdminUsers() {
-  const list = useLoad(listAllUsers, []);
   const [words, setWords] = useState('');
+  const wanted = words.trim();
+  const list = useLoad((signal) => findUsers(wanted, signal), [wanted]);
+  // While the server searches, what was found before stays.
+  const [latest, setLatest] = useState<FoundUsers | undefined>(undefined);
+  useEffect(() => {
+    if (list.data !== undefined) setLatest(list.data);
+  }, [list.data]);
   const [asked, setAsked] = useState<{ readonly user: ListedUser; readonly change: UserChange } | null>(null);
   if (list.error !== null) return <NotLoaded error={list.error} onRetry={list.reload} />;
-  const wanted = words.trim().toLowerCase();
-  const found = (list.data ?? []).filter(
-    ({ email, name }) => email.includes(wanted) || (name ?? '').toLowerCase().includes(wanted),
-  );
+  const found = list.data ?? latest;
   const change = async () => {
     if (asked === null) return;
     await changeAnyUser(asked.user.user_id, asked.change);
@@ -75,20 +78,20 @@ export function AdminUsers() {
   return (
     <Card title="Users">
       <SearchField label="Find a user" hint="By address or name" value={words} onInput={setWords} />
-      {list.data === undefined ? (
+      {found === undefined ? (
         <SkeletonRows rows={4} />
-      ) : found.length === 0 ? (
+      ) : found.users.length === 0 ? (
         <p class="quiet">No user matches.</p>
       ) : (
         <Table
           caption="Users"
           columns={columnsFor((user, change) => setAsked({ user, change }))}
-          rows={found.slice(0, shownMax)}
+          rows={found.users.slice(0, shownMax)}
           keyOf={({ user_id }) => user_id}
         />
       )}
-      {found.length > shownMax && (
-        <p class="quiet">{`${count(found.length - shownMax)} more: type a longer part of the address.`}</p>
+      {found !== undefined && (found.users.length > shownMax || !found.areAll) && (
+        <p class="quiet">{`${moreThan(found)} more: type a longer part of the address.`}</p>
       )}
       {asked !== null && (
         <Confirm
@@ -107,6 +110,12 @@ export function AdminUsers() {
       )}
     </Card>
   );
+}
+
+/** How many users are not shown. */
+function moreThan({ users, areAll }: FoundUsers): string {
+  const hidden = Math.max(0, users.length - shownMax);
+  return areAll ? count(hidden) : `More than ${count(hidden)}`;
 }
 
 function columnsFor(onAsk: (user: ListedUser, change: UserChange) => void): Column<ListedUser>[] {

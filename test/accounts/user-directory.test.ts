@@ -1,0 +1,47 @@
+import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { Users } from '../../src/store/users.ts';
+import { accountRooms } from './rooms.ts';
+
+/** More users than one reply searches. */
+const many = 2 * limits.usersSearchedMax + 10;
+
+async function build() {
+  const store = new MemoryStore();
+  const records = new Users(store);
+  const { directory } = accountRooms(store);
+  for (let i = 0; i < many; i += 1) {
+    const userId = `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
+    const times = { createdAt: 0, lastLoginAt: 0 };
+    const profile = { name: i === many - 1 ? 'Zoe Last' : null, avatarUrl: null, company: null };
+    await store.write(records.create({ userId, email: `user-${i}@example.com`, ...profile, ...times }));
+  }
+  const find = async (search: string | null, limit: number) => {
+    const found: string[] = [];
+    let [after, replies]: [string | null, number] = [null, 0];
+    do {
+      const page = await directory.after(after, { limit, search });
+      found.push(...page.entries.map(({ user }) => user.email));
+      after = page.next;
+      replies += 1;
+    } while (after !== null);
+    return { found, replies };
+  };
+  return { find };
+}
+
+t.test('a search reaches every user, however many there are', async (t) => {
+  const { find } = await build();
+  const last = `user-${many - 1}@example.com`;
+  for (const search of [last, last.toUpperCase(), 'zoe l']) {
+    const { found, replies } = await find(search, 100);
+    t.same(found, [last], search);
+    t.equal(replies, 3, 'a part of the list with each reply');
+  }
+  const expected = Array.from({ length: many }, (_, i) => `user-${i}@example.com`);
+  const nines = expected.filter((email) => email.includes('99'));
+  t.same((await find('99', 7)).found, nines, 'no match is missed or given twice at the end of a page');
+  t.same((await find(null, 1_000)).found, expected);
+  t.same(await find('nobody', 100), { found: [], replies: 3 });
+});
