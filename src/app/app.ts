@@ -6,6 +6,7 @@ import { EventLoopDelay } from '../base/event-loop-delay.ts';
 import { limits } from '../base/limits.ts';
 import { createLogger, type Logger } from '../base/logger.ts';
 import { Metrics } from '../base/metrics.ts';
+import type { EffectiveTiers } from '../billing/effective-tier.ts';
 import { loadPlans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -22,6 +23,7 @@ import { registerPipelineMetrics } from '../pipeline/metrics.ts';
 import { PageImages } from '../pipeline/page-images.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
 import { ErasureClock } from '../store/erasure-clock.ts';
+import type { Store } from '../store/store.ts';
 import { type AccountRooms, accountChores, buildAccountRooms, buildAccounts } from './accounts.ts';
 import { buildBilling, effectiveTiers, tiersWithPlans } from './billing.ts';
 import { buildDoor, localUrl, warnOfLeaks } from './door.ts';
@@ -101,9 +103,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   const rooms = buildAccountRooms(settings, data, { tiers: tiersWithPlans(settings, plans), egress, logger });
   closeWith(opened, rooms);
   const { organisations, keys } = rooms;
-  const tiers = effectiveTiers(settings, data.store, organisations);
-  await tiers.recordGrants();
-  await rooms.sessions.endAdministrators();
+  const tiers = await settleAccounts(settings, data.store, rooms);
   retrieval.hooks.mayQuote = () => organisations.mayQuote;
   storage.hooks.isGone = (id) => organisations.find(id) === undefined;
   const { kept, quotas, gate, forget } = buildQuotas(storage, pipeline, { organisations, logger });
@@ -111,8 +111,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
   registerMetrics(settings, metrics, retrieval);
   const { services, removeData } = buildServices({
     ...{ ...rooms, settings, data, storage, pools, pipeline, gate, quotas, forget },
-    tiers,
-    ...{ images, made, sweep: () => housekeeping.sweep() },
+    ...{ tiers, images, made, sweep: () => housekeeping.sweep() },
     endOrganisation: (id, by) => removal.begin(id, by),
   });
   const installation = { url: '', organizationId: '' }; // known when the server listens
@@ -188,6 +187,18 @@ function closeWith(opened: Opened, { mail, sessions, keys, refusals }: AccountRo
   opened.add(() => sessions.close());
   opened.add(() => keys.writeUses());
   opened.add(() => refusals.close());
+}
+
+/** What earlier runs left of accounts, before anybody is served. */
+async function settleAccounts(
+  settings: Settings,
+  store: Store,
+  { organisations, sessions }: AccountRooms,
+): Promise<EffectiveTiers> {
+  await sessions.endAdministrators();
+  const tiers = effectiveTiers(settings, store, organisations);
+  await tiers.recordGrants();
+  return tiers;
 }
 
 /** From here on the process connects only to what the settings name. */
