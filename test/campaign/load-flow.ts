@@ -1,5 +1,5 @@
-import { Agent, request } from 'node:http';
 import { LatencyHistogram } from '../../bench/harness/histogram.ts';
+import { LoadConnections } from './load-connections.ts';
 
 /** One organization's requests: its key, and the body of each. */
 export interface FlowTarget {
@@ -11,8 +11,7 @@ export interface FlowTarget {
 
 /** More than a server lets wait of one organization, so that it has to refuse. */
 const outstandingMax = 1_200;
-const tickMs = 5;
-const replyMsMax = 120_000;
+const tickMs = 2;
 
 /** Requests of one organization, and what became of them. */
 export class LoadFlow {
@@ -23,12 +22,13 @@ export class LoadFlow {
   /** Due, but not sent: too many were unanswered. */
   unsent = 0;
   readonly #target: FlowTarget;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: outstandingMax });
+  readonly #connections: LoadConnections;
   #number = 0;
   #outstanding = 0;
 
   constructor(target: FlowTarget) {
     this.#target = target;
+    this.#connections = new LoadConnections(target);
   }
 
   /** So many requests at any time, for so long. */
@@ -64,7 +64,7 @@ export class LoadFlow {
     const started = performance.now();
     this.#outstanding += 1;
     this.#number += 1;
-    const status = await this.#send(JSON.stringify(this.#target.bodyOf(this.#number)));
+    const status = await this.#connections.ask(JSON.stringify(this.#target.bodyOf(this.#number)));
     this.#outstanding -= 1;
     const ms = performance.now() - started;
     if (status >= 200 && status < 300) this.accepted.record(ms);
@@ -73,33 +73,7 @@ export class LoadFlow {
   }
 
   close(): void {
-    this.#agent.destroy();
-  }
-
-  #send(body: string): Promise<number> {
-    const { url, key, operation } = this.#target;
-    return new Promise((resolve) => {
-      const sent = request(
-        `${url}/v1/${operation}`,
-        {
-          method: 'POST',
-          agent: this.#agent,
-          timeout: replyMsMax,
-          headers: {
-            authorization: `Bearer ${key}`,
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(body),
-          },
-        },
-        (reply) => {
-          reply.on('end', () => resolve(reply.statusCode ?? 0)).on('error', () => resolve(0));
-          reply.resume();
-        },
-      );
-      sent.on('timeout', () => sent.destroy(new Error('no reply in time')));
-      sent.on('error', () => resolve(0));
-      sent.end(body);
-    });
+    this.#connections.close();
   }
 }
 
