@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import type { YieldToEventLoop } from './event-loop-scheduler.ts';
 import { limits } from './limits.ts';
 
 /**
@@ -23,6 +24,17 @@ export class Turns {
       this.#running = true;
       setImmediate(() => this.#turn());
     });
+  }
+
+  /** For one long piece of work, which asks before each of its parts: null while its share of the turn lasts. */
+  slice(): YieldToEventLoop {
+    let until = this.#clock.monotonic() + limits.turnMsMax;
+    return () => {
+      if (this.#clock.monotonic() < until) return null;
+      return this.next().then(() => {
+        until = this.#clock.monotonic() + limits.turnMsMax;
+      });
+    };
   }
 
   #turn(): void {

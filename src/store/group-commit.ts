@@ -1,5 +1,6 @@
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { Turns } from '../base/turns.ts';
 import {
   ExpectationFailed,
@@ -141,7 +142,8 @@ export class GroupCommit {
   }
 
   async #commitGroup(group: readonly PendingWrite[]): Promise<void> {
-    const evaluated = evaluate(group, this.#options.getMany);
+    const { getMany, turns } = this.#options;
+    const evaluated = await evaluate(group, getMany, turns.slice());
     try {
       if (evaluated.operations.length > 0) {
         await this.#options.commit(evaluated.operations);
@@ -184,11 +186,20 @@ interface Evaluated {
   readonly refused: [PendingWrite, unknown][];
 }
 
-/** Runs a group's expectations and additions against the store plus the group's own earlier operations. */
-function evaluate(group: readonly PendingWrite[], getMany: GroupCommitOptions['getMany']): Evaluated {
-  const overlay = new Overlay(group, getMany);
+/**
+ * Runs a group's expectations and additions against the store plus the group's own earlier operations. Pauses between
+ * the writes of a large group: meanwhile the store stays as it is, because only groups change it.
+ */
+async function evaluate(
+  group: readonly PendingWrite[],
+  getMany: GroupCommitOptions['getMany'],
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<Evaluated> {
+  const overlay = await Overlay.open(group, getMany, yieldToEventLoop);
   const evaluated: Evaluated = { operations: [], accepted: [], refused: [] };
   for (const write of group) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
     try {
       const plain = evaluateWrite(write.operations, overlay);
       for (const operation of plain) evaluated.operations.push(operation);
@@ -226,6 +237,9 @@ interface Counters {
   readonly totals: number[];
 }
 
+/** Keys that are read at one time: less than a millisecond. */
+const keysReadMax = 128;
+
 /** The store as the group's next write will find it; only keys that some operation of the group asks for are kept. */
 class Overlay {
   readonly #asked: ReadonlyMap<string, Uint8Array>;
@@ -236,7 +250,22 @@ class Overlay {
   readonly #counters = new Map<string, Counters>();
   readonly #getMany: GroupCommitOptions['getMany'];
 
-  constructor(group: readonly PendingWrite[], getMany: GroupCommitOptions['getMany']) {
+  static async open(
+    group: readonly PendingWrite[],
+    getMany: GroupCommitOptions['getMany'],
+    yieldToEventLoop: YieldToEventLoop,
+  ): Promise<Overlay> {
+    const overlay = new Overlay(group, getMany);
+    const keys = [...overlay.#asked];
+    for (let i = 0; i < keys.length; i += keysReadMax) {
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
+      overlay.#readAll(keys.slice(i, i + keysReadMax));
+    }
+    return overlay;
+  }
+
+  private constructor(group: readonly PendingWrite[], getMany: GroupCommitOptions['getMany']) {
     this.#getMany = getMany;
     const keys = new Map<string, Uint8Array>();
     for (const write of group) {
@@ -247,15 +276,13 @@ class Overlay {
       }
     }
     this.#asked = keys;
-    this.#readAll(keys);
   }
 
   /** In one call, which costs far less than as many. */
-  #readAll(keys: ReadonlyMap<string, Uint8Array>): void {
+  #readAll(keys: readonly (readonly [string, Uint8Array])[]): void {
     try {
-      const values = this.#getMany([...keys.values()]);
-      let i = 0;
-      for (const text of keys.keys()) this.#values.set(text, values[i++]);
+      const values = this.#getMany(keys.map(([, key]) => key));
+      for (const [i, [text]] of keys.entries()) this.#values.set(text, values[i]);
     } catch {
       // Each is read by itself at its write's turn: the one that cannot be read keeps no other from being written.
     }

@@ -62,6 +62,7 @@ const firstKey = Uint8Array.of(0x01);
 export class RocksStore implements Store {
   readonly #options: RocksStoreOptions;
   readonly #commits: GroupCommit;
+  readonly #turns: Turns;
   #database: RocksDatabase | null;
   #writer: GroupWriter;
   #groupNumber: number;
@@ -82,13 +83,14 @@ export class RocksStore implements Store {
     this.#database = database;
     this.#writer = startWriter(options, database);
     this.#groupNumber = storedGroupNumber(database);
+    this.#turns = options.turns ?? new Turns(systemClock);
     this.#commits = new GroupCommit({
       getMany: (keys) => this.getMany(keys),
       commit: (operations) => this.#commit(operations),
       pendingBytesMax,
       groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),
       ...(options.space === undefined ? {} : { space: options.space }),
-      turns: options.turns ?? new Turns(systemClock),
+      turns: this.#turns,
     });
   }
 
@@ -162,12 +164,16 @@ export class RocksStore implements Store {
     if (this.#failed !== null) throw cannotWrite();
     const number = this.#groupNumber + 1;
     this.#groupNumber = number;
-    const group = packGroup([...operations, groupMarker(number)]);
+    const group = await this.#pack([...operations, groupMarker(number)]);
     try {
       await this.#writer.write(group);
     } catch (error) {
       this.#afterFailure(number, operations, error);
     }
+  }
+
+  #pack(operations: readonly PlainOperation[]): Promise<ArrayBuffer> {
+    return packGroup(operations, this.#turns.slice());
   }
 
   /** Returns when the group turns out to be durable (the thread died after the write); otherwise throws. */
@@ -231,7 +237,7 @@ export class RocksStore implements Store {
     const survived = storedGroupNumber(database) === failed.number;
     this.#groupNumber += 1;
     const marker = groupMarker(this.#groupNumber);
-    await this.#writer.write(packGroup(survived ? [...failed.undo, marker] : [marker]));
+    await this.#writer.write(await this.#pack(survived ? [...failed.undo, marker] : [marker]));
   }
 
   /** A database with an error refuses to flush when it closes; what matters is in its log. */

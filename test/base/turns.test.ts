@@ -48,3 +48,16 @@ t.test('who asks while others go on waits behind them, and a pause ends nothing'
   await lane('c');
   t.equal(done.join(''), 'abababccc');
 });
+
+t.test('a long piece of work pauses when its share of the turn is used up', async (t) => {
+  const { turns, work } = held();
+  const yieldToEventLoop = turns.slice();
+  t.equal(yieldToEventLoop(), null);
+  work(0.9);
+  t.equal(yieldToEventLoop(), null);
+  work(0.2);
+  const pause = yieldToEventLoop();
+  t.type(pause, Promise);
+  await pause;
+  t.equal(yieldToEventLoop(), null, 'a new share');
+});

@@ -37,6 +37,13 @@ function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit 
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
+/** Turns of the event loop until so many commits have begun. */
+async function begun(commits: readonly Commit[], count: number): Promise<number> {
+  let turns = 0;
+  for (; commits.length < count; turns += 1) await turn();
+  return turns;
+}
+
 t.test('what arrives during a commit becomes the next one, in order', async (t) => {
   const { commits, group } = manual();
   const writes = [group.write([put('a', '')])];
@@ -49,7 +56,7 @@ t.test('what arrives during a commit becomes the next one, in order', async (t) 
     'one commit at a time',
   );
   commits[0]?.resolve();
-  await turn();
+  await begun(commits, 2);
   t.same(commits[1]?.keys, ['b', 'c']);
   commits[1]?.resolve();
   await Promise.all(writes);
@@ -60,8 +67,8 @@ t.test('a group stays below its bound, a larger write is a group of its own', as
   const { commits, group } = manual(100);
   const sizes = [30, 30, 30, 500, 10];
   const writes = Promise.all(sizes.map((size, index) => group.write([put(String(index), 'x'.repeat(size))])));
-  for (let round = 0; round < sizes.length; round += 1) {
-    await turn();
+  for (let round = 0; round < 4; round += 1) {
+    await begun(commits, round + 1);
     commits[round]?.resolve();
   }
   await writes;
@@ -69,6 +76,16 @@ t.test('a group stays below its bound, a larger write is a group of its own', as
     commits.map(({ keys }) => keys),
     [['0', '1'], ['2'], ['3'], ['4']],
   );
+});
+
+t.test('a large group is made ready in turns, in order', async (t) => {
+  const { commits, group } = manual(10_000);
+  const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
+  const writes = keys.map((key) => group.write([put(key, '')]));
+  t.ok((await begun(commits, 1)) > 3, 'the event loop went on meanwhile');
+  t.same(commits[0]?.keys, keys);
+  commits[0]?.resolve();
+  await Promise.all(writes);
 });
 
 t.test('what was queued behind a failed commit fails with it, what comes later is tried', async (t) => {
@@ -132,7 +149,7 @@ t.test(
     const writes = Array.from({ length: count }, (_, i) =>
       group.write([put(String(i), '')]).then(() => told.push(i)),
     );
-    await turn();
+    await begun(commits, 1);
     commits[0]?.resolve();
     const counts: number[] = [];
     for (let round = 0; told.length < count && round < count; round += 1) {
@@ -161,7 +178,7 @@ t.test(
     const first = Array.from({ length: count }, (_, i) =>
       group.write([put(String(i), '')]).then(() => told.push('first')),
     );
-    await turn();
+    await begun(commits, 1);
     const second = group.write([put('later', '')]).then(() => told.push('second'));
     commits[0]?.resolve();
     await turn();

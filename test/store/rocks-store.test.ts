@@ -38,6 +38,15 @@ t.test('everything acknowledged is there after closing and opening again', async
   await second.close();
 });
 
+t.test('a large write arrives whole', async (t) => {
+  const store = await open();
+  t.teardown(() => store.close());
+  const value = Uint8Array.from({ length: 3_000_000 }, (_, i) => i % 251);
+  await store.write([put('before', 'a'), { type: 'put', key: bytes('large'), value }, put('after', 'b')]);
+  t.ok(Buffer.from(value).equals(store.get(bytes('large'))!));
+  t.same([textAt(store, 'before'), textAt(store, 'after')], ['a', 'b']);
+});
+
 t.test('a folder that is open cannot be opened again', async (t) => {
   const location = freshLocation();
   const store = await open({ location });
