@@ -1,7 +1,14 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { beLessUrgent } from '../src/base/less-urgent.ts';
-import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../src/chunking/chunk-task.ts';
+import type {
+  ChunkAnswer,
+  ChunkBatch,
+  ChunkOutcome,
+  ChunkTask,
+  ChunkTaskResult,
+} from '../src/chunking/chunk-task.ts';
 import { inOneBlock } from '../src/chunking/one-block.ts';
+import { packChunks } from '../src/chunking/packed-chunks.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { OpenModels } from '../src/models/open-models.ts';
@@ -16,6 +23,12 @@ beLessUrgent(niceness);
 const models = new OpenModels({ open: openEmbedder, keyOf: modelKey, isGone });
 models.watch();
 
+/** An answer, and the buffers of it that move. */
+interface Sent {
+  readonly answer: readonly ChunkOutcome[];
+  readonly moved: readonly ArrayBuffer[];
+}
+
 /** Answers a `ChunkOutcome` for each document of a batch; the large parts of the results moved without a copy. */
 export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
   const outcomes: ChunkOutcome[] = [];
@@ -23,29 +36,37 @@ export default async function chunk({ tasks }: ChunkBatch): Promise<unknown> {
     try {
       const started = performance.now();
       const result = await prepare(task);
-      outcomes.push({ result, ms: performance.now() - started });
+      outcomes.push({ result, packed: [], ms: performance.now() - started });
     } catch (error) {
       outcomes.push({ error });
     }
   }
-  const made = outcomes.flatMap((outcome) => ('result' in outcome ? outcome.result : []));
-  const { results, moved } = tasks.length > 1 ? ofMany(made) : ofOne(made);
-  let next = 0;
-  const answer = outcomes.map((outcome) =>
-    'result' in outcome ? { ...outcome, result: results[next++] } : outcome,
-  );
+  const [only] = outcomes;
+  const isAlone = tasks.length === 1 && only !== undefined && 'result' in only;
+  const { answer, moved } = isAlone ? ofOne(only) : ofMany(outcomes);
   return move({ [transferableSymbol]: moved, [valueSymbol]: answer });
 }
 
+/** From so many chunks on, reading them in one go would hold the main thread. */
+const packedChunksMin = 64;
+
 /** A document that rides alone may be long: its blocks move as they are. */
-function ofOne(results: readonly ChunkTaskResult[]) {
-  const arrays = results.flatMap(({ terms, spans, vectors, codes }) => [terms, spans, vectors, codes]);
-  return { results, moved: arrays.map(({ buffer }) => buffer) };
+function ofOne({ result, ms }: ChunkAnswer): Sent {
+  const { chunks, terms, spans, vectors, codes } = result;
+  const packed = chunks.length < packedChunksMin ? [] : packChunks(chunks);
+  const sent = { ...result, chunks: packed.length === 0 ? chunks : [] };
+  const moved = [terms, spans, vectors, codes, ...packed].map(({ buffer }) => buffer as ArrayBuffer);
+  return { answer: [{ result: sent, packed, ms }], moved };
 }
 
-function ofMany(made: readonly ChunkTaskResult[]) {
+function ofMany(outcomes: readonly ChunkOutcome[]): Sent {
+  const made = outcomes.flatMap((outcome) => ('result' in outcome ? outcome.result : []));
   const { results, block } = inOneBlock(made);
-  return { results, moved: [block] };
+  let next = 0;
+  const answer = outcomes.map((outcome) =>
+    'result' in outcome ? { ...outcome, result: results[next++]! } : outcome,
+  );
+  return { answer, moved: [block] };
 }
 
 /** For a model that does not run here. */

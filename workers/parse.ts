@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { type MessagePort, parentPort, threadId, workerData } from 'node:worker_threads';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { buffersOf, packTexts } from '../src/base/packed-texts.ts';
 import { optionalTools } from '../src/parsing/optional-tools.ts';
-import type { ParseOutcome, ParserTask, RenderOutcome } from '../src/parsing/parse-task.ts';
+import type { ParserTask, ParseTask } from '../src/parsing/parse-task.ts';
 import { ParserHost } from '../src/parsing/parser-host.ts';
 import type { ParserProcessNotice } from '../src/parsing/parser-processes.ts';
 import { noSandbox, type Sandbox } from '../src/parsing/sandbox.ts';
@@ -27,15 +29,21 @@ const host = new ParserHost({
  */
 type TaskWithLine = ParserTask & { readonly line?: MessagePort };
 
-/** Piscina's entry: one document or page image per call; failures of the document come back as data. */
-export default async function run(task: TaskWithLine): Promise<ParseOutcome | RenderOutcome> {
+/** Piscina's entry: a `SentParseOutcome` or `RenderOutcome` per call; failures of the document come back as data. */
+export default async function run(task: TaskWithLine): Promise<unknown> {
   const { line } = task;
   line?.once('message', () => void host.cancel());
   try {
-    return await (task.kind === 'parse'
-      ? host.parse(task, (progress) => line?.postMessage(progress))
-      : host.render(task));
+    return await (task.kind === 'parse' ? parse(task, line) : host.render(task));
   } finally {
     line?.close();
   }
+}
+
+/** Long texts move to the main thread without a copy. */
+async function parse(task: ParseTask, line: MessagePort | undefined): Promise<unknown> {
+  const outcome = await host.parse(task, (progress) => line?.postMessage(progress));
+  if ('failure' in outcome) return outcome;
+  const pages = packTexts(outcome.pages);
+  return move({ [transferableSymbol]: buffersOf(pages), [valueSymbol]: { ...outcome, pages } });
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unpackTexts } from '../../src/base/packed-texts.ts';
 import { type OpenedTools, openTools } from '../../src/parsing/open-tools.ts';
 import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type ParseOutcome,
   type ParserTask,
   type RenderOutcome,
+  type SentParseOutcome,
 } from '../../src/parsing/parse-task.ts';
 import { ParserProcesses } from '../../src/parsing/parser-processes.ts';
 import { answerToolCall, type ToolAnswerer } from '../../src/parsing/tool-line.ts';
@@ -132,8 +134,9 @@ export class ParsingRun {
     };
   }
 
-  pagesOf(file: string): Promise<ParseOutcome> {
-    return this.#call<ParseOutcome>({ kind: 'parse', file, path: file });
+  async pagesOf(file: string): Promise<ParseOutcome> {
+    const outcome = await this.#call<SentParseOutcome>({ kind: 'parse', file, path: file });
+    return 'failure' in outcome ? outcome : { ...outcome, pages: [...unpackTexts(outcome.pages)] };
   }
 
   /** CPU of parsing a file; rejects when it has no text. */

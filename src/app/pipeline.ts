@@ -113,6 +113,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     locks: new KeyedMutex(),
     clock,
     chance,
+    turns,
     count: (event: DocumentEvent) => storage.meter.documentOperations(documentFact(event)),
   };
   const progress = new DocumentProgress(shared);
@@ -128,6 +129,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     parseLimits,
     hasPageImages: (kind) => hasPageImages(kind, tools.desk.hasOffice),
     clock,
+    turns,
   });
   const memory = new MemoryLimit({ heldBytes, bytesMax: settings.memoryBytesMax, clock });
   const ingest = await Ingest.open({

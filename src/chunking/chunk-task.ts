@@ -1,7 +1,10 @@
+import type { Texts } from '../base/packed-texts.ts';
 import type { ChunkedDocument, ChunkingInput, CoarseChunk } from './chunk-document.ts';
 
 /** What a chunk worker is asked: cut a document, analyse the words of its chunks, and embed them. */
-export interface ChunkTask extends ChunkingInput {
+export interface ChunkTask extends Omit<ChunkingInput, 'pages'> {
+  /** Those of a long document are packed. */
+  readonly pages: Texts;
   /** What the document says of its language (a tag such as "de-AT"), null when it says nothing. */
   readonly language: string | null;
   /** Embedding model of the vectors; null: they are made elsewhere, and the answer has none. */
@@ -21,8 +24,13 @@ export interface ChunkAnswer {
   readonly ms: number;
 }
 
+/** The same as it comes from a worker: chunks of a long document are packed, beside a result without any. */
+export interface SentChunkAnswer extends ChunkAnswer {
+  readonly packed: readonly Uint8Array<ArrayBuffer>[];
+}
+
 /** What became of one of them. */
-export type ChunkOutcome = ChunkAnswer | { readonly error: unknown };
+export type ChunkOutcome = SentChunkAnswer | { readonly error: unknown };
 
 /** Everything large lies in few blocks of memory, which move between threads without a copy. */
 export interface ChunkTaskResult {

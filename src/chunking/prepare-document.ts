@@ -1,3 +1,4 @@
+import { unpackTexts } from '../base/packed-texts.ts';
 import { type CoarseChunk, chunkDocument } from './chunk-document.ts';
 import type { ChunkTask, ChunkTaskResult } from './chunk-task.ts';
 
@@ -19,7 +20,7 @@ export interface ChunkMeans {
 
 /** Cuts a document into chunks, analyses the words of those that hold any, and embeds them. */
 export async function prepareDocument(task: ChunkTask, means: ChunkMeans): Promise<ChunkTaskResult> {
-  const { chunks, pageStarts, length } = chunkDocument(task);
+  const { chunks, pageStarts, length } = chunkDocument({ ...task, pages: unpackTexts(task.pages) });
   const rows = chunks.filter((entry) => !entry.blank);
   const analysed = means.analyse(rows, task.language);
   const languages = new Map(rows.map((entry, row) => [entry, analysed.languages[row] ?? null]));

@@ -15,7 +15,7 @@ import * as usage from '../schemas/usage.ts';
 import * as users from '../schemas/users.ts';
 import { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
-import { type Rendered, renderList, renderWithText } from '../services/rendered.ts';
+import { type Rendered, renderList, renderPages, renderWithText } from '../services/rendered.ts';
 import type { AccountRoute } from './account-route.ts';
 import { accountRoutes } from './account-routes.ts';
 import type { RouteWords } from './route-words.ts';
@@ -556,7 +556,8 @@ const queryRoutes: readonly Route[] = [
     request: parsers.ParseDocumentRequest,
     reply: parsers.ParseDocumentResponse,
     example: { base64_data: 'UmVmdW5kcyBhcmUgcGFpZCB3aXRoaW4gMTQgZGF5cy4=' },
-    serve: (services, call, request) => services.parseDocument(call, request),
+    serve: async (services, call, request) =>
+      renderPages(await services.parseDocument(call, request), call.yieldToEventLoop),
   }),
 ];
 

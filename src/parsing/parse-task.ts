@@ -1,3 +1,4 @@
+import type { Texts } from '../base/packed-texts.ts';
 import type { ParseLimits } from './limits.ts';
 import type { ParseFailureData } from './parse-failure.ts';
 
@@ -89,6 +90,10 @@ export interface RenderTask extends FileTask {
 export type ParserTask = ParseTask | RenderTask;
 
 export type ParseOutcome = ParsedDocument | { readonly failure: ParseFailureData };
+/** The same as it comes from a worker, which packs the pages. */
+export type SentParseOutcome =
+  | (DocumentFacts & { readonly pages: Texts })
+  | { readonly failure: ParseFailureData };
 /** JPEG bytes; null: a document of this kind has no page images. */
 export type RenderOutcome = Uint8Array | null | { readonly failure: ParseFailureData };
 

@@ -1,7 +1,16 @@
 import { present } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
+import { buffersOf, isPacked } from '../base/packed-texts.ts';
 import type { Turns } from '../base/turns.ts';
-import type { ChunkAnswer, ChunkBatch, ChunkOutcome, ChunkTask } from '../chunking/chunk-task.ts';
+import type {
+  AnalysedChunk,
+  ChunkAnswer,
+  ChunkBatch,
+  ChunkOutcome,
+  ChunkTask,
+  SentChunkAnswer,
+} from '../chunking/chunk-task.ts';
+import { unpackChunks } from '../chunking/packed-chunks.ts';
 import type { Pool } from './pools.ts';
 
 interface Waiting {
@@ -42,7 +51,9 @@ export class ChunkBatches {
 
   /** Rejects as the pool does, or with what cutting this document threw; the others of its batch go on. */
   run(task: ChunkTask, { signal, alone }: ChunkRide): Promise<ChunkAnswer> {
-    const units = task.pages.reduce((sum, page) => sum + page.length, 0);
+    const units = isPacked(task.pages)
+      ? task.pages.block.byteLength
+      : task.pages.reduce((sum, page) => sum + page.length, 0);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ task, units, alone, signal, resolve, reject });
       this.#soon ??= setImmediate(() => {
@@ -89,7 +100,7 @@ export class ChunkBatches {
       batch.forEach(({ resolve, reject }, i) => {
         const outcome = present(outcomes[i], 'every document of a batch has an outcome');
         if ('error' in outcome) reject(outcome.error);
-        else void this.#turns.next().then(() => resolve(outcome));
+        else void this.#received(outcome).then(resolve, reject);
       });
     } catch (error) {
       if (batch.length > 1) {
@@ -101,7 +112,23 @@ export class ChunkBatches {
     }
   }
 
+  /** The chunks of a long document are read in turns. */
+  async #received({ packed, ...answer }: SentChunkAnswer): Promise<ChunkAnswer> {
+    await this.#turns.next();
+    if (packed.length === 0) return answer;
+    const yieldToEventLoop = this.#turns.slice();
+    const chunks: AnalysedChunk[] = [];
+    for (const part of packed) {
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
+      chunks.push(...unpackChunks(part));
+    }
+    return { ...answer, result: { ...answer.result, chunks } };
+  }
+
+  /** Pages of a document that rides alone move; those of others may be needed for a second trip. */
   #run(tasks: readonly ChunkTask[]): Promise<readonly ChunkOutcome[]> {
-    return this.#pool.run<readonly ChunkOutcome[]>({ tasks } satisfies ChunkBatch);
+    const transferList = tasks.length === 1 ? buffersOf(tasks[0]!.pages) : [];
+    return this.#pool.run<readonly ChunkOutcome[]>({ tasks } satisfies ChunkBatch, { transferList });
   }
 }

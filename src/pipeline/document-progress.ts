@@ -1,4 +1,6 @@
 import type { Clock } from '../base/clock.ts';
+import { countOfTexts, eachText, isPacked, type Texts } from '../base/packed-texts.ts';
+import type { Turns } from '../base/turns.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import { type Collection, type Collections, ownVectors } from '../store/collections.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
@@ -35,11 +37,12 @@ export interface DocumentProgressOptions {
   readonly locks: KeyedMutex;
   readonly clock: Clock;
   readonly count: (event: DocumentEvent) => Operation[];
+  readonly turns: Pick<Turns, 'slice'>;
 }
 
 export interface ParsedText {
   readonly head: ParsedHead;
-  readonly pages: readonly string[];
+  readonly pages: Texts;
   /** Page images can be drawn from the file. */
   readonly hasImages: boolean;
   readonly timeTakenMs: number;
@@ -104,10 +107,8 @@ export class DocumentProgress {
   /** The text of a file is known: stores its pages. Answers the job that comes next. */
   async parsed(job: Job, { head, pages, hasImages, timeTakenMs }: ParsedText): Promise<Job> {
     const { contents, versions } = this.#options;
-    const rest = await this.#writeInPieces(
-      job,
-      pages.map((page, i) => [contents.putParsedPage(job.documentId, i, page)]),
-    );
+    const rest = await this.#writeInPieces(job, this.#pageEntries(job, pages));
+    const [pageCount, textBytes] = [countOfTexts(pages), joinedBytes(pages)];
     const next: Job = { ...job, step: 'chunk', attempts: 0, notBefore: 0 };
     await this.#advance(job, (record) => {
       const version = versions.get(job.collectionId, job.version);
@@ -116,8 +117,8 @@ export class DocumentProgress {
         record: {
           ...record,
           status: 'not_indexed',
-          numPages: pages.length,
-          textBytes: joinedBytes(pages),
+          numPages: pageCount,
+          textBytes,
           contentType,
         },
         operations: [
@@ -125,7 +126,7 @@ export class DocumentProgress {
           contents.putParsedHead(job.documentId, head),
           ...(version === undefined ? [] : [versions.put({ ...version, contentType, hasImages })]),
           putJob(next),
-          ...this.#count(job, record, { event: 'parsed', pages: pages.length, timeTakenMs }),
+          ...this.#count(job, record, { event: 'parsed', pages: pageCount, timeTakenMs }),
         ],
       };
     });
@@ -136,9 +137,10 @@ export class DocumentProgress {
   async chunked(job: Job, content: ChunkedContent): Promise<Job> {
     const rest = await this.#writeInPieces(job, this.#contentEntries(job, content));
     const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
+    const deleted = await this.#inTurns(this.#deleteParsed(job, content));
     await this.#advance(job, (record) => ({
       record,
-      operations: [...rest, ...this.#replaceParsed(job, record, content), putJob(next)],
+      operations: [...rest, ...deleted, ...this.#noteContent(job, record, content), putJob(next)],
     }));
     return next;
   }
@@ -148,7 +150,7 @@ export class DocumentProgress {
    * with the same content is the next one, and an attempt that never gets there leaves what the next attempt replaces.
    */
   async prepared(job: Job, content: ChunkedContent): Promise<void> {
-    const operations = [...this.#expected(job), ...this.#contentEntries(job, content).flat()];
+    const operations = [...this.#expected(job), ...[...this.#contentEntries(job, content)].flat()];
     await this.#options.store.write(operations, { mayUseReserve: true, mayExceedQueue: true });
   }
 
@@ -172,7 +174,9 @@ export class DocumentProgress {
         change: { collectionId: job.collectionId, shard, add: { version, documentId }, remove: live },
         operations: [
           deleteJob(version),
-          ...(content === null ? [] : this.#replaceParsed(job, record, content)),
+          ...(content === null
+            ? []
+            : [...this.#deleteParsed(job, content), ...this.#noteContent(job, record, content)]),
           ...this.#retireLive(record),
         ],
       };
@@ -203,27 +207,39 @@ export class DocumentProgress {
   }
 
   /** The chunks of a document and what belongs to them, each entry in one write; the last says that all are there. */
-  #contentEntries({ documentId }: Job, { chunks, codes, layout, block }: ChunkedContent): Operation[][] {
+  *#contentEntries(
+    { documentId }: Job,
+    { chunks, codes, layout, block }: ChunkedContent,
+  ): Generator<Operation[]> {
     const { contents } = this.#options;
-    const entries = chunks.map((chunk, i) => {
+    for (const [i, chunk] of chunks.entries()) {
       const codesOfChunk = codes[i];
       const put = contents.putChunk(documentId, i, chunk);
-      if (codesOfChunk === undefined) return [put];
-      return [put, contents.putCodes(documentId, i, codesOfChunk, block.generation)];
-    });
-    const pieces = contents.putIndexPieces(documentId, block).map((put) => [put]);
-    const heads = [contents.putLayout(documentId, layout), contents.putIndexHead(documentId, block)];
-    return [...entries, ...pieces, heads];
+      if (codesOfChunk === undefined) yield [put];
+      else yield [put, contents.putCodes(documentId, i, codesOfChunk, block.generation)];
+    }
+    for (const put of contents.putIndexPieces(documentId, block)) yield [put];
+    yield [contents.putLayout(documentId, layout), contents.putIndexHead(documentId, block)];
+  }
+
+  *#pageEntries({ documentId }: Job, pages: Texts): Generator<Operation[]> {
+    let page = 0;
+    for (const text of eachText(pages)) {
+      yield [this.#options.contents.putParsedPage(documentId, page, text)];
+      page += 1;
+    }
   }
 
   /** From now on the chunks hold the text. */
-  #replaceParsed(job: Job, record: DocumentRecord, content: ChunkedContent): Operation[] {
-    const { contents } = this.#options;
-    const { chunks, layout, block, tokens, timeTakenMs, languages } = content;
+  #deleteParsed({ documentId }: Job, { layout, block }: ChunkedContent): Iterable<Operation> {
+    const vectors = block.model === ownVectors;
+    return this.#options.contents.deleteParsed(documentId, layout.pageStarts.length, { vectors });
+  }
+
+  /** What the collection and its figures say of the chunks. */
+  #noteContent(job: Job, record: DocumentRecord, content: ChunkedContent): Operation[] {
+    const { chunks, tokens, timeTakenMs, languages } = content;
     return [
-      ...contents.deleteParsed(job.documentId, layout.pageStarts.length, {
-        vectors: block.model === ownVectors,
-      }),
       ...this.#learnLanguages(job, languages),
       ...this.#count(job, record, {
         event: 'indexed',
@@ -312,11 +328,14 @@ export class DocumentProgress {
    * Writes large content in bounded pieces, each refused when the document has moved on. Answers what is left for the
    * write that completes the step: all of a small document.
    */
-  async #writeInPieces(job: Job, entries: readonly (readonly Operation[])[]): Promise<Operation[]> {
-    const { store } = this.#options;
+  async #writeInPieces(job: Job, entries: Iterable<readonly Operation[]>): Promise<Operation[]> {
+    const { store, turns } = this.#options;
+    const yieldToEventLoop = turns.slice();
     let piece: Operation[] = [];
     let bytes = 0;
     for (const entry of entries) {
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
       const entryBytes = operationsBytes(entry);
       if (piece.length > 0 && bytes + entryBytes > writeBytesTarget) {
         await store.write([...this.#expected(job), ...piece], { mayExceedQueue: true });
@@ -327,6 +346,17 @@ export class DocumentProgress {
       bytes += entryBytes;
     }
     return piece;
+  }
+
+  async #inTurns(operations: Iterable<Operation>): Promise<Operation[]> {
+    const yieldToEventLoop = this.#options.turns.slice();
+    const made: Operation[] = [];
+    for (const operation of operations) {
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
+      made.push(operation);
+    }
+    return made;
   }
 
   #count(
@@ -347,7 +377,8 @@ export class DocumentProgress {
 }
 
 /** UTF-8 bytes of the document's text: the pages with two line feeds between them. */
-function joinedBytes(pages: readonly string[]): number {
-  const separators = 2 * Math.max(0, pages.length - 1);
+function joinedBytes(pages: Texts): number {
+  const separators = 2 * Math.max(0, countOfTexts(pages) - 1);
+  if (isPacked(pages)) return pages.block.byteLength + separators;
   return pages.reduce((sum, page) => sum + Buffer.byteLength(page), separators);
 }

@@ -1,6 +1,8 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Chance, timedUuid } from '../base/ids.ts';
+import { countOfTexts, eachText, type Texts } from '../base/packed-texts.ts';
+import type { Turns } from '../base/turns.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import { putBlobReference } from '../store/blob-references.ts';
 import type { Collection, Collections } from '../store/collections.ts';
@@ -29,7 +31,7 @@ export interface NewDocument {
   /** Raw bytes. */
   readonly size: number;
   /** The text variants bring their pages, as text or as its UTF-8; `auto` has none yet. */
-  readonly pages: readonly (string | Uint8Array)[] | null;
+  readonly pages: Texts | null;
   /** One of unit length for each page, where the vectors of the collection come from its callers. */
   readonly vectors?: readonly Float32Array[];
   /** What becomes of them takes so many bytes, about. */
@@ -54,6 +56,7 @@ export interface DocumentWriterOptions {
   readonly onJob: (job: Job) => void;
   /** A record whose version nobody needs any more; work on it may stop. */
   readonly onAbandoned: (record: DocumentRecord) => void;
+  readonly turns: Pick<Turns, 'slice'>;
 }
 
 /** Whether the caller sees a document; one that it does not see is not there for it. */
@@ -139,10 +142,11 @@ export class DocumentWriter {
     const { clock, switchboard, onJob } = this.#options;
     const record = this.#newRecord(collection, input, existing);
     const job = newJob(collection, record, input.contentKind === 'auto' ? 'parse' : 'chunk', clock.now());
+    const content = await this.#contentOperations(record, input);
     await switchboard.apply(null, [
       ...this.#expected(collection, input.path, existing),
       ...(existing === undefined ? [] : this.#abandon(existing)),
-      ...this.#contentOperations(record, input),
+      ...content,
       ...this.#put(collection, record, existing),
       this.#versionOf(collection, record, false),
       putJob(job),
@@ -309,7 +313,7 @@ export class DocumentWriter {
       error: null,
       createdAt: now,
       size: input.size,
-      numPages: input.pages?.length ?? null,
+      numPages: input.pages === null ? null : countOfTexts(input.pages),
       contentKind: input.contentKind,
       contentType: input.contentType,
       rawHash: input.rawHash,
@@ -322,17 +326,24 @@ export class DocumentWriter {
   }
 
   /** The text variants are parsed as they come; a file is referenced, so that it stays. */
-  #contentOperations(record: DocumentRecord, input: NewDocument): Operation[] {
-    const { contents } = this.#options;
+  async #contentOperations(record: DocumentRecord, input: NewDocument): Promise<Operation[]> {
+    const { contents, turns } = this.#options;
     const { documentId } = record;
     if (input.pages === null) return [putBlobReference(input.rawHash, documentId)];
+    const yieldToEventLoop = turns.slice();
+    const pages: Operation[] = [];
+    for (const page of eachText(input.pages)) {
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
+      pages.push(contents.putParsedPage(documentId, pages.length, page));
+    }
     return [
-      ...input.pages.map((page, i) => contents.putParsedPage(documentId, i, page)),
+      ...pages,
       ...(input.vectors ?? []).map((vector, i) => contents.putGivenVector(documentId, i, vector)),
       contents.putParsedHead(documentId, {
         kind: input.contentKind,
         contentType: input.contentType,
-        pageCount: input.pages.length,
+        pageCount: pages.length,
         unordered: input.contentKind === 'text-pages-unordered',
         headings: true,
         title: null,

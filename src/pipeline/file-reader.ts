@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Chance } from '../base/ids.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
-import type { ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
+import type { ParseTask, SentParseOutcome } from '../parsing/parse-task.ts';
 import { asSpaceError } from '../store/durable-files.ts';
 import { callParser } from './parser-call.ts';
 import type { Pool } from './pools.ts';
@@ -30,7 +30,7 @@ export class FileReader {
   async read(
     bytes: Uint8Array,
     { organizationId, msMax, signal }: { organizationId: string; msMax: number; signal: AbortSignal },
-  ): Promise<ParseOutcome> {
+  ): Promise<SentParseOutcome> {
     const { pool, folder, parseLimits, chance } = this.#options;
     const file = join(folder, 'incoming', chance.uuid());
     const task: ParseTask = {
@@ -41,7 +41,7 @@ export class FileReader {
     };
     try {
       await asSpaceError(writeFile(file, bytes, { mode: 0o600, flag: 'wx' }));
-      return await callParser<ParseOutcome>(pool, task, { priority: 'ingest', signal });
+      return await callParser<SentParseOutcome>(pool, task, { priority: 'ingest', signal });
     } finally {
       await rm(file, { force: true });
     }

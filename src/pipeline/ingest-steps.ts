@@ -1,11 +1,14 @@
 import { present } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { limits } from '../base/limits.ts';
+import { countOfTexts, type Texts } from '../base/packed-texts.ts';
+import type { Turns } from '../base/turns.ts';
 import type { ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
 import type { ChunkVectors, EmbeddedChunk } from '../models/model.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
-import type { DocumentKind, ParseOutcome, ParseTask } from '../parsing/parse-task.ts';
+import type { DocumentKind, ParseTask, SentParseOutcome } from '../parsing/parse-task.ts';
 import type { Blobs } from '../store/blobs.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
 import type { DocumentRecord } from '../store/documents.ts';
@@ -51,6 +54,7 @@ export interface IngestStepsOptions {
   /** Whether pages of such a document can be drawn. */
   readonly hasPageImages: (kind: DocumentKind) => boolean;
   readonly clock: Clock;
+  readonly turns: Pick<Turns, 'slice'>;
 }
 
 /** Numbers of one precise chunk in the spans of a result. */
@@ -81,13 +85,13 @@ export class IngestSteps {
       path: record.path,
       limits: parseLimits,
     };
-    const outcome = await callParser<ParseOutcome>(pools.parse, task, { signal, onProgress });
+    const outcome = await callParser<SentParseOutcome>(pools.parse, task, { signal, onProgress });
     signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
     const { pages, kind, pageImages = true, ...facts } = outcome;
     return {
       pages,
-      head: { ...facts, kind, pageCount: pages.length },
+      head: { ...facts, kind, pageCount: countOfTexts(pages) },
       hasImages: pageImages && hasPageImages(kind),
       timeTakenMs: clock.monotonic() - started,
     };
@@ -130,10 +134,11 @@ export class IngestSteps {
     try {
       signal.throwIfAborted();
       const { result: cut, ms } = await chunker.run(task, { signal, alone: record.attempts > 0 });
-      const result = await this.#withVectors(record, head, { cut, model, signal });
+      const yieldToEventLoop = this.#options.turns.slice();
+      const result = await this.#withVectors(record, head, { cut, model, signal, yieldToEventLoop });
       signal.throwIfAborted();
       return {
-        ...contentOf(result, model),
+        ...(await contentOf(result, model, yieldToEventLoop)),
         layout: layoutOf(result, head, record),
         timeTakenMs: ms,
       };
@@ -154,10 +159,12 @@ export class IngestSteps {
       cut,
       model,
       signal,
+      yieldToEventLoop,
     }: {
       readonly cut: ChunkTaskResult;
       readonly model: DocumentModel;
       readonly signal: AbortSignal;
+      readonly yieldToEventLoop: YieldToEventLoop;
     },
   ): Promise<ChunkTaskResult> {
     const { dimensions, embedChunks } = model;
@@ -166,21 +173,19 @@ export class IngestSteps {
       const given = this.#options.contents.givenVectors(documentId, pageCount);
       return { ...cut, dimensions, ...embedChunks.ofPages(cut.chunks, given, dimensions) };
     }
-    const rows = embeddedChunks(cut);
+    const rows = await embeddedChunks(cut, yieldToEventLoop);
     const { vectors, codes, tokens } = await embedChunks(rows, () => signal.throwIfAborted());
     return { ...cut, dimensions, vectors, codes, tokens: { ...cut.tokens, embedding: tokens } };
   }
 
-  async #parsed(
-    record: DocumentRecord,
-  ): Promise<{ readonly head: ParsedHead; readonly pages: readonly string[] }> {
-    const { contents } = this.#options;
+  async #parsed(record: DocumentRecord): Promise<{ readonly head: ParsedHead; readonly pages: Texts }> {
+    const { contents, turns } = this.#options;
     const { documentId, numPages } = record;
     const because = 'a document is parsed before it is chunked';
     if (this.isSmall(record)) return present(contents.parsedDocument(documentId, numPages ?? 0), because);
     const head = present(contents.parsedHead(documentId), because);
     // An attempt that a crash ended may have left more pages than the one that succeeded.
-    return { head, pages: (await contents.parsedPages(documentId)).slice(0, head.pageCount) };
+    return { head, pages: await contents.packedPages(documentId, head.pageCount, turns.slice()) };
   }
 
   /** Puts the rows of the document's version into its shard; nobody sees them yet. `block`: null when it is stored. */
@@ -195,10 +200,15 @@ export class IngestSteps {
 }
 
 /** What a model is to embed of the answer of a chunk worker. */
-function embeddedChunks({ chunks, spans }: ChunkTaskResult): EmbeddedChunk[] {
+async function embeddedChunks(
+  { chunks, spans }: ChunkTaskResult,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<EmbeddedChunk[]> {
   const rows: EmbeddedChunk[] = [];
   let span = 0;
   for (const { text, prefix, blank, children: count } of chunks) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
     const children = Array.from({ length: count }, (_, i) => ({
       start: spans[span + i * spanNumbers]!,
       end: spans[span + i * spanNumbers + 1]!,
@@ -210,29 +220,36 @@ function embeddedChunks({ chunks, spans }: ChunkTaskResult): EmbeddedChunk[] {
 }
 
 /** What is stored of the answer of a chunk worker. */
-function contentOf(
+async function contentOf(
   result: ChunkTaskResult,
   { id: model, generation }: DocumentModel,
-): Omit<ChunkedContent, 'layout' | 'timeTakenMs'> {
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<Omit<ChunkedContent, 'layout' | 'timeTakenMs'>> {
   const { spans, vectors, dimensions, terms, tokens } = result;
   const codeBytes = result.codes.length / Math.max(1, countChildren(result.chunks));
   const chunks: NewChunk[] = [];
   const codes: (Uint8Array | undefined)[] = [];
   let span = 0;
   let code = 0;
-  for (const { children, ...chunk } of result.chunks) {
+  const rows: number[] = [];
+  const languages = new Set<string>();
+  for (const [i, { children, ...chunk }] of result.chunks.entries()) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    if (!chunk.blank) rows.push(i);
+    if (chunk.language !== null) languages.add(chunk.language);
     chunks.push({ ...chunk, spans: spans.subarray(span, span + children * spanNumbers) });
     span += children * spanNumbers;
     const bytes = chunk.blank ? 0 : children * codeBytes;
     codes.push(bytes === 0 ? undefined : result.codes.subarray(code, code + bytes));
     code += bytes;
   }
-  const chunkOfRow = Uint32Array.from(chunks.flatMap(({ blank }, i) => (blank ? [] : [i])));
+  const chunkOfRow = Uint32Array.from(rows);
   return {
     chunks,
     codes,
     block: { rowCount: chunkOfRow.length, dimensions, model, generation, vectors, terms, chunkOfRow },
-    languages: [...new Set(chunks.flatMap(({ language }) => language ?? []))],
+    languages: [...languages],
     tokens,
   };
 }
@@ -247,9 +264,9 @@ function layoutOf(
   { unordered, title, language, warnings }: ParsedHead,
   { textBytes }: DocumentRecord,
 ): Layout {
-  const pageEnds = pageStarts.map(
-    (_, i) => (pageStarts[i + 1] ?? length + separatorLength) - separatorLength,
-  );
+  const pageLengths = new Uint32Array(pageStarts.length);
+  for (const [i, start] of pageStarts.entries())
+    pageLengths[i] = (pageStarts[i + 1] ?? length + separatorLength) - separatorLength - start;
   return {
     length,
     textBytes,
@@ -258,7 +275,7 @@ function layoutOf(
     language,
     warnings,
     pageStarts: Uint32Array.from(pageStarts),
-    pageLengths: Uint32Array.from(pageStarts, (start, i) => pageEnds[i]! - start),
+    pageLengths,
     chunkStarts: Uint32Array.from(chunks, (chunk) => chunk.start),
   };
 }

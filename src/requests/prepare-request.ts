@@ -1,4 +1,5 @@
 import { AppError } from '../base/app-error.ts';
+import { isPacked, packTexts } from '../base/packed-texts.ts';
 import { checkBatchSize, checkMetadata, checkPath } from '../schemas/checks.ts';
 import { AddDocumentRequest, AddDocumentsRequest, BatchDocument } from '../schemas/documents.ts';
 import {
@@ -127,7 +128,7 @@ function packDocument(
     content:
       content.type === 'auto'
         ? { type: 'auto', base64_data: ownBytes(decodeFile(content.base64_data, fileBytesMax)) }
-        : encodedText(textFacts(content)),
+        : packedText(textFacts(content)),
     vectors: [
       ...(vector === undefined ? [] : [packVectors('vector', [vector])]),
       ...(vectors === undefined ? [] : [packVectors('vectors', vectors)]),
@@ -135,19 +136,9 @@ function packDocument(
   };
 }
 
-/** Its pages as bytes of one block, which moves between threads without a copy. */
-function encodedText(text: TextFacts): TextFacts {
-  const bytes = text.pages.map((page) => Buffer.byteLength(page as string));
-  const block = Buffer.from(new ArrayBuffer(bytes.reduce((sum, length) => sum + length, 0)));
-  let start = 0;
-  const pages = text.pages.map((page, i) => {
-    const end = start + bytes[i]!;
-    block.write(page as string, start, 'utf8');
-    const encoded = new Uint8Array(block.buffer, start, bytes[i]!);
-    start = end;
-    return encoded;
-  });
-  return { ...text, pages };
+/** Its pages as one block, which moves between threads without a copy. */
+function packedText(text: TextFacts): TextFacts {
+  return { ...text, pages: isPacked(text.pages) ? text.pages : packTexts(text.pages) };
 }
 
 /** In a buffer of their own: short ones lie in a pool that must not move. */

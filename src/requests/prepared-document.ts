@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
+import type { Texts } from '../base/packed-texts.ts';
 import type { APIBinaryDocument, DocumentContent } from '../schemas/documents.ts';
 import { vectorFloats } from './base64.ts';
 
 /** What is known of a text: all that takes time for a long one. */
 export interface TextFacts {
   readonly type: Exclude<DocumentContent, APIBinaryDocument>['type'];
-  /** UTF-8 where a worker made them; a text made on the main thread is short and stays as it is. */
-  readonly pages: readonly (string | Uint8Array)[];
+  /** Packed where a worker made them; a text made on the main thread is short and stays as it is. */
+  readonly pages: Texts;
   /** UTF-16 code units of each page. */
   readonly pageUnits: readonly number[];
   /** SHA-256 of the pages joined by empty lines, lower-case hex. */

@@ -1,6 +1,8 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { limits } from '../base/limits.ts';
+import { eachText, type Texts, textOf } from '../base/packed-texts.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { FileReader } from '../pipeline/file-reader.ts';
 import { decodeFile } from '../requests/base64.ts';
@@ -43,7 +45,8 @@ export class ParserServices {
     const signal = AbortSignal.any([call.caller.signal, deadline]);
     // The deadline ends a parser that runs; while all of them are busy with others, only the wait for one.
     const outcome = await Promise.race([this.#inTurn(call, bytes, { msMax: left, signal }), passed]);
-    if (!('failure' in outcome)) return { pages: outcome.pages, warnings: [...outcome.warnings] };
+    if (!('failure' in outcome))
+      return { pages: await unpacked(outcome.pages, call.yieldToEventLoop), warnings: [...outcome.warnings] };
     if (outcome.failure.code === 'timeout') throw tooSlow(msMax);
     throw new AppError('bad_request', outcome.failure.message);
   }
@@ -63,6 +66,16 @@ export class ParserServices {
       semaphore.release();
     }
   }
+}
+
+async function unpacked(texts: Texts, yieldToEventLoop: YieldToEventLoop): Promise<string[]> {
+  const pages: string[] = [];
+  for (const text of eachText(texts)) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    pages.push(textOf(text));
+  }
+  return pages;
 }
 
 function tooSlow(msMax: number): AppError {

@@ -115,6 +115,19 @@ export async function renderWithText<Body>(
   return new Rendered([`{${JSON.stringify(name)}:{`, ...pieces, '}}']);
 }
 
+/** A reply of texts under `pages`, which are written in slices, and of other fields. */
+export async function renderPages<
+  Body extends { readonly pages: readonly string[]; readonly warnings: unknown },
+>({ pages, ...rest }: Body, yieldToEventLoop: YieldToEventLoop): Promise<Rendered<Body>> {
+  const pieces: Piece[] = ['{"pages":['];
+  for (const [i, page] of pages.entries()) {
+    if (i > 0) pieces.push(',');
+    await addText(pieces, page, yieldToEventLoop);
+  }
+  pieces.push(`],${JSON.stringify(rest).slice(1)}`);
+  return new Rendered(pieces);
+}
+
 async function addText(pieces: Piece[], text: string, yieldToEventLoop: YieldToEventLoop): Promise<void> {
   pieces.push('"');
   for (let start = 0; start < text.length; ) {

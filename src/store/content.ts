@@ -1,4 +1,6 @@
 import { assert, present } from '../base/assert.ts';
+import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
+import type { PackedTexts } from '../base/packed-texts.ts';
 import { sliceCodePoints } from './code-points.ts';
 import { tables, u8, u32, uuid } from './keys.ts';
 import type { Operation, Store } from './store.ts';
@@ -213,6 +215,36 @@ export class Contents {
     return pages;
   }
 
+  /** The first `count` parsed pages as their UTF-8, which is copied in turns; fewer when there are not so many. */
+  async packedPages(
+    documentId: string,
+    count: number,
+    yieldToEventLoop: YieldToEventLoop,
+  ): Promise<PackedTexts> {
+    const pages: Uint8Array[] = [];
+    let bytes = 0;
+    // An attempt that a crash ended may have left more pages than the one that succeeded.
+    for await (const { value } of content.range(this.#store, [documentId, parts.parsedPage], {
+      limit: count,
+    })) {
+      pages.push(value);
+      bytes += value.byteLength;
+    }
+    const block = new Uint8Array(bytes);
+    const lengths = new Uint32Array(pages.length);
+    let start = 0;
+    for (const [i, page] of pages.entries()) {
+      lengths[i] = page.byteLength;
+      for (let at = 0; at < page.byteLength; at += copiedBytesMax) {
+        const turn = yieldToEventLoop();
+        if (turn !== null) await turn;
+        block.set(page.subarray(at, at + copiedBytesMax), start + at);
+      }
+      start += page.byteLength;
+    }
+    return { block, lengths };
+  }
+
   /** What was read of a document of few pages, in one go; undefined once it is chunked. */
   parsedDocument(
     documentId: string,
@@ -228,13 +260,12 @@ export class Contents {
   }
 
   /** Join this to the write that completes the chunks: from then on they hold the text. */
-  deleteParsed(documentId: string, pageCount: number, { vectors = false } = {}): Operation[] {
-    const operations = [content.delete([documentId, parts.parsedHead, 0])];
+  *deleteParsed(documentId: string, pageCount: number, { vectors = false } = {}): Generator<Operation> {
+    yield content.delete([documentId, parts.parsedHead, 0]);
     for (let page = 0; page < pageCount; page += 1) {
-      operations.push(content.delete([documentId, parts.parsedPage, page]));
-      if (vectors) operations.push(content.delete([documentId, parts.givenVector, page]));
+      yield content.delete([documentId, parts.parsedPage, page]);
+      if (vectors) yield content.delete([documentId, parts.givenVector, page]);
     }
-    return operations;
   }
 
   // chunks
@@ -444,6 +475,9 @@ export class Contents {
     return this.#store.getMany(places.map(({ documentId, chunk }) => content.keyOf(documentId, part, chunk)));
   }
 }
+
+/** Bytes of a page that are copied at one time. */
+const copiedBytesMax = 524_288;
 
 /** Reads chunks of one document by their numbers. */
 type ReadChunks = (numbers: readonly number[]) => (StoredChunk | undefined)[];

@@ -10,6 +10,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import t from 'tap';
 import { systemChance } from '../../src/base/ids.ts';
+import { type PackedTexts, unpackTexts } from '../../src/base/packed-texts.ts';
 import { processLimits } from '../../src/parsing/limits.ts';
 import { optionalTools } from '../../src/parsing/optional-tools.ts';
 import {
@@ -441,9 +442,12 @@ t.test('the pool runs documents and page images, tells of its processes and lose
   pool.on('message', (message) => processes.accept(message));
   const file = stored(pdfWithPages(['pooled']));
   const outcomes = await Promise.all(
-    [1, 2, 3].map(() => pool.run({ kind: 'parse', file }) as Promise<ParseOutcome>),
+    [1, 2, 3].map(() => pool.run({ kind: 'parse', file }) as Promise<{ readonly pages: PackedTexts }>),
   );
-  t.same(outcomes.map(pagesOf), [['pooled'], ['pooled'], ['pooled']]);
+  t.same(
+    outcomes.map(({ pages }) => unpackTexts(pages)),
+    [['pooled'], ['pooled'], ['pooled']],
+  );
   const image: unknown = await pool.run({ kind: 'render', file, page: 0 });
   t.ok(image instanceof Uint8Array && image[0] === 0xff && image[1] === 0xd8);
   const pids = processes.pids();

@@ -1,16 +1,29 @@
 import t from 'tap';
 import { systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
+import { packTexts } from '../../src/base/packed-texts.ts';
 import { Turns } from '../../src/base/turns.ts';
-import type { ChunkBatch, ChunkOutcome, ChunkTask, ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
+import type {
+  AnalysedChunk,
+  ChunkBatch,
+  ChunkOutcome,
+  ChunkTask,
+  ChunkTaskResult,
+} from '../../src/chunking/chunk-task.ts';
+import { packChunks } from '../../src/chunking/packed-chunks.ts';
 import { ChunkBatches } from '../../src/pipeline/chunk-batches.ts';
+import type { RunOptions } from '../../src/pipeline/pools.ts';
 
 const task = (path: string, units = 10): ChunkTask => ({
   ...{ pages: ['x'.repeat(units)], unordered: false, title: null, path, language: null, model: 'letters' },
   stop: null,
 });
 
-const answerOf = ({ path }: ChunkTask) => ({ result: { length: path.length } as ChunkTaskResult, ms: 1 });
+const answerOf = ({ path }: ChunkTask) => ({
+  result: { length: path.length } as ChunkTaskResult,
+  packed: [],
+  ms: 1,
+});
 const wanted = { signal: new AbortController().signal, alone: false };
 
 /** A pool that answers when it is told to, and remembers what rode together. */
@@ -96,4 +109,19 @@ t.test('nobody is sent who is not wanted any more, and one that failed before go
   t.same(trips, [['suspect'], ['a', 'b']]);
   for (const answer of answers) answer();
   await Promise.all([suspect, ...others]);
+});
+
+t.test('the chunks of a long document arrive packed, and its pages move', async (t) => {
+  const chunks = Array.from({ length: 100 }, (_, i) => ({ text: `chunk ${i}` }) as AnalysedChunk);
+  let moved: readonly unknown[] = [];
+  const run = async <Result>(_asked: object, options: RunOptions = {}) => {
+    moved = options.transferList ?? [];
+    const result = { length: 7, chunks: [] as readonly AnalysedChunk[] } as ChunkTaskResult;
+    return [{ result, packed: packChunks(chunks), ms: 1 }] as Result;
+  };
+  const pages = packTexts(['a page', 'another']);
+  const batches = new ChunkBatches({ run, threads: 1 }, turns);
+  const { result } = await batches.run({ ...task('long'), pages }, wanted);
+  t.same(result, { length: 7, chunks });
+  t.same(moved, [pages.block.buffer, pages.lengths.buffer]);
 });

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { systemClock } from '../../src/base/clock.ts';
+import { Turns } from '../../src/base/turns.ts';
 import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
 import { prepareDocument } from '../../src/chunking/prepare-document.ts';
 import { quantise } from '../../src/models/codes.ts';
@@ -45,6 +47,7 @@ async function steps(onEmbed: (texts: readonly string[]) => void) {
     },
     modelOf: () => lettersModel,
     clock: { now: () => 0, monotonic: () => 0 },
+    turns: new Turns(systemClock),
   });
   return { made, record: { documentId, path: 'a.txt', textBytes: 8 } as DocumentRecord };
 }

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { unpackTexts } from '../../src/base/packed-texts.ts';
 import { parseJson } from '../../src/http/json-body.ts';
 import { LargeBodies, type LargeBody } from '../../src/http/large-bodies.ts';
 import { prepareRequest, transferredBuffers } from '../../src/requests/prepare-request.ts';
@@ -28,8 +29,6 @@ async function prepared(operation: string, body: unknown, more: Partial<LargeBod
   return request;
 }
 
-const utf8 = (pages: readonly (string | Uint8Array)[]) => pages.map((page) => Buffer.from(page).toString());
-
 t.test(
   'texts arrive as their bytes, with the hash and the sizes that the main thread would make',
   async (t) => {
@@ -51,7 +50,7 @@ t.test(
       t.ok(request.content instanceof PreparedText);
       const { facts } = request.content as PreparedText;
       const expected = textFacts(content as Parameters<typeof textFacts>[0]);
-      t.same({ ...facts, pages: utf8(facts.pages) }, { ...expected, pages: utf8(expected.pages) });
+      t.same({ ...facts, pages: unpackTexts(facts.pages) }, expected);
     }
   },
 );

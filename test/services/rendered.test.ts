@@ -1,5 +1,5 @@
 import t from 'tap';
-import { renderList, renderWithText } from '../../src/services/rendered.ts';
+import { renderList, renderPages, renderWithText } from '../../src/services/rendered.ts';
 
 const atOnce = () => null;
 
@@ -25,5 +25,13 @@ t.test('a list written item by item is the JSON of the whole list', async (t) =>
   for (const items of [[], [1], texts.map((text) => ({ text }))]) {
     const reply = await renderList('items', items, atOnce);
     t.equal(reply.bytes().toString(), JSON.stringify({ items }));
+  }
+});
+
+t.test('a reply of pages is what JSON.stringify makes of it', async (t) => {
+  for (const pages of [[], [''], ['a "quote"', '\u2028é😀', 'x'.repeat(200_000)]]) {
+    const body = { pages, warnings: ['one'] };
+    const reply = await renderPages(body, () => null);
+    t.equal(reply.bytes().toString(), JSON.stringify(body));
   }
 });

@@ -95,6 +95,7 @@ export async function openProcess(options: ProcessOptions) {
   const blobs = await Blobs.open({ directory: blobsFolder, store, chance });
   const indexes = new Indexes({ ...parts, folder: indexFolder, retireMs: 50, logger: silentLogger });
   const vectors = new StoredVectors({ ...parts, space });
+  const turns = new Turns(clock);
   const shared = {
     ...parts,
     switchboard: new Switchboard({ ...parts, indexes }),
@@ -102,6 +103,7 @@ export async function openProcess(options: ProcessOptions) {
     clock,
     chance,
     space,
+    turns,
     count: () => [],
   };
   const progress = new DocumentProgress(shared);
@@ -117,6 +119,7 @@ export async function openProcess(options: ProcessOptions) {
   };
   const steps = new IngestSteps({
     ...parts,
+    turns,
     indexes,
     blobs,
     pools: { parse: parsePool },
@@ -137,7 +140,7 @@ export async function openProcess(options: ProcessOptions) {
     steps,
     memory,
     clock,
-    turns: new Turns(clock),
+    turns,
     logger: silentLogger,
     parallel: { parse: 2, index: 2, indexBytes },
   });

@@ -243,7 +243,7 @@ t.test('parsed pages wait for chunking and are then deleted with one write', asy
     [299, 300].map((page) => contents.parsedPage(documentId, page)),
     [pages[299], undefined],
   );
-  await store.write(contents.deleteParsed(documentId, 300));
+  await store.write([...contents.deleteParsed(documentId, 300)]);
   t.same(await contents.deletes(documentId, 10), []);
   t.equal((await contents.deletes(other, 10)).length, 1);
 });
