@@ -12,6 +12,7 @@ import type * as usage from '../schemas/usage.ts';
 import type * as users from '../schemas/users.ts';
 import type { DefaultResponse, EmptyRequest } from '../schemas/wire.ts';
 import type { Call } from '../services/call.ts';
+import type { DocumentInfo, PageInfo } from '../services/documents.ts';
 import type { Rendered } from '../services/rendered.ts';
 
 export type OrganisationCall = Call<OrganisationPrincipal>;
@@ -73,12 +74,12 @@ export interface Services {
   ) => Promise<Answer<documents.AddDocumentResponse>>;
   readonly updateDocument: Serve<documents.UpdateDocumentRequest, DefaultResponse>;
   readonly deleteDocument: Serve<documents.DeleteDocumentRequest, documents.DeleteDocumentResponse>;
-  readonly getDocumentInfo: Serve<documents.GetDocumentInfoRequest, documents.GetDocumentInfoResponse>;
+  readonly getDocumentInfo: Serve<documents.GetDocumentInfoRequest, DocumentInfo>;
   readonly getDocumentInfoList: Serve<
     documents.GetDocumentInfoListRequest,
     documents.GetDocumentInfoListResponse
   >;
-  readonly getPageInfo: Serve<documents.GetPageInfoRequest, documents.GetPageInfoResponse>;
+  readonly getPageInfo: Serve<documents.GetPageInfoRequest, PageInfo>;
   /** Errors: `not_found` when the token is unknown or its document is gone or replaced. */
   readonly getDocumentFile: (call: OpenCall, token: string) => Promise<FileSource>;
   /** Errors: `not_found` as above, and for a page without an image. */

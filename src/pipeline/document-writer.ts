@@ -56,7 +56,7 @@ export interface DocumentWriterOptions {
   readonly onJob: (job: Job) => void;
   /** A record whose version nobody needs any more; work on it may stop. */
   readonly onAbandoned: (record: DocumentRecord) => void;
-  readonly turns: Pick<Turns, 'slice'>;
+  readonly turns: Pick<Turns, 'next' | 'slice'>;
 }
 
 /** Whether the caller sees a document; one that it does not see is not there for it. */
@@ -163,7 +163,15 @@ export class DocumentWriter {
    */
   async remove(collection: Collection, paths: readonly string[], how: Removal = {}): Promise<string[]> {
     const wanted = [...new Set(paths)];
-    const ended = await Promise.allSettled(wanted.map((path) => this.#remove(collection, path, how)));
+    const ending: Promise<boolean>[] = [];
+    for (const path of wanted) {
+      if (ending.length > 0) await this.#options.turns.next();
+      const removed = this.#remove(collection, path, how);
+      // Told below, with all others; until then nobody listens.
+      removed.catch(() => {});
+      ending.push(removed);
+    }
+    const ended = await Promise.allSettled(ending);
     const removed: string[] = [];
     for (const [i, outcome] of ended.entries()) {
       if (outcome.status === 'rejected') throw outcome.reason;

@@ -1,16 +1,22 @@
-import type { Contents } from '../store/content.ts';
+import type { Contents, TextParts } from '../store/content.ts';
 
 /**
  * The whole text of a document: its parsed pages as long as there are no chunks, then the chunks. Null while nothing
  * is parsed, and when the document is gone.
  */
-export async function documentText(contents: Contents, documentId: string): Promise<string | null> {
+export async function documentText(contents: Contents, documentId: string): Promise<TextParts | null> {
   const head = contents.parsedHead(documentId);
   if (head !== undefined) {
-    // An attempt that a crash ended may have left more pages than the one that succeeded.
-    const pages = (await contents.parsedPages(documentId)).slice(0, head.pageCount);
+    const pages = await contents.parsedPages(documentId, head.pageCount);
     // Fewer: they became chunks since the head was read.
-    if (pages.length === head.pageCount) return pages.join('\n\n');
+    if (pages.length === head.pageCount) return joined(pages);
   }
-  return (await contents.readText(documentId)) ?? null;
+  return (await contents.textParts(documentId)) ?? null;
+}
+
+function* joined(pages: readonly TextParts[]): TextParts {
+  for (const [i, page] of pages.entries()) {
+    if (i > 0) yield '\n\n';
+    yield* page;
+  }
 }

@@ -50,7 +50,6 @@ import {
   type GetDocumentInfoListRequest,
   type GetDocumentInfoListResponse,
   type GetDocumentInfoRequest,
-  type GetDocumentInfoResponse,
   type GetPageInfoRequest,
   type GetPageInfoResponse,
   type UpdateDocumentRequest,
@@ -61,7 +60,7 @@ import { compileValidator } from '../schemas/validate.ts';
 import { type DefaultResponse, type DocumentMetadataJson, success } from '../schemas/wire.ts';
 import type { Blobs, HeldBlob } from '../store/blobs.ts';
 import { type Collection, type Collections, hasOwnVectors } from '../store/collections.ts';
-import type { Contents } from '../store/content.ts';
+import type { Contents, TextParts } from '../store/content.ts';
 import type { DocumentRecord, Documents } from '../store/documents.ts';
 import type { Operation } from '../store/store.ts';
 import type { Versions } from '../store/versions.ts';
@@ -113,6 +112,17 @@ export interface DocumentServicesOptions {
 const pathUnitsLogged = 256;
 
 type DocumentCall = Call<OrganisationPrincipal>;
+
+/** A reply whose text is still in its parts. */
+type WithParts<Reply extends { readonly content?: unknown }> = Omit<Reply, 'content'> & {
+  readonly content: TextParts | null;
+};
+export interface DocumentInfo {
+  readonly document: WithParts<DocumentResponse>;
+}
+export interface PageInfo {
+  readonly page: WithParts<GetPageInfoResponse['page']>;
+}
 
 /** Where a document goes, and for whom. */
 interface Place {
@@ -248,10 +258,7 @@ export class DocumentServices {
     return success;
   }
 
-  async getDocumentInfo(
-    call: DocumentCall,
-    request: GetDocumentInfoRequest,
-  ): Promise<GetDocumentInfoResponse> {
+  async getDocumentInfo(call: DocumentCall, request: GetDocumentInfoRequest): Promise<DocumentInfo> {
     checkPath(request.path);
     const place = this.#place(call, request.collection_name);
     const record = this.#record(place, request.path);
@@ -294,7 +301,7 @@ export class DocumentServices {
     return { documents };
   }
 
-  async getPageInfo(call: DocumentCall, request: GetPageInfoRequest): Promise<GetPageInfoResponse> {
+  async getPageInfo(call: DocumentCall, request: GetPageInfoRequest): Promise<PageInfo> {
     const { versions, addresses } = this.#options;
     const { path, page_index: pageIndex } = request;
     checkPath(path);
@@ -517,9 +524,9 @@ export class DocumentServices {
     return reason === null ? {} : { waiting_for: reason };
   }
 
-  #page(documentId: string, pageIndex: number): string | null {
+  #page(documentId: string, pageIndex: number): TextParts | null {
     const { contents } = this.#options;
-    return contents.parsedPage(documentId, pageIndex) ?? contents.readPage(documentId, pageIndex) ?? null;
+    return contents.parsedPage(documentId, pageIndex) ?? contents.pageParts(documentId, pageIndex) ?? null;
   }
 }
 

@@ -40,7 +40,10 @@ export class FileServices {
     this.#options = options;
   }
 
-  async getDocumentFile(_call: unknown, token: string): Promise<RawDocument> {
+  async getDocumentFile(
+    { yieldToEventLoop }: Pick<Call, 'yieldToEventLoop'>,
+    token: string,
+  ): Promise<RawDocument> {
     const { contents, blobs } = this.#options;
     const version = this.#version(token, 'file');
     const { path, contentType, rawHash, documentId } = version;
@@ -52,16 +55,15 @@ export class FileServices {
     // The text variants have no file: their raw bytes are the joined text.
     const text = await documentText(contents, documentId);
     if (text === null) throw gone();
-    const bytes = Buffer.from(text, 'utf8');
-    return {
-      size: bytes.byteLength,
-      contentType,
-      filename,
-      etag: rawHash,
-      open: async function* (range) {
-        yield bytes.subarray(range.start, range.end);
-      },
-    };
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    for (const part of text) {
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
+      parts.push(Buffer.from(part));
+      bytes += parts.at(-1)!.byteLength;
+    }
+    return { size: bytes, contentType, filename, etag: rawHash, open: (range) => readParts(parts, range) };
   }
 
   /** `width`: pixels that the image should have at least, where that is possible; null for the usual size. */
@@ -99,6 +101,18 @@ export class FileServices {
 
 function gone(): AppError {
   return new AppError('not_found', 'The token is unknown, or its document was deleted or replaced.');
+}
+
+async function* readParts(
+  parts: readonly Uint8Array[],
+  { start, end }: { readonly start: number; readonly end: number },
+): AsyncGenerator<Uint8Array, void, void> {
+  let at = 0;
+  for (const part of parts) {
+    const wanted = part.subarray(Math.max(0, start - at), Math.max(0, end - at));
+    if (wanted.byteLength > 0) yield wanted;
+    at += part.byteLength;
+  }
 }
 
 async function* readFile(

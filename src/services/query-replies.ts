@@ -7,8 +7,9 @@ import type {
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
 import type { DocumentHit, Found, PageHit, Snippet, SnippetHit } from '../search/search.ts';
+import type { TextParts } from '../store/content.ts';
 import type { KeptVersion, ShownVersion } from '../store/version-reader.ts';
-import { encoded, type Piece, Rendered } from './rendered.ts';
+import { addText, encoded, type Piece, Rendered } from './rendered.ts';
 
 /** What a reply shows of its hits beyond what was found. */
 export interface Showing {
@@ -21,7 +22,7 @@ export interface Showing {
 
 export interface PageShowing extends Showing {
   /** Text of the page, null when the reply does not show it. */
-  readonly content: (hit: PageHit) => string | null;
+  readonly content: (hit: PageHit) => TextParts | null;
   readonly imageUrl: (hit: PageHit) => string | null;
 }
 
@@ -58,11 +59,13 @@ export async function pagesReply(
     const turn = showing.yieldToEventLoop();
     if (turn !== null) await turn;
     const place = `"path":${hit.version.pathJson},"page_index":${hit.pageIndex}`;
-    const content = JSON.stringify(showing.content(hit));
+    const content = showing.content(hit);
     const image = JSON.stringify(showing.imageUrl(hit));
     const shown = `"image_url":${image}${explained(hit, showing)}`;
     pieces.push(`${i === 0 ? '' : ','}{${place},"score":${scores[i]},"content":`);
-    pieces.push(encoded(content), `,${shown}}`);
+    if (content === null) pieces.push('null');
+    else await addText(pieces, content, showing.yieldToEventLoop);
+    pieces.push(`,${shown}}`);
   }
   await addDocumentResults(pieces, found.hits, scores, showing);
   pieces.push(ending(found, showing));

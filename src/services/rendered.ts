@@ -99,7 +99,7 @@ export async function renderList<Body>(
 /** Code units of a long text that are written as JSON at one time: well below a millisecond. */
 const textUnitsMax = 65_536;
 
-/** A reply of one object under `name` whose `field` may be a long text, which is written in slices. */
+/** A reply of one object under `name` whose `field` may be a long text or its parts, which is written in slices. */
 export async function renderWithText<Body>(
   { name, field }: { readonly name: string; readonly field: string },
   object: object,
@@ -109,7 +109,8 @@ export async function renderWithText<Body>(
   for (const [key, value] of Object.entries(object)) {
     if (value === undefined) continue;
     pieces.push(`${pieces.length === 0 ? '' : ','}${JSON.stringify(key)}:`);
-    if (key === field && typeof value === 'string') await addText(pieces, value, yieldToEventLoop);
+    if (key === field && value !== null)
+      await addText(pieces, typeof value === 'string' ? [value] : value, yieldToEventLoop);
     else pieces.push(JSON.stringify(value));
   }
   return new Rendered([`{${JSON.stringify(name)}:{`, ...pieces, '}}']);
@@ -122,14 +123,24 @@ export async function renderPages<
   const pieces: Piece[] = ['{"pages":['];
   for (const [i, page] of pages.entries()) {
     if (i > 0) pieces.push(',');
-    await addText(pieces, page, yieldToEventLoop);
+    await addText(pieces, [page], yieldToEventLoop);
   }
   pieces.push(`],${JSON.stringify(rest).slice(1)}`);
   return new Rendered(pieces);
 }
 
-async function addText(pieces: Piece[], text: string, yieldToEventLoop: YieldToEventLoop): Promise<void> {
+/** A text as JSON, from its parts. */
+export async function addText(
+  pieces: Piece[],
+  parts: Iterable<string>,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<void> {
   pieces.push('"');
+  for (const part of parts) await addPart(pieces, part, yieldToEventLoop);
+  pieces.push('"');
+}
+
+async function addPart(pieces: Piece[], text: string, yieldToEventLoop: YieldToEventLoop): Promise<void> {
   for (let start = 0; start < text.length; ) {
     const turn = yieldToEventLoop();
     if (turn !== null) await turn;
@@ -139,7 +150,6 @@ async function addText(pieces: Piece[], text: string, yieldToEventLoop: YieldToE
     pieces.push(encoded(JSON.stringify(text.slice(start, end)).slice(1, -1)));
     start = end;
   }
-  pieces.push('"');
 }
 
 function isHighSurrogate(unit: number): boolean {

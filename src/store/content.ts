@@ -202,16 +202,19 @@ export class Contents {
   }
 
   /** One page while the document is not chunked; undefined otherwise. */
-  parsedPage(documentId: string, page: number): string | undefined {
+  parsedPage(documentId: string, page: number): TextParts | undefined {
     const bytes = this.#get(documentId, parts.parsedPage, page);
-    return bytes === undefined ? undefined : utf8(bytes);
+    return bytes === undefined ? undefined : decodedParts(bytes);
   }
 
-  async parsedPages(documentId: string): Promise<string[]> {
-    const pages: string[] = [];
-    for await (const { value } of content.range(this.#store, [documentId, parts.parsedPage])) {
-      pages.push(utf8(value));
-    }
+  /** The first `count` pages; fewer when there are not so many. */
+  async parsedPages(documentId: string, count: number): Promise<TextParts[]> {
+    const pages: TextParts[] = [];
+    // An attempt that a crash ended may have left more pages than the one that succeeded.
+    for await (const { value } of content.range(this.#store, [documentId, parts.parsedPage], {
+      limit: count,
+    }))
+      pages.push(decodedParts(value));
     return pages;
   }
 
@@ -412,28 +415,34 @@ export class Contents {
 
   // reading text
 
-  /** The whole text; undefined until the document is chunked. */
-  async readText(documentId: string): Promise<string | undefined> {
+  /** The whole text in its parts; undefined until the document is chunked. */
+  async textParts(documentId: string): Promise<readonly string[] | undefined> {
     const layout = this.layout(documentId);
     if (layout === undefined) return undefined;
-    const texts: string[] = [];
+    const made: string[] = [];
+    let texts: string[] = [];
     // Behind the last there may be some of an attempt that was broken off.
     const lt = content.keyOf(documentId, parts.chunk, layout.chunkStarts.length);
     for await (const { value } of content.range(this.#store, [documentId, parts.chunk], { lt }))
-      texts.push(unpackChunk(value).text);
-    return texts.join('');
+      if (texts.push(unpackChunk(value).text) === partChunksMax) {
+        made.push(texts.join(''));
+        texts = [];
+      }
+    made.push(texts.join(''));
+    return made;
   }
 
   /** Code points [start, end) of the text, cut to its length; undefined until the document is chunked. */
   readSlice(documentId: string, start: number, end: number): string | undefined {
     const layout = this.layout(documentId);
-    return layout === undefined ? undefined : sliceText(layout, { start, end }, this.#reader(documentId));
+    if (layout === undefined) return undefined;
+    return [...sliceText(layout, { start, end }, this.#reader(documentId))].join('');
   }
 
   /** One page without its separator; undefined when there is no such page or the document is not chunked. */
-  readPage(documentId: string, page: number): string | undefined {
+  pageParts(documentId: string, page: number): TextParts | undefined {
     const layout = this.layout(documentId);
-    return layout === undefined ? undefined : pageText(layout, page, this.#reader(documentId));
+    return layout === undefined ? undefined : pageParts(layout, page, this.#reader(documentId));
   }
 
   // deleting
@@ -479,33 +488,41 @@ export class Contents {
 /** Bytes of a page that are copied at one time. */
 const copiedBytesMax = 524_288;
 
+/** A text that may be long, in its order. Each part is read when it is asked for, in less than a millisecond. */
+export type TextParts = Iterable<string>;
+
+/** Chunks that one part of a text consists of. */
+const partChunksMax = 32;
+
 /** Reads chunks of one document by their numbers. */
 type ReadChunks = (numbers: readonly number[]) => (StoredChunk | undefined)[];
 
 /** One page without its separator; undefined when there is no such page. */
-export function pageText(layout: Layout, page: number, read: ReadChunks): string | undefined {
+export function pageParts(layout: Layout, page: number, read: ReadChunks): TextParts | undefined {
   const start = layout.pageStarts[page];
   const length = layout.pageLengths[page];
   if (start === undefined || length === undefined) return undefined;
   return sliceText(layout, { start, end: start + length }, read);
 }
 
-function sliceText(layout: Layout, span: { start: number; end: number }, read: ReadChunks): string {
+function* sliceText(layout: Layout, span: { start: number; end: number }, read: ReadChunks): TextParts {
   const { start } = span;
   const end = Math.min(span.end, layout.length);
-  if (start >= end) return '';
+  if (start >= end) return;
   const numbers: number[] = [];
   for (let chunk = chunkAt(layout.chunkStarts, start); chunk < layout.chunkStarts.length; chunk += 1) {
     if ((layout.chunkStarts[chunk] as number) >= end) break;
     numbers.push(chunk);
   }
-  const texts = read(numbers).map((found) => {
-    const chunk = present(found, 'a chunked document has all its chunks');
-    const part = { start: Math.max(start, chunk.start), end: Math.min(end, chunk.end) };
-    const inChunk = { start: part.start - chunk.start, end: part.end - chunk.start };
-    return sliceCodePoints(chunk.text, inChunk, chunk.end - chunk.start);
-  });
-  return texts.join('');
+  for (let i = 0; i < numbers.length; i += partChunksMax) {
+    const texts = read(numbers.slice(i, i + partChunksMax)).map((found) => {
+      const chunk = present(found, 'a chunked document has all its chunks');
+      const part = { start: Math.max(start, chunk.start), end: Math.min(end, chunk.end) };
+      const inChunk = { start: part.start - chunk.start, end: part.end - chunk.start };
+      return sliceCodePoints(chunk.text, inChunk, chunk.end - chunk.start);
+    });
+    yield texts.join('');
+  }
 }
 
 function pieceCount(bytes: number): number {
@@ -556,6 +573,19 @@ function aligned(bytes: Uint8Array): ArrayBuffer {
   const { buffer, byteOffset, byteLength } = bytes;
   if (byteOffset === 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) return buffer;
   return new Uint8Array(bytes).buffer;
+}
+
+/** Bytes that are decoded at one time. */
+const decodedBytesMax = 262_144;
+
+function* decodedParts(bytes: Uint8Array): TextParts {
+  for (let start = 0; start < bytes.byteLength; ) {
+    let end = Math.min(bytes.byteLength, start + decodedBytesMax);
+    // The bytes of a character stay together: all but its first have 10 in front.
+    while (end < bytes.byteLength && (bytes[end]! & 0xc0) === 0x80) end -= 1;
+    yield utf8(bytes.subarray(start, end));
+    start = end;
+  }
 }
 
 function utf8(bytes: Uint8Array): string {

@@ -1,5 +1,5 @@
 import { BoundedCache } from '../base/bounded-cache.ts';
-import { type Contents, type Layout, pageText, type StoredChunk } from './content.ts';
+import { type Contents, type Layout, pageParts, type StoredChunk, type TextParts } from './content.ts';
 import type { VersionRecord, Versions } from './versions.ts';
 
 /** One row of the index, as search names it. */
@@ -147,11 +147,11 @@ export class VersionReader {
   }
 
   /** One page without its separator; undefined when there is no such page or the version is gone. */
-  page(version: VersionRecord, page: number): string | undefined {
+  page(version: VersionRecord, page: number): TextParts | undefined {
     const layout = this.layout(version);
     if (layout === undefined) return undefined;
     const reading = this.#readingOf(version);
-    return pageText(layout, page, (numbers) => {
+    return pageParts(layout, page, (numbers) => {
       this.#readChunks(
         numbers.map(() => reading),
         numbers,

@@ -70,7 +70,7 @@ export const fakeServices: Services = {
   },
   updateDocument: async () => success,
   deleteDocument: async (_call, { path }) => ({ deleted_paths: typeof path === 'string' ? [path] : path }),
-  getDocumentInfo: async () => ({ document }),
+  getDocumentInfo: async () => ({ document: { ...document, content: null } }),
   getDocumentInfoList: async () => ({ documents: [{ ...listed, created_at: '2026-11-21T00:00:00.000Z' }] }),
   getPageInfo: async (_call, { path, page_index }) => ({
     page: { id: uuid, collection_name: 'c', path, page_index, content: null, image_url: null },

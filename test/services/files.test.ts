@@ -11,7 +11,7 @@ async function read(
   token: string,
   range?: { start: number; end: number },
 ): Promise<string> {
-  const file = await files.getDocumentFile(null, token);
+  const file = await files.getDocumentFile(callOf(), token);
   const parts: Uint8Array[] = [];
   for await (const part of file.open(range ?? { start: 0, end: file.size })) parts.push(part);
   return Buffer.concat(parts).toString();
@@ -30,7 +30,7 @@ t.test('an address gives the raw bytes, whole or a part, of files and of texts',
   );
   t.equal(await read(parts, await address(parts, 'note.txt')), 'a 🐟 note');
   t.equal(await read(parts, await address(parts, 'note.txt'), { start: 2, end: 6 }), '🐟');
-  t.match(await parts.files.getDocumentFile(null, await address(parts, 'folder/file.bin')), {
+  t.match(await parts.files.getDocumentFile(callOf(), await address(parts, 'folder/file.bin')), {
     filename: 'file.bin',
   });
 });

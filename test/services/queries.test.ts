@@ -25,7 +25,10 @@ t.test('every result names its document, its place and an address that works', a
   await addText(parts, 'log.txt', '', { content, metadata: { year: '1887' } });
   const documents = await queries.topDocuments(callOf(), { ...ask, include_metadata: true });
   t.match(documents.results, [{ path: 'log.txt', metadata: { year: '1887' }, score: Number }]);
-  t.equal((await files.getDocumentFile(null, tokenOf(documents.results[0]!.file_url))).filename, 'log.txt');
+  t.equal(
+    (await files.getDocumentFile(callOf(), tokenOf(documents.results[0]!.file_url))).filename,
+    'log.txt',
+  );
   const found = await queries.topPages(callOf(), { ...ask, include_content: true });
   t.match(found.results[0], { path: 'log.txt', page_index: 1, content: pages[1], image_url: null });
   t.match(found.document_results, [{ path: 'log.txt', metadata: null }]);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { Contents, type Layout, type StoredChunk } from '../../src/store/content.ts';
+import { unpackTexts } from '../../src/base/packed-texts.ts';
+import { Contents, type Layout, type StoredChunk, type TextParts } from '../../src/store/content.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { operationsBytes } from '../../src/store/store.ts';
 import { seeded } from './seeded.ts';
@@ -55,13 +56,15 @@ function chunkOf(points: readonly string[], start: number, end: number): StoredC
   };
 }
 
+const joined = (parts: TextParts | undefined) => (parts === undefined ? undefined : [...parts].join(''));
+
 t.test(`text, slices and pages read back exactly, in code points (seed ${chance.seed})`, async (t) => {
   for (let round = 0; round < 60; round += 1) {
     const contents = await filled(randomUUID(), randomDocument());
     const { documentId, pages, points } = contents;
-    if ((await contents.contents.readText(documentId)) !== points.join('')) t.fail('the text differs');
+    if (joined(await contents.contents.textParts(documentId)) !== points.join('')) t.fail('the text differs');
     pages.forEach((page, index) => {
-      if (contents.contents.readPage(documentId, index) !== page) t.fail(`page ${index} differs`);
+      if (joined(contents.contents.pageParts(documentId, index)) !== page) t.fail(`page ${index} differs`);
     });
     for (let slice = 0; slice < 20; slice += 1) {
       const start = chance.below(points.length + 2);
@@ -187,18 +190,18 @@ t.test('a document without text has empty text and no page; one without chunks h
   const store = new MemoryStore();
   const contents = new Contents(store);
   const documentId = randomUUID();
-  t.equal(await contents.readText(documentId), undefined);
+  t.equal(joined(await contents.textParts(documentId)), undefined);
   t.equal(contents.readSlice(documentId, 0, 1), undefined);
-  t.equal(contents.readPage(documentId, 0), undefined);
+  t.equal(joined(contents.pageParts(documentId, 0)), undefined);
   t.equal(contents.indexBlock(documentId), undefined);
   t.same(contents.chunksOfRows([documentId]), [undefined]);
   const none = new Uint32Array(0);
   const empty = { length: 0, textBytes: 0, unordered: false, title: null, language: null };
   const layout = { ...empty, pageStarts: none, pageLengths: none, chunkStarts: none };
   await store.write([contents.putLayout(documentId, layout)]);
-  t.equal(await contents.readText(documentId), '');
+  t.equal(joined(await contents.textParts(documentId)), '');
   t.equal(contents.readSlice(documentId, 0, 5), '');
-  t.equal(contents.readPage(documentId, 0), undefined);
+  t.equal(joined(contents.pageParts(documentId, 0)), undefined);
 });
 
 t.test('chunks that a broken attempt left behind the last are no text', async (t) => {
@@ -216,7 +219,7 @@ t.test('chunks that a broken attempt left behind the last are no text', async (t
       contents.putChunk(documentId, i, newChunk(chunk)),
     ),
   ]);
-  t.equal(await contents.readText(documentId), 'the text');
+  t.equal(joined(await contents.textParts(documentId)), 'the text');
 });
 
 t.test('parsed pages wait for chunking and are then deleted with one write', async (t) => {
@@ -238,12 +241,26 @@ t.test('parsed pages wait for chunking and are then deleted with one write', asy
   t.equal(contents.parsedHead(documentId), undefined, 'without the head the step is not complete');
   await store.write([contents.putParsedHead(documentId, head), contents.putParsedPage(other, 0, 'x')]);
   t.same(contents.parsedHead(documentId), head);
-  t.same(await contents.parsedPages(documentId), pages);
+  t.same((await contents.parsedPages(documentId, 1_000)).map(joined), pages);
   t.same(
-    [299, 300].map((page) => contents.parsedPage(documentId, page)),
+    [299, 300].map((page) => joined(contents.parsedPage(documentId, page))),
     [pages[299], undefined],
   );
   await store.write([...contents.deleteParsed(documentId, 300)]);
   t.same(await contents.deletes(documentId, 10), []);
   t.equal((await contents.deletes(other, 10)).length, 1);
+});
+
+t.test('a long page is decoded in parts that divide no character', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  for (const text of ['é'.repeat(400_000), `a${'😀'.repeat(200_000)}`, `${'x'.repeat(262_142)}€ end`]) {
+    await store.write([contents.putParsedPage(documentId, 0, text)]);
+    const parts = [...contents.parsedPage(documentId, 0)!];
+    t.ok(parts.length > 1);
+    t.ok(parts.join('') === text);
+    const packed = await contents.packedPages(documentId, 1, () => null);
+    t.ok(unpackTexts(packed)[0] === text);
+  }
 });
