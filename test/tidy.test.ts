@@ -36,6 +36,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
     'text',
     'type:parsing',
     'type:chunking',
+    'chunking/packed-chunks',
     'type:models',
   ],
   search: ['core', 'base', 'schemas', 'store', 'engine', 'text', 'pipeline/pools'],
