@@ -90,7 +90,7 @@ export class ProviderOperations {
       expiresAt: clock.now() + limits.signInFlowMsMax,
     };
     const value = flows.begin(flow, visitor.cookie('flow'));
-    const cookie: Cookie = { name: 'flow', value, seconds: limits.signInFlowMsMax / 1_000 };
+    const cookie = flowCookie(value);
     return visitor.wantsJson
       ? { kind: 'json', body: { url }, cookie }
       : { kind: 'redirect', to: url, cookie };
@@ -126,7 +126,9 @@ export class ProviderOperations {
     }
     flows.finish(flow);
     const identity = await provider.identify(returned, flow);
-    return this.#arrive(visitor, identity, flow);
+    if (identity.subject.length > limits.providerSubjectUnitsMax) throw badSubject(identity.issuer);
+    const outcome = await this.#arrive(visitor, identity, flow);
+    return { ...outcome, earlierCookies: [flowCookie(flows.remaining(visitor.cookie('flow')))] };
   }
 
   async #arrive(
@@ -205,6 +207,11 @@ export class ProviderOperations {
   }
 }
 
+/** The sign-ins that are under way in a browser; null for none. */
+function flowCookie(value: string | null): Cookie {
+  return { name: 'flow', value, seconds: value === null ? 0 : limits.signInFlowMsMax / 1_000 };
+}
+
 /** Whatever a provider says is somebody's address need not be one. */
 function addressOf({ email }: Identity): string {
   try {
@@ -220,6 +227,14 @@ function notBegun(): AppError {
   return new AppError(
     'bad_request',
     'This sign-in was not begun in this browser, or is over: start it again.',
+  );
+}
+
+function badSubject(issuer: string): AppError {
+  return new AppError(
+    'bad_gateway',
+    `${issuer} names this account by more than ${limits.providerSubjectUnitsMax} characters, which OpenID Connect does not allow: sign in by mail.`,
+    { shouldRetry: false },
   );
 }
 

@@ -10,11 +10,15 @@ const here = 'http://here.invalid';
  */
 export function localPath(given: string): string {
   const isPath = /^\/(?![/\\])/.test(given) && !/[\\\p{Cc}\p{Cf}\p{Z}\p{Surrogate}]/u.test(given);
-  if (isPath && given.length <= limits.redirectUnitsMax && URL.canParse(given, here)) {
+  if (isPath && given.length <= limits.signInPathUnitsMax && URL.canParse(given, here)) {
     const url = new URL(given, here);
     const path = url.pathname + url.search + url.hash;
     // Percent-encoding makes a path longer.
-    if (url.origin === here && !path.startsWith('//') && path.length <= limits.redirectUnitsMax) return path;
+    if (url.origin === here && !path.startsWith('//') && path.length <= limits.signInPathUnitsMax)
+      return path;
   }
-  throw new AppError('bad_request', 'redirect_url must be a path of this server, such as /app/.');
+  throw new AppError(
+    'bad_request',
+    `redirect_url must be a path of this server, such as /app/, of at most ${limits.signInPathUnitsMax} characters.`,
+  );
 }

@@ -127,7 +127,8 @@ export class SecondFactorSignIn {
       return { kind: 'json', body: { ...body, access_token: opened.token, token_type: 'bearer' } };
     }
     const seconds = limits.sessionMsMax / 1_000;
-    return { kind: 'json', body, cookie: { name: 'session', value: opened.token, seconds } };
+    const earlierCookies = [{ name: 'second-factor', value: null, seconds: 0 }] as const;
+    return { kind: 'json', body, cookie: { name: 'session', value: opened.token, seconds }, earlierCookies };
   }
 
   #link({ identity, userId }: PendingSignIn, address: string): Operation[] {

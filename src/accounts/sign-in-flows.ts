@@ -22,8 +22,6 @@ export interface SignInFlow {
 }
 
 const context = 'sign-in flows';
-/** Browsers keep cookies of up to 4,096 bytes with their attributes. */
-const cookieUnitsMax = 3_900;
 
 /**
  * The sign-ins under way, in a cookie of the browser that began them, encrypted and authenticated: an anonymous request
@@ -44,7 +42,7 @@ export class SignInFlows {
   begin(flow: SignInFlow, cookie: string | undefined): string {
     const open = [flow, ...this.#read(cookie)];
     let sealed = sealToText(this.#sealing, open, context);
-    while (sealed.length > cookieUnitsMax && open.length > 1) {
+    while (sealed.length > limits.sealedCookieUnitsMax && open.length > 1) {
       open.pop();
       sealed = sealToText(this.#sealing, open, context);
     }
@@ -53,8 +51,13 @@ export class SignInFlows {
 
   /** The open flow of a browser with this cookie; undefined when it began none such, or it is over. */
   find(cookie: string | undefined, { state, provider }: Pick<SignInFlow, 'state' | 'provider'>) {
-    const found = this.#read(cookie).find((flow) => flow.state === state && flow.provider === provider);
-    return found === undefined || this.#finished.has(state) ? undefined : found;
+    return this.#read(cookie).find((flow) => flow.state === state && flow.provider === provider);
+  }
+
+  /** The value of the cookie without the flows that came back or expired; null when none is left. */
+  remaining(cookie: string | undefined): string | null {
+    const open = this.#read(cookie);
+    return open.length === 0 ? null : sealToText(this.#sealing, open, context);
   }
 
   /** A flow can come back once, whatever becomes of it. */
@@ -70,6 +73,7 @@ export class SignInFlows {
   #read(cookie: string | undefined): SignInFlow[] {
     if (cookie === undefined) return [];
     const flows = openText<SignInFlow[]>(this.#sealing, cookie, context) ?? [];
-    return flows.filter(({ expiresAt }) => expiresAt > this.#clock.now());
+    const now = this.#clock.now();
+    return flows.filter(({ expiresAt, state }) => expiresAt > now && !this.#finished.has(state));
   }
 }

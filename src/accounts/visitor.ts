@@ -35,8 +35,16 @@ export interface Cookie {
   readonly seconds: number;
 }
 
+interface Cookies {
+  readonly cookie?: Cookie;
+  /** Cookies of an earlier step that has done its work: what is left of them, mostly nothing. */
+  readonly earlierCookies?: readonly Cookie[];
+}
+
 /** What an operation of the account side answers: JSON, a page for people, or another address. */
-export type Outcome<Body> =
-  | { readonly kind: 'json'; readonly body: Body; readonly cookie?: Cookie }
-  | { readonly kind: 'page'; readonly html: string; readonly cookie?: Cookie }
-  | { readonly kind: 'redirect'; readonly to: string; readonly status?: 302 | 303; readonly cookie?: Cookie };
+export type Outcome<Body> = Cookies &
+  (
+    | { readonly kind: 'json'; readonly body: Body }
+    | { readonly kind: 'page'; readonly html: string }
+    | { readonly kind: 'redirect'; readonly to: string; readonly status?: 302 | 303 }
+  );

@@ -135,6 +135,12 @@ export const limits = {
   oneTimeCodesPerHourMax: 50,
   accountBodyBytesMax: 65_536,
   redirectUnitsMax: 2_048,
+  /** Kept in the cookies of a sign-in: the sum of ours has to stay below `cookieBytesMax`. */
+  signInPathUnitsMax: 1_024,
+  /** Of the value of a sealed cookie. */
+  sealedCookieUnitsMax: 3_000,
+  /** As OpenID Connect bounds it. */
+  providerSubjectUnitsMax: 255,
   attemptsRememberedMax: 100_000,
   /** Sign-in mails to one address: so many at once, then one each `signInMailRefillMs`. */
   signInMailsAtOnceMax: 5,

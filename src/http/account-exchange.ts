@@ -39,8 +39,13 @@ export function outcomeReply(
   { exchange, settings }: { readonly exchange: Exchange; readonly settings: OriginSettings },
 ): Reply {
   const isSecure = baseUrlOf(exchange, settings).startsWith('https:');
-  const cookie = outcome.cookie ? { 'set-cookie': setCookie(outcome.cookie, isSecure) } : {};
-  const headers = { 'referrer-policy': 'no-referrer', ...cookie };
+  const cookies = [...(outcome.earlierCookies ?? []), ...(outcome.cookie ? [outcome.cookie] : [])];
+  const reply = replyOf(outcome, success);
+  return { ...reply, cookies: cookies.map((cookie) => setCookie(cookie, isSecure)) };
+}
+
+function replyOf(outcome: Outcome<unknown>, success: number): Reply {
+  const headers = { 'referrer-policy': 'no-referrer' };
   switch (outcome.kind) {
     case 'json':
       return jsonReply(success, outcome.body, headers);

@@ -37,6 +37,8 @@ export interface Reply {
   readonly status: number;
   /** Lower-case names; `content-length` and `connection` belong to the server. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Values of `set-cookie`, the only header that is sent more than once. */
+  readonly cookies?: readonly string[];
   readonly body: Uint8Array | Rendered<unknown> | StreamedBody;
   /** The server leaves the body out and sends only its length (HEAD, 304). */
   readonly headersOnly?: boolean;

@@ -290,9 +290,9 @@ export class Door {
     const close = this.#draining || reply.close === true;
     const headers: Record<string, string> = Object.assign({}, this.#usualHeaders, reply.headers);
     headers['x-request-id'] = requestId;
-    const { status, body } = reply;
+    const { status, body, cookies = [] } = reply;
     try {
-      return await exchange.reply({ status, headers, body, headersOnly, close });
+      return await exchange.reply({ status, headers, cookies, body, headersOnly, close });
     } catch (error) {
       const operation = route?.operation ?? 'none';
       this.#options.logger.error(

@@ -165,6 +165,7 @@ class NodeExchange implements Exchange {
     const close = reply.close === true || lingering || (this.#awaitsContinue && !this.body.finished);
     this.#response.writeHead(reply.status, {
       ...reply.headers,
+      ...(reply.cookies?.length ? { 'set-cookie': [...reply.cookies] } : {}),
       'content-length': String(bodySize(reply.body)),
       ...(close ? { connection: 'close' } : {}),
     });

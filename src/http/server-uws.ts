@@ -368,5 +368,6 @@ function writeHead(response: UwsResponse, reply: Reply, close: boolean): void {
   response.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
   const { headers } = reply;
   for (const name of Object.keys(headers)) response.writeHeader(name, headers[name]!);
+  for (const cookie of reply.cookies ?? []) response.writeHeader('set-cookie', cookie);
   if (close) response.writeHeader('connection', 'close');
 }

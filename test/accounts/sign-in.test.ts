@@ -20,6 +20,7 @@ import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, RangeOptions } from '../../src/store/store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
 import { localEgress } from '../any-egress.ts';
+import { oneTimeCode } from '../e2e/one-time-code.ts';
 import { mailServer } from '../e2e/people.ts';
 import { until } from '../waiting.ts';
 import { accountRooms, byTest } from './rooms.ts';
@@ -267,10 +268,77 @@ t.test('anonymous beginnings store nothing, and a browser may begin several sign
   t.equal(await finish(two.state, two.flow), 200);
   let { flow } = two;
   for (let i = 0; i < 30; i += 1) {
-    if (i === 20) flow = (await begin({ flow }, `/${'x'.repeat(2_000)}`)).flow;
+    if (i === 20) flow = (await begin({ flow }, `/${'x'.repeat(limits.signInPathUnitsMax - 1)}`)).flow;
     else if (i < 20) ({ flow } = await begin({ flow }));
-    t.ok(flow.length <= 3_900, 'a browser can hold it');
+    t.ok(flow.length <= limits.sealedCookieUnitsMax, 'a browser can hold it');
   }
+  t.equal(
+    await statusOf(begin({}, `/${'x'.repeat(limits.signInPathUnitsMax)}`)),
+    400,
+    'no longer path is kept',
+  );
+});
+
+t.test('a sign-in that came back leaves the cookie to those that are under way', async (t) => {
+  const { providers, clock, says } = await build();
+  const begin = async (cookies: Partial<Record<CookieName, string>>) => {
+    const begun = await providers.begin(visitor(cookies), { provider: 'google' });
+    if (begun.kind !== 'json') throw new Error('a program gets JSON');
+    return { state: new URL(begun.body.url).searchParams.get('state')!, flow: begun.cookie!.value! };
+  };
+  says({ issuer: 'https://i.example', subject: '1', email: 'ada@example.com', emailVerified: true });
+  const one = await begin({});
+  const two = await begin({ flow: one.flow });
+  const finish = async (state: string, flow: string) =>
+    (await providers.finish(visitor({ flow }), { provider: 'google', state, code: 'x' })).earlierCookies;
+  const [left] = (await finish(one.state, two.flow)) ?? [];
+  t.match(left, { name: 'flow', seconds: limits.signInFlowMsMax / 1_000 });
+  t.ok(left!.value!.length < two.flow.length, 'without the one that came back');
+  const gone = [{ name: 'flow', value: null, seconds: 0 }];
+  t.same(await finish(two.state, left!.value!), gone, 'the last one takes the cookie away');
+  const old = await begin({});
+  await clock.advance(limits.signInFlowMsMax / 2);
+  const newer = await begin({ flow: old.flow });
+  await clock.advance(limits.signInFlowMsMax / 2);
+  t.same(await finish(newer.state, newer.flow), gone, 'what expired is not kept');
+});
+
+t.test('the largest cookies of all sign-ins fit into the header that the server reads', async (t) => {
+  const { providers, says, people, secondFactors, clock, invitations, organisations } = await build();
+  const email = `${'e'.repeat(64)}@${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(57)}.com`;
+  const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';
+  await organisations.create(organizationId, byTest);
+  const invited = { organizationId, email, role: 'MEMBER', invitedBy: 'ada' } as const;
+  const code = await invitations.codeOf(await invitations.invite(invited, byTest));
+  const { user } = await people.arrive({ email }, byTest, () => ({ operations: [], with: null }));
+  const { secret } = await secondFactors.begin(user.userId, email);
+  await secondFactors.confirm(user.userId, oneTimeCode(secret, clock.now()), byTest);
+  const redirect_url = `/${'x'.repeat(limits.signInPathUnitsMax - 1)}`;
+  const wanted = { provider: 'google', redirect_url, invite_code: code } as const;
+  const cookies: Partial<Record<CookieName, string>> = {};
+  for (let i = 0; i < 5; i += 1)
+    cookies.flow = (await providers.begin(visitor(cookies), wanted)).cookie!.value!;
+  says({ issuer: `https://${'i'.repeat(200)}`, subject: 's'.repeat(255), email, emailVerified: true });
+  const begun = await providers.begin(visitor(), wanted);
+  if (begun.kind !== 'json') throw new Error('a program gets JSON');
+  const state = new URL(begun.body.url).searchParams.get('state')!;
+  const back = { ...visitor({ flow: begun.cookie!.value! }), wantsJson: false };
+  const led = await providers.finish(back, { provider: 'google', state, code: 'x' });
+  t.match(led, { kind: 'redirect', to: '/app/second-factor', cookie: { name: 'second-factor' } });
+  cookies['second-factor'] = led.cookie!.value!;
+  for (const name of ['flow', 'second-factor'] as const)
+    t.ok(cookies[name]!.length <= limits.sealedCookieUnitsMax, `${name}: ${cookies[name]!.length}`);
+  for (const name of ['session', 'admin', 'sign-in', 'confirmation', 'marketplace'] as const)
+    cookies[name] = 'x'.repeat(64);
+  const header = Object.entries(cookies).map(([name, value]) => `__Host-${name}=${value}`);
+  t.ok(header.join('; ').length <= limits.cookieBytesMax, `${header.join('; ').length} bytes`);
+});
+
+t.test('a provider that names accounts at length is refused', async (t) => {
+  const { arrive } = await build();
+  const identity = { issuer: 'https://i.example', email: 'ada@example.com', emailVerified: true };
+  t.equal(await statusOf(arrive({ ...identity, subject: 's'.repeat(256) })), 502);
+  t.equal(await statusOf(arrive({ ...identity, subject: 's'.repeat(255) })), 200);
 });
 
 t.test('a sign-in at a provider is over after ten minutes', async (t) => {

@@ -20,7 +20,8 @@ class Browser {
     });
     for (const cookie of response.headers.getSetCookie()) {
       const [name = '', value = ''] = (cookie.split(';')[0] ?? '').split('=', 2);
-      kept.set(name, value);
+      if (cookie.includes('; Max-Age=0;')) kept.delete(name);
+      else kept.set(name, value);
     }
     const location = response.headers.get('location');
     return {
@@ -28,6 +29,10 @@ class Browser {
       location: location === null ? null : new URL(location, address).href,
       text: await response.text(),
     };
+  }
+
+  cookiesOf(address: string): string[] {
+    return [...(this.#cookies.get(new URL(address).host)?.keys() ?? [])];
   }
 
   /** Follows redirections and fills in the forms of the provider until `isThere`. */
@@ -84,6 +89,7 @@ t.test(
     t.match((await ada.browser.visit(ada.returned.replace(/state=[^&]{8}/, 'state=xxxxxxxx'))).status, 400);
     const done = await ada.browser.visit(ada.returned);
     t.match([done.status, done.location], [302, `${base}/docs?x`]);
+    t.same(ada.browser.cookiesOf(base), ['session'], 'nothing of the sign-in stays in the browser');
     const own = { 'content-type': 'application/json', origin: base };
     t.match((await ada.browser.visit(`${base}/api/users/get-user`, {}, own)).text, /ada@example\.com/);
     t.equal((await ada.browser.visit(ada.returned)).status, 400, 'a code works once');

@@ -138,7 +138,9 @@ t.test('a browser is led to the page that asks for the code, and gets its sessio
   const done = await secondStep({ code: code(secret) }, own);
   t.match(done, { status: 200, body: { redirect_url: /^\//, user: { email: person.email } } });
   t.equal(done.body.access_token, undefined, 'no script sees the session');
-  const session = done.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const cookies = done.headers.getSetCookie();
+  t.same(cookies[0], 'second-factor=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax', 'the first step is over');
+  const session = cookies[1]?.split(';')[0] ?? '';
   const asked = { headers: { ...own, cookie: session }, body: {} };
   t.match(await send(`${server.url}/api/users/get-user`, asked), { status: 200 });
 });

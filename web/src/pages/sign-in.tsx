@@ -11,6 +11,9 @@ import { loadSession } from '../server/session.ts';
 import { providerAddress, type SignInOptions, sendMagicLink, signInOptions } from '../server/sign-in.ts';
 import { AdministratorForm } from './administrator-form.tsx';
 
+/** The server keeps no longer path during a sign-in. */
+const keptPathMax = 1_024;
+
 /** Shown at every address to who is not signed in; who signs in gets what the address says. */
 export function SignIn() {
   useEffect(() => {
@@ -46,7 +49,9 @@ export function SignInWays({ isOver = false, email = '' }: WaysProps) {
   if (options.error !== null) return <NotLoaded error={options.error} onRetry={options.reload} />;
   if (options.data === undefined) return <Skeleton lines={4} width="60%" />;
   const { mail, google, github, administrator } = options.data;
-  const redirect = url.startsWith('/app/sign-in') ? '/app/' : url + window.location.hash;
+  const here = url + window.location.hash;
+  const isKept = !url.startsWith('/app/sign-in') && here.length <= keptPathMax;
+  const redirect = isKept ? here : '/app/';
   return (
     <div class="ways">
       <Providers options={options.data} redirect={redirect} isOver={isOver} />
