@@ -241,16 +241,17 @@ async function openRetrieval(
   });
   // What knows the answers is built later.
   const hooks = { mayQuote: () => false, goOn: (_model: string): void => {} };
+  const mayQuote = () => hooks.mayQuote();
   const catalogue = await openModels(settings, data, logger, {
     metrics,
     egress,
-    mayQuote: () => hooks.mayQuote(),
+    mayQuote,
     onRecovered: (model) => hooks.goOn(model),
   });
   const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
   opened.add(() => embedder.close());
   const pipeline = await buildPipeline(settings, {
-    ...{ storage, pools, made, tools, embedder, catalogue, logger },
+    ...{ storage, pools, made, tools, embedder, catalogue, logger, mayQuote },
   });
   opened.add(() => pipeline.ingest.close());
   hooks.goOn = (model) =>

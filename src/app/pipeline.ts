@@ -1,4 +1,5 @@
 import { IngestAdmission } from '../admission/ingest-admission.ts';
+import { describedError } from '../base/described-error.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelUnavailable } from '../base/model-unavailable.ts';
@@ -43,6 +44,8 @@ interface PipelineParts {
   readonly embedder: StaticEmbedder;
   readonly catalogue: ModelCatalogue;
   readonly logger: Logger;
+  /** Whether the log may hold what documents say. */
+  readonly mayQuote: () => boolean;
 }
 
 function isFileModel({ runs }: CataloguedEmbedding): boolean {
@@ -94,9 +97,9 @@ const indexingPerThread = 32;
 
 /** What happens to documents and queries between the door and the shards. */
 export async function buildPipeline(settings: Settings, parts: PipelineParts) {
-  const { storage, pools, tools, embedder, catalogue, logger } = parts;
+  const { storage, pools, tools, embedder, catalogue, logger, mayQuote } = parts;
   const models = new ModelRunner(pools, catalogue, (model, error) => {
-    logger.error({ model, error: String(error) }, 'a model failed');
+    logger.error({ model, error: describedError(error, mayQuote()) }, 'a model failed');
   });
   const queryEmbedder = new QueryEmbedder({
     inline: embedder,
@@ -137,7 +140,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
     progress,
     steps,
     memory,
-    ...{ clock, turns, logger },
+    ...{ clock, turns, logger, mayQuote },
     parallel: {
       parse: settings.parseThreads,
       index: Math.min(limits.indexingDocumentsMax, indexingPerThread * settings.chunkThreads),
@@ -157,7 +160,7 @@ export async function buildPipeline(settings: Settings, parts: PipelineParts) {
   });
   const modelChanges = new ModelChanges({
     ...storage,
-    ...{ vectors, makerOf, logger },
+    ...{ vectors, makerOf, logger, mayQuote },
     renewed: (mark) => catalogue.renewed(mark),
     checkRoom: () => admission.checkRoom(),
   });

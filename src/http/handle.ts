@@ -8,6 +8,7 @@ import { UploadLimiter, type UploadPermit } from '../admission/upload-limiter.ts
 import { AppError, invalidField, type Stranger } from '../base/app-error.ts';
 import { AssertionFailure, assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import { describedError } from '../base/described-error.ts';
 import type { EventLoopScheduler, YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import type { Chance } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
@@ -296,7 +297,7 @@ export class Door {
     } catch (error) {
       const operation = route?.operation ?? 'none';
       this.#options.logger.error(
-        { requestId, operation, error: describe(error, isZdr(visit)) },
+        { requestId, operation, error: describedError(error, !isZdr(visit)) },
         'reply broken off',
       );
       return false;
@@ -613,7 +614,7 @@ export class Door {
         ...privateDetails,
       };
       this.#options.logger.warn(
-        cause === undefined ? fields : { ...fields, cause: describe(cause, isZdr(visit)) },
+        cause === undefined ? fields : { ...fields, cause: describedError(cause, !isZdr(visit)) },
         'refused',
       );
     }
@@ -634,7 +635,11 @@ export class Door {
 
   #logFailure(visit: Visit, error: unknown): void {
     const { requestId, route } = visit;
-    const fields = { requestId, operation: route?.operation ?? 'none', error: describe(error, isZdr(visit)) };
+    const fields = {
+      requestId,
+      operation: route?.operation ?? 'none',
+      error: describedError(error, !isZdr(visit)),
+    };
     this.#options.logger.error(fields, 'request failed');
   }
 
@@ -716,12 +721,4 @@ function withQueryFields(request: unknown, names: readonly string[], exchange: E
 function isZdr({ principal, route }: Visit): boolean {
   if (principal?.kind === 'organisation') return principal.zdr;
   return route?.kind === 'file' || route?.kind === 'image';
-}
-
-/** For the log. Messages can quote what a caller sent; with zero data retention only the place in the code stays. */
-function describe(error: unknown, zdr: boolean): Readonly<Record<string, unknown>> {
-  if (!(error instanceof Error)) return { name: typeof error };
-  const places = error.stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? [];
-  const message = zdr ? {} : { message: error.message };
-  return { name: error.name, ...message, stack: places.map((line) => line.trim()) };
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { describedError } from '../base/described-error.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelFailed } from '../base/model-failed.ts';
@@ -24,6 +25,8 @@ export interface IngestOptions {
   readonly clock: Clock;
   readonly turns: Turns;
   readonly logger: Logger;
+  /** Whether the log may hold what documents say: not while an organization has zero data retention. */
+  readonly mayQuote: () => boolean;
   /** Documents that are parsed, and that are chunked, embedded and indexed, at the same time; and the latter's memory. */
   readonly parallel: { readonly parse: number; readonly index: number; readonly indexBytes: number };
 }
@@ -401,7 +404,7 @@ export class Ingest {
 
   /** What becomes of a job whose step threw. */
   async #recover(job: Job, error: unknown): Promise<Job | null> {
-    const { clock, logger, progress } = this.#options;
+    const { clock, logger, mayQuote, progress } = this.#options;
     if (this.#closed || error instanceof Abandoned || error instanceof ExpectationFailed) return null;
     if (this.#isAbandoned(job)) return null;
     try {
@@ -414,7 +417,7 @@ export class Ingest {
         return await this.#fail(job, 'indexing_failed', { code: 'unsupported', message: error.message });
       const attempts = job.attempts + 1;
       logger.error(
-        { documentId: job.documentId, step: job.step, attempts, error: describe(error) },
+        { documentId: job.documentId, step: job.step, attempts, error: describedError(error, mayQuote()) },
         'ingest step failed',
       );
       if (attempts >= (error instanceof ModelFailed ? modelAttemptsMax : attemptsMax)) {
@@ -431,7 +434,7 @@ export class Ingest {
     } catch (second) {
       if (this.#closed || second instanceof Abandoned || second instanceof ExpectationFailed) return null;
       logger.error(
-        { documentId: job.documentId, error: describe(second) },
+        { documentId: job.documentId, error: describedError(second, mayQuote()) },
         'ingest could not record a failure',
       );
       return { ...job, notBefore: clock.now() + retryMsFirst * retryFactor };
@@ -471,8 +474,4 @@ function metadataUnits(metadata: Metadata): number {
     for (const text of typeof value === 'string' ? [value] : value) units += text.length;
   }
   return units;
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

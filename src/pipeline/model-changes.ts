@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../base/app-error.ts';
+import { describedError } from '../base/described-error.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ModelFailed } from '../base/model-failed.ts';
@@ -46,6 +47,8 @@ export interface ModelChangesOptions {
   /** Throws `AppError` while there is no memory or no disk for more. */
   readonly checkRoom: () => void;
   readonly logger: Logger;
+  /** Whether the log may hold what documents say: not while an organization has zero data retention. */
+  readonly mayQuote: () => boolean;
 }
 
 /** How far a change is. */
@@ -116,7 +119,7 @@ export class ModelChanges {
       } catch (error) {
         // Nothing is lost: until the next start its queries are answered by words, and say so.
         this.#options.logger.error(
-          { collectionId, error: String(error) },
+          { collectionId, error: describedError(error, this.#options.mayQuote()) },
           'a change of model could not begin',
         );
       }
@@ -364,7 +367,7 @@ export class ModelChanges {
     run.troubles.set(at?.version.version ?? 'all', words);
     if (asked === undefined)
       this.#options.logger.error(
-        { collectionId, error: String(error) },
+        { collectionId, error: describedError(error, this.#options.mayQuote()) },
         'changing the model of a collection',
       );
     const ms = asked ?? Math.min(retryMsMax, retryMs * 2 ** (failures - 1));

@@ -94,7 +94,10 @@ export const organizationId = '00000000-0000-4000-8000-000000000001';
 export async function rooms(
   t: Test,
   options: Partial<
-    Pick<ProcessOptions, 'parse' | 'clock' | 'space' | 'memory' | 'onCut' | 'indexBytes'>
+    Pick<
+      ProcessOptions,
+      'parse' | 'clock' | 'space' | 'memory' | 'onCut' | 'indexBytes' | 'logger' | 'mayQuote'
+    >
   > = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-rooms-'));

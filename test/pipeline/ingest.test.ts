@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
+import type { Logger } from '../../src/base/logger.ts';
 import { CollectionIndex, IndexError } from '../../src/engine/collection-index.ts';
 import { eventMsMax } from '../waiting.ts';
 import { addText, diskFull, find, type Rooms, rooms, textDocument } from './held-store.ts';
@@ -46,6 +47,29 @@ t.test('a parser in trouble is tried again, and the document is indexed when it 
   t.match(record(first, 'a.bin'), { status: 'indexed', error: null });
   t.same(await find(first, 'recovered'), ['a.bin']);
 });
+
+t.test(
+  'errors of documents are logged without their words while zero data retention is asked for',
+  async (t) => {
+    const parse = async () => {
+      throw new Error('cannot read "secret words of a document"');
+    };
+    const lines: string[] = [];
+    const note = (fields: object) => void lines.push(JSON.stringify(fields));
+    const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
+    for (const isPrivate of [false, true]) {
+      lines.length = 0;
+      const mayQuote = () => !isPrivate;
+      const first = await rooms(t, { parse, clock: fastClock(1_000), logger, mayQuote });
+      const pumping = setInterval(() => first.ingest.start(), 5);
+      await settled(first, await addFile(first, 'a.bin'));
+      clearInterval(pumping);
+      t.match(record(first, 'a.bin'), { status: 'parsing_failed' });
+      t.match(lines.join(), /"step":"parse".*"stack":\["at /, 'where it happened is told');
+      t.equal(lines.join().includes('secret words'), !isPrivate);
+    }
+  },
+);
 
 t.test(
   'a document that always fails ends with a reason, blocks nobody, and can be tried again',

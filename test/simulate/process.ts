@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Chance } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
-import { silentLogger } from '../../src/base/logger.ts';
+import { type Logger, silentLogger } from '../../src/base/logger.ts';
 import { Turns } from '../../src/base/turns.ts';
 import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
 import { type ChunkMeans, prepareDocument } from '../../src/chunking/prepare-document.ts';
@@ -63,6 +63,8 @@ export interface ProcessOptions {
   readonly onCut?: (path: string) => Promise<void>;
   /** Memory of the documents that are indexed at the same time. */
   readonly indexBytes?: number;
+  readonly logger?: Logger;
+  readonly mayQuote?: () => boolean;
 }
 
 /** Of tokens. */
@@ -72,7 +74,7 @@ export const secret = new Uint8Array(32).fill(7);
 export async function openProcess(options: ProcessOptions) {
   const { store, folder, clock, chance, parse, space = { check() {} } } = options;
   const { onCut = async () => {}, indexBytes = limits.indexingBytesMax } = options;
-  const { memory = { isReached: false } } = options;
+  const { memory = { isReached: false }, logger = silentLogger, mayQuote = () => true } = options;
   const reads = { versions: new Versions(store), contents: new Contents(store) };
   const parts = {
     store,
@@ -141,7 +143,7 @@ export async function openProcess(options: ProcessOptions) {
     memory,
     clock,
     turns,
-    logger: silentLogger,
+    ...{ logger, mayQuote },
     parallel: { parse: 2, index: 2, indexBytes },
   });
   const writer = new DocumentWriter({
@@ -164,7 +166,7 @@ export async function openProcess(options: ProcessOptions) {
   });
   const modelChanges = new ModelChanges({
     ...parts,
-    ...{ indexes, vectors, makerOf, logger: silentLogger },
+    ...{ indexes, vectors, makerOf, logger, mayQuote },
     renewed: () => null,
     checkRoom: () => space.check(),
   });
