@@ -17,8 +17,8 @@ export interface IdempotencyOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly chance: Chance;
-  /** Seals replies, together with the key that the client chose. */
-  readonly secret: Uint8Array;
+  /** Seal replies, together with the key that the client chose: the first one; the others open earlier replies. */
+  readonly secrets: readonly Uint8Array[];
   readonly callsPerPersonMax?: number;
 }
 
@@ -44,7 +44,7 @@ export class Idempotency {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #chance: Chance;
-  readonly #secret: Uint8Array;
+  readonly #secrets: readonly Uint8Array[];
   readonly #callsPerPersonMax: number;
   readonly #records: RepeatableCalls;
   /** Calls whose work has begun and not ended. */
@@ -54,7 +54,7 @@ export class Idempotency {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#chance = options.chance;
-    this.#secret = options.secret;
+    this.#secrets = options.secrets;
     this.#callsPerPersonMax = options.callsPerPersonMax ?? limits.repeatableCallsPerPersonMax;
     this.#records = new RepeatableCalls(options.store);
   }
@@ -129,25 +129,34 @@ export class Idempotency {
 
   #seal(text: string, place: RepeatableCallPlace, key: string): Uint8Array {
     const iv = this.#chance.bytes(ivBytes);
-    const sealing = createCipheriv(cipher, this.#sealKey(place, key), iv);
+    const sealing = createCipheriv(cipher, sealKey(this.#secrets[0]!, place, key), iv);
     const sealed = Buffer.concat([sealing.update(text, 'utf8'), sealing.final()]);
     return Buffer.concat([iv, sealing.getAuthTag(), sealed]);
   }
 
   #open(reply: Uint8Array, place: RepeatableCallPlace, key: string): string {
-    const opening = createDecipheriv(cipher, this.#sealKey(place, key), reply.subarray(0, ivBytes));
-    opening.setAuthTag(reply.subarray(ivBytes, ivBytes + tagBytes));
-    const text = opening.update(reply.subarray(ivBytes + tagBytes));
-    try {
-      return Buffer.concat([text, opening.final()]).toString();
-    } catch (cause) {
-      // Sealed with a secret of the installation that was replaced since.
-      throw lost({ cause });
+    for (const secret of this.#secrets) {
+      const text = openedWith(sealKey(secret, place, key), reply);
+      if (text !== null) return text;
     }
+    // Sealed with a secret of the installation that was forgotten since.
+    throw lost();
   }
+}
 
-  #sealKey({ userId }: RepeatableCallPlace, key: string): Uint8Array {
-    return createHmac('sha256', this.#secret).update(`${userId} ${key}`).digest();
+function sealKey(secret: Uint8Array, { userId }: RepeatableCallPlace, key: string): Uint8Array {
+  return createHmac('sha256', secret).update(`${userId} ${key}`).digest();
+}
+
+/** Null for what was not sealed with this key. */
+function openedWith(sealKey: Uint8Array, reply: Uint8Array): string | null {
+  const opening = createDecipheriv(cipher, sealKey, reply.subarray(0, ivBytes));
+  opening.setAuthTag(reply.subarray(ivBytes, ivBytes + tagBytes));
+  const text = opening.update(reply.subarray(ivBytes + tagBytes));
+  try {
+    return Buffer.concat([text, opening.final()]).toString();
+  } catch {
+    return null;
   }
 }
 
@@ -171,11 +180,12 @@ function replyOf<T>(stored: string): T {
   return outcome.reply as T;
 }
 
-function lost(options: { readonly cause?: unknown } = {}): AppError {
+/** A reply is stored only after its change. */
+function lost(): AppError {
   return new AppError(
     'conflict',
-    'The reply to the first request with this Idempotency-Key is lost: check whether the change was made.',
-    options,
+    'The first request with this Idempotency-Key made its change, but the reply is lost, because the operator of this server replaced its secret: look for what it changed instead of sending it again.',
+    { shouldRetry: false },
   );
 }
 

@@ -83,7 +83,7 @@ export function buildAccountRooms(
     invitations,
     links: new MagicLinks({ ...parts, sealing }),
     flows: new SignInFlows({ sealing, clock }),
-    idempotency: new Idempotency({ ...parts, secret: derivedSecrets(secrets, 'replies')[0]! }),
+    idempotency: new Idempotency({ ...parts, secrets: derivedSecrets(secrets, 'replies') }),
     mail: new Mail({
       ...parts,
       url: settings.mailUrl,

@@ -32,7 +32,7 @@ function build({ callsPerPersonMax = 100 } = {}) {
       store,
       clock,
       chance: systemChance,
-      secret: new Uint8Array(32).fill(1),
+      secrets: [new Uint8Array(32).fill(1)],
       callsPerPersonMax,
     });
   let done = 0;
@@ -150,14 +150,19 @@ async function rowsOf(store: MemoryStore): Promise<string[]> {
   return rows;
 }
 
-t.test('a reply that was sealed with a secret of earlier days is told to be lost', async (t) => {
-  const { store, clock, idempotency, work, done } = build();
-  await idempotency.once(callOf('k'), {}, { work });
-  const secret = new Uint8Array(32).fill(2);
-  const later = new Idempotency({ store, clock, chance: systemChance, secret });
-  await refused(t, later.once(callOf('k'), {}, { work }), 409, /is lost/);
-  t.equal(done(), 1);
-});
+t.test(
+  'a reply outlives a rotation of the secret, and is told to be lost when that is forgotten',
+  async (t) => {
+    const { store, clock, idempotency, work, done } = build();
+    const first = await idempotency.once(callOf('k'), {}, { work });
+    const [current, earlier] = [new Uint8Array(32).fill(2), new Uint8Array(32).fill(1)];
+    const withSecrets = (secrets: Uint8Array[]) =>
+      new Idempotency({ store, clock, chance: systemChance, secrets });
+    t.same(await withSecrets([current, earlier]).once(callOf('k'), {}, { work }), first);
+    await refused(t, withSecrets([current]).once(callOf('k'), {}, { work }), 409, /made its change.*is lost/);
+    t.equal(done(), 1, 'never twice');
+  },
+);
 
 t.test('a reply with a secret is not stored: the repetition is refused and not done again', async (t) => {
   const { idempotency, open, work, done } = build();

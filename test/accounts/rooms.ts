@@ -68,7 +68,7 @@ export function accountRooms(
     }),
     links: new MagicLinks({ ...parts, sealing }),
     flows: new SignInFlows({ sealing, clock }),
-    idempotency: new Idempotency({ ...parts, secret: new Uint8Array(32).fill(8) }),
+    idempotency: new Idempotency({ ...parts, secrets: [new Uint8Array(32).fill(8)] }),
   };
 }
 
