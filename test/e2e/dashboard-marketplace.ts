@@ -25,7 +25,12 @@ export async function marketplaceStory(t: Test, browser: Browser): Promise<void>
   await signInByMail(page, `${server.url}/app/`, ann);
   vercel.says = { status: 403, body: {} };
   await page.goto(install);
-  await page.getByText('the-team').waitFor();
+  const consent = page.getByText('Vercel names the account');
+  await consent.waitFor();
+  const words = await consent.textContent();
+  t.match(words, /the account team_1 and the installation icfg_1/, 'what nobody can choose comes first');
+  t.match(words, /Its owner chose the name “the-team”, so the name proves nothing/);
+  await page.getByText('goes to the projects of team_1 that were chosen at Vercel').waitFor();
   await page.getByLabel('Name of the new organisation').fill('Acme');
   await page.getByRole('button', { name: 'Take it' }).click();
   await page.getByText('did not let the integration set variables').waitFor();

@@ -355,7 +355,10 @@ t.test('somebody installs the integration of Vercel, and removes it', async (t) 
   const { sign_up, cookie } = brought(came);
   t.match(
     await call('marketplaces/get-sign-up', { sign_up }, { cookie }),
-    { status: 200, body: { marketplace: 'vercel', account: 'the-team' } },
+    {
+      status: 200,
+      body: { marketplace: 'vercel', account: 'the-team', account_id: 'team_1', installation_id: 'icfg_1' },
+    },
     'whoever binds sees whose installation it is',
   );
   const bound = { marketplace: 'vercel', bought_tier: 'starter', subscription_tier: 'starter', next };
