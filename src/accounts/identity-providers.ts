@@ -16,7 +16,7 @@ import {
 } from 'openid-client';
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
-import { type Egress, egressRefusalIn } from '../egress/egress.ts';
+import { type Egress, egressRefusalIn, refusedByEgress } from '../egress/egress.ts';
 
 /** What an identity provider says of somebody who signed in there. */
 export interface Identity {
@@ -211,10 +211,7 @@ async function answered<Result>(ask: () => Promise<Result>): Promise<Result> {
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     const refused = egressRefusalIn(cause);
-    if (refused !== null) {
-      const detail = `This server may not connect to the identity provider: ${refused.message}. Its operator has to change that.`;
-      throw new AppError('unavailable', detail, { cause, shouldRetry: false });
-    }
+    if (refused !== null) throw refusedByEgress('the identity provider', refused);
     if (isRefusal(cause)) {
       throw new AppError('bad_request', 'The sign-in failed or was refused: start it again.', {
         cause,

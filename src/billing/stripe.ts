@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { AppError } from '../base/app-error.ts';
-import { type Egress, type EgressRefused, egressRefusalIn } from '../egress/egress.ts';
+import { type Egress, egressRefusalIn, refusedByEgress } from '../egress/egress.ts';
 
 /** The one file that loads Stripe, and only when a key is configured. */
 
@@ -89,21 +89,13 @@ interface StripeTrouble extends Error {
 export function troubleOf(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
   const refused = egressRefusalIn(error);
-  if (refused !== null) return unreachable(refused);
+  if (refused !== null) return refusedByEgress('the payment provider', refused);
   const trouble = error as StripeTrouble;
   if (typeof trouble.type !== 'string' || !trouble.type.startsWith('Stripe')) return error;
   const { statusCode = 0, code } = trouble;
   const isBusy = statusCode === 429 || code === 'idempotency_key_in_use' || code === 'lock_timeout';
   const isAnswered = statusCode >= 400 && statusCode < 500 && !isBusy;
   return isAnswered ? new StripeRefusal(trouble) : new StripeSilence(trouble);
-}
-
-function unreachable(cause: EgressRefused): AppError {
-  return new AppError(
-    'unavailable',
-    `This server may not connect to the payment provider: ${cause.message}. Its operator has to change that.`,
-    { cause, shouldRetry: false },
-  );
 }
 
 /** Runs a call that changes nothing. */

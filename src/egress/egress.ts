@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { AppError } from '../base/app-error.ts';
 
 export const egressModes = ['configured', 'none'] as const;
 export type EgressMode = (typeof egressModes)[number];
@@ -23,7 +24,7 @@ export class EgressRefused extends Error {
     const place = `${host}:${port}`;
     super(
       mode === 'none'
-        ? `a connection to ${place} was refused: QUARRY_EGRESS is "none"`
+        ? `a connection to ${place} was refused: QUARRY_EGRESS is "none" (set it to "configured" to allow the hosts that settings name)`
         : `a connection to ${place} was refused: no setting names that host (add it to QUARRY_EGRESS_HOSTS)`,
     );
   }
@@ -39,6 +40,15 @@ export function egressRefusalIn(error: unknown): EgressRefused | null {
     causes.push(cause.cause, (cause as { detail?: unknown }).detail);
   }
   return null;
+}
+
+/** What a caller is told who needed the connection; `to`: "the payment provider". */
+export function refusedByEgress(to: string, cause: EgressRefused): AppError {
+  return new AppError(
+    'unavailable',
+    `This server may not connect to ${to}: ${cause.message}. Its operator has to change that.`,
+    { cause, shouldRetry: false },
+  );
 }
 
 export interface EgressOptions {

@@ -6,7 +6,7 @@ import type { MarketplaceMeteringClient, UsageRecord } from '@aws-sdk/client-mar
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { Egress } from '../egress/egress.ts';
+import { type Egress, egressRefusalIn, refusedByEgress } from '../egress/egress.ts';
 import type { AwsOffer, HourOfUse } from '../store/marketplaces.ts';
 import { type Tier, tiers } from '../store/organisations.ts';
 
@@ -215,6 +215,8 @@ function outcomeOf(status: string | undefined): Reported['outcome'] {
 }
 
 function refusalOf(error: unknown): AppError {
+  const refused = egressRefusalIn(error);
+  if (refused !== null) return refusedByEgress('AWS Marketplace', refused);
   const name = error instanceof Error ? error.name : '';
   if (name === 'ExpiredTokenException' || name === 'InvalidTokenException') {
     return new AppError(

@@ -3,7 +3,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import type { Egress } from '../egress/egress.ts';
+import { type Egress, egressRefusalIn, refusedByEgress } from '../egress/egress.ts';
 import { fetchText } from './fetch-text.ts';
 
 export interface SnsInboxOptions {
@@ -168,6 +168,8 @@ function certificateOf(text: string): X509Certificate {
 }
 
 function troubled(cause: unknown): AppError {
+  const refused = egressRefusalIn(cause);
+  if (refused !== null) return refusedByEgress('Amazon SNS', refused);
   return new AppError('bad_gateway', 'Amazon SNS does not answer as it should.', { cause });
 }
 

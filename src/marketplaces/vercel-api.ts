@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../base/app-error.ts';
 import { limits } from '../base/limits.ts';
-import type { Egress } from '../egress/egress.ts';
+import { type Egress, egressRefusalIn, refusedByEgress } from '../egress/egress.ts';
 import { type Fetched, fetchText } from './fetch-text.ts';
 
 export interface VercelSettings {
@@ -223,5 +223,7 @@ function isWord(value: unknown): value is string {
 }
 
 function troubled(cause: unknown): AppError {
+  const refused = egressRefusalIn(cause);
+  if (refused !== null) return refusedByEgress('Vercel', refused);
   return new AppError('bad_gateway', 'Vercel does not answer as it should; start again shortly.', { cause });
 }

@@ -72,3 +72,40 @@ t.test(
     t.same([service.asked.length, stripe.asked.length, mails().length], [0, 0, 0]);
   },
 );
+
+t.test('with QUARRY_EGRESS=none payments and marketplaces name the setting and what to do', async (t) => {
+  const elsewhere = await ModelService.start(t);
+  const port = await freePort();
+  const server = await TestServer.start(t, {
+    ...{ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, EGRESS: 'none' },
+    ...{ STRIPE_SECRET_KEY: 'sk_test_of_the_tests', STRIPE_API_BASE: `http://127.0.0.1:${elsewhere.port}` },
+    ...{ AWS_MARKETPLACE: 'true', AWS_ENDPOINT: `http://127.0.0.1:${elsewhere.port}` },
+    ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' },
+    ...{ VERCEL_CLIENT_ID: 'oac_1', VERCEL_CLIENT_SECRET: 'secret' },
+    VERCEL_API_URL: `http://127.0.0.1:${elsewhere.port}`,
+  });
+  const accept = { accept: 'application/json' };
+  const link = /http:\S+verify\?token=\S+/.exec(server.printed)?.[0] ?? '';
+  const { access_token } = (await send(link, { method: 'GET', headers: accept })).body;
+  const headers = { authorization: `Bearer ${access_token}` };
+  const call = (path: string, body: object) => send(`${server.url}/api/${path}`, { headers, body });
+  const { organization_id } = (await call('organizations/add-organization', { name: 'Acme' })).body;
+  const token = new URLSearchParams({ 'x-amzn-marketplace-token': 'token' }).toString();
+  const form = { 'content-type': 'application/x-www-form-urlencoded', ...accept };
+  const install = new URLSearchParams({ code: 'good', next: 'https://vercel.com/x' });
+  const answers = {
+    'the payment provider': await call('billing/add-payment-method', { organization_id }),
+    'AWS Marketplace': await send(`${server.url}/api/marketplaces/aws`, { body: token, headers: form }),
+    Vercel: await send(`${server.url}/api/marketplaces/vercel?${install}`, {
+      method: 'GET',
+      headers: accept,
+    }),
+  };
+  for (const [who, answer] of Object.entries(answers)) {
+    t.equal(answer.status, 503, `${who}: ${answer.text}`);
+    t.match(answer.body.detail, new RegExp(`may not connect to ${who}: .*QUARRY_EGRESS is "none"`));
+    t.match(answer.body.detail, /set it to "configured"/);
+    t.equal(answer.headers.get('x-should-retry'), 'false');
+  }
+  t.equal(elsewhere.asked.length, 0, 'nothing was sent');
+});
