@@ -167,7 +167,7 @@ t.test('more requests of an organization than may wait are refused, those of oth
   t.same(await other, new Uint8Array(100).fill(7));
   const refused = (await outcomes).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   t.equal(refused.length, 9, 'one is drawn and 20 wait');
-  t.match(refused[0], { code: 'rate_limited', message: /20 page images of your organization are waiting/ });
+  t.match(refused[0], { code: 'rate_limited', message: /more than 20 at a time/ });
 });
 
 t.test('a page that no client waits for is not drawn, and drawing stops with the last client', async (t) => {
