@@ -32,6 +32,7 @@ import { StatusServices } from '../services/status.ts';
 import { UsageService } from '../services/usage.ts';
 import { UserService } from '../services/users.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
+import { parseOutsideCollections } from '../usage/facts.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { chance, clock, turns } from './given.ts';
 import { buildSearch, modelTrouble, type Pipeline } from './pipeline.ts';
@@ -173,6 +174,7 @@ function parserServices({ settings, storage, pools, pipeline, quotas }: ServiceP
     reader,
     semaphore,
     spendBytes: (organizationId, bytes) => quotas.spendDocumentBytes(organizationId, bytes),
+    recordParse: (parse) => storage.meter.recordDocument(parseOutsideCollections(parse)),
     fileBytesMax: settings.uploadBytesMax,
     clock,
   });

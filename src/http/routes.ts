@@ -903,7 +903,8 @@ const usageRoutes: readonly Route[] = [
     operation: 'usage-documents',
     path: '/usage/documents',
     summary: 'Use of documents over time',
-    description: 'One row for each stretch of time, collection and event: added, deleted, parsed, indexed.',
+    description:
+      'One row for each stretch of time, collection and event: added, deleted, parsed, indexed. Files of `parse-document` are `parsed` in the collection `00000000-0000-0000-0000-000000000000`.',
     request: usage.UsageRequest,
     reply: usage.DocumentUsageList,
     example: usageExample,

@@ -49,7 +49,7 @@ const explicitCall = Type.Boolean({
 
 export const DocumentUsageResponse = Component('DocumentUsageResponse', 'Documents of one row.', {
   ...windowFields,
-  collection_id: Uuid('The collection.'),
+  collection_id: Uuid('The collection; all zeros for files of `parse-document`, which are in none.'),
   event_type: DocumentEventEnum,
   event_count: eventCount,
   total_file_size_bytes: Count('Raw bytes.'),

@@ -2,7 +2,7 @@ import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { limits } from '../base/limits.ts';
-import { eachText, type Texts, textOf } from '../base/packed-texts.ts';
+import { countOfTexts, eachText, type Texts, textOf } from '../base/packed-texts.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { FileReader } from '../pipeline/file-reader.ts';
 import { decodeFile } from '../requests/base64.ts';
@@ -10,12 +10,22 @@ import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/par
 import type { OrganisationPrincipal } from '../schemas/principal.ts';
 import { type Call, msLeft } from './call.ts';
 
+/** What reading one file took. */
+export interface FileParse {
+  readonly organizationId: string;
+  readonly fileBytes: number;
+  readonly pages: number;
+  readonly timeTakenMs: number;
+}
+
 export interface ParserServicesOptions {
   readonly reader: Pick<FileReader, 'read'>;
   /** Leaves parsers to the documents that are to be stored. */
   readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
   /** Counts the bytes of a file. Errors: `rate_limited`. */
   readonly spendBytes: (organizationId: string, bytes: number) => void;
+  /** Counts a file that a parser had, also one that could not be read. */
+  readonly recordParse: (parse: FileParse) => void;
   readonly fileBytesMax: number;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Milliseconds after the request in which the caller gets an answer, whatever the parsers do; `waitMsMax` by default. */
@@ -56,14 +66,20 @@ export class ParserServices {
     bytes: Uint8Array,
     bounds: Omit<Parameters<FileReader['read']>[1], 'organizationId'>,
   ): ReturnType<FileReader['read']> {
-    const { reader, semaphore } = this.#options;
+    const { reader, semaphore, clock, recordParse } = this.#options;
     const { organizationId } = principal;
     await semaphore.acquire(organizationId, caller);
+    const since = clock.monotonic();
+    let pages = 0;
     try {
       bounds.signal.throwIfAborted();
-      return await reader.read(bytes, { organizationId, ...bounds });
+      const outcome = await reader.read(bytes, { organizationId, ...bounds });
+      if (!('failure' in outcome)) pages = countOfTexts(outcome.pages);
+      return outcome;
     } finally {
       semaphore.release();
+      const fileBytes = bytes.byteLength;
+      recordParse({ organizationId, fileBytes, pages, timeTakenMs: clock.monotonic() - since });
     }
   }
 }

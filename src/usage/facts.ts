@@ -113,6 +113,17 @@ export function countOfDocument(fact: DocumentFact): Count {
   });
 }
 
+/** What stands in the place of a collection where none is concerned. */
+export const noCollectionId = '00000000-0000-0000-0000-000000000000';
+
+/** A file that was parsed and not stored. */
+export function parseOutsideCollections(
+  parse: Pick<DocumentFact, 'organizationId' | 'fileBytes' | 'pages' | 'timeTakenMs'>,
+): DocumentFact {
+  const nothing = { contentTokens: 0, embeddingTokens: 0, coarseChunks: 0, fineChunks: 0 };
+  return { collectionId: noCollectionId, event: 'parsed', ...nothing, ...parse };
+}
+
 export function countOfQuery(fact: QueryFact): Count {
   return count('queries', fact.organizationId, fact.collectionId, fact.type, {
     event_count: 1,

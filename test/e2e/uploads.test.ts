@@ -242,6 +242,34 @@ await t.test('parse-document gives the pages of any known file and keeps nothing
   t.same(await api.call('status/get-status'), before);
 });
 
+await t.test('files of parse-document are counted in the usage of the organization', async (t) => {
+  const span = { start_time: 0, end_time: 4_000_000_000, aggregation_window: 'daily' };
+  const used = async () => {
+    const rows = await api.call('usage/documents', span);
+    const sums = { files: 0, bytes: 0, pages: 0 };
+    for (const row of rows) {
+      if (!/^[0-]+$/.test(row.collection_id)) continue;
+      t.equal(row.event_type, 'parsed');
+      sums.files += row.event_count;
+      sums.bytes += row.total_file_size_bytes;
+      sums.pages += row.total_pages;
+    }
+    return { ...sums, shown: (await api.call('usage/counters')).all_time.ocr };
+  };
+  const before = await used();
+  const unreadable = Buffer.from('%PDF-1.7 and nothing else');
+  await api.call('parsers/parse-document', { base64_data: base64(pdf) });
+  t.equal(await api.status('parsers/parse-document', { base64_data: base64(unreadable) }), 400);
+  const after = await used();
+  const bytes = pdf.length + unreadable.length;
+  t.match(after, { files: before.files + 2, bytes: before.bytes + bytes, pages: before.pages + 2 });
+  t.same(after.shown, {
+    count: before.shown.count + 2,
+    bytes: before.shown.bytes + bytes,
+    billable_units: before.shown.billable_units + 2,
+  });
+});
+
 async function harmless(t: Test, response: Response, contentType: RegExp, name: string): Promise<void> {
   t.equal(response.status, 200, name);
   t.match(response.headers.get('content-type'), contentType, name);

@@ -1,17 +1,19 @@
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import type { FileReader } from '../../src/pipeline/file-reader.ts';
-import { ParserServices } from '../../src/services/parsers.ts';
+import { type FileParse, ParserServices } from '../../src/services/parsers.ts';
 import { callOf } from './use-cases.ts';
 
 type Outcome = Awaited<ReturnType<FileReader['read']>>;
 const request = { base64_data: Buffer.from('a file').toString('base64') };
+const parses: FileParse[] = [];
 const performanceClock = { monotonic: () => performance.now() };
 const services = (read: (bytes: Uint8Array, signal: AbortSignal) => Promise<Outcome>, msMax?: number) =>
   new ParserServices({
     reader: { read: (bytes, { signal }) => read(bytes, signal) },
     semaphore: { acquire: () => null, release: () => {} },
     spendBytes: () => {},
+    recordParse: (parse) => void parses.push(parse),
     fileBytesMax: 1_000_000,
     clock: performanceClock,
     ...(msMax === undefined ? {} : { msMax }),
@@ -33,11 +35,13 @@ t.test('a file is answered with its pages, a broken one with the reason', async 
   }));
   const answer = { pages: ['a file'], warnings: ['Page 2 is damaged.'] };
   t.same(await pages.parseDocument(callOf(), request), answer);
+  t.match(parses, [{ fileBytes: 6, pages: 1 }], 'counted');
   const broken = services(async () => failure('corrupt', 'The file is damaged.'));
   await t.rejects(broken.parseDocument(callOf(), request), {
     code: 'bad_request',
     message: 'The file is damaged.',
   });
+  t.match(parses, [{}, { fileBytes: 6, pages: 0 }], 'also what could not be read');
   const slow = services(async () => failure('timeout', 'too slow'));
   const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
   await t.rejects(slow.parseDocument(callOf(), request), refused);
