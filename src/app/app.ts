@@ -151,7 +151,7 @@ async function openApp(settings: Settings, opened: Opened): Promise<App> {
     await modelWatch.start();
     housekeeping.start([...accountChores(settings, rooms, erasure), ...payments.chores, ...selling.chores]);
     await removal.start();
-    await marketplaces.settleAll();
+    await marketplaces.start();
     await payments.start();
   });
   return {

@@ -9,15 +9,10 @@ import type { EffectiveTiers } from '../billing/effective-tier.ts';
 import type { Settings } from '../config/schema.ts';
 import type { Egress } from '../egress/egress.ts';
 import { Agreements } from '../marketplaces/agreements.ts';
+import { hourMs } from '../marketplaces/aws-agreement.ts';
 import { AwsMarket } from '../marketplaces/aws-market.ts';
 import { type AwsParts, Marketplaces, type VercelParts } from '../marketplaces/marketplaces.ts';
-import {
-  type BilledDimension,
-  hourMs,
-  type MeteredUse,
-  Metering,
-  type Uses,
-} from '../marketplaces/metering.ts';
+import { type BilledDimension, type MeteredUse, Metering, type Uses } from '../marketplaces/metering.ts';
 import { SnsInbox } from '../marketplaces/sns-inbox.ts';
 import { VercelApi } from '../marketplaces/vercel-api.ts';
 import { type HeldKeys, VercelVariables } from '../marketplaces/vercel-variables.ts';
@@ -94,6 +89,7 @@ function awsParts(settings: Settings, agreements: Agreements, parts: Marketplace
   });
   const metering = new Metering({
     ...{ store: data.store, agreements, market, audit: rooms.audit, clock, logger },
+    chargedUntil: chargedUntilIn(data, parts.payments),
     dimensions: settings.awsDimensions === null ? [] : pairsOf(settings.awsDimensions).map(billedDimension),
     usesOf: usesOf(new UsageLedger({ store: data.store, clock }), meter),
   });
@@ -103,6 +99,18 @@ function awsParts(settings: Settings, agreements: Agreements, parts: Marketplace
       ? null
       : new SnsInbox({ topicArns, origin: settings.awsSnsUrl, fetch: egress.fetch, clock, logger });
   return { market, metering, inbox };
+}
+
+/** Until when the use of an organization was charged by card: Infinity while it is. */
+function chargedUntilIn(
+  { store }: Pick<DataDirectory, 'store'>,
+  { isUseCharged }: MarketplaceParts['payments'],
+): (organizationId: string) => number {
+  const billing = new BillingRecords(store);
+  return (organizationId) => {
+    const account = billing.account(organizationId);
+    return isUseCharged && isCharged(account) ? Number.POSITIVE_INFINITY : (account.servedUntil ?? 0);
+  };
 }
 
 interface VercelNeeds extends MarketplaceParts {

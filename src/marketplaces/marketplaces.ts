@@ -18,16 +18,20 @@ import {
 import type { Tier } from '../store/organisations.ts';
 import { ExpectationFailed, type Operation, type Store } from '../store/store.ts';
 import type { Agreements } from './agreements.ts';
+import { type AwsAgreement, hourMs, isAwsAgreement } from './aws-agreement.ts';
 import type { AwsMarket } from './aws-market.ts';
 import { readAwsMessage } from './aws-messages.ts';
-import { type AwsAgreement, hourMs, type Metering } from './metering.ts';
+import type { Metering } from './metering.ts';
 import type { SnsInbox } from './sns-inbox.ts';
 import type { VercelApi } from './vercel-api.ts';
 import type { VercelAgreement, VercelVariables } from './vercel-variables.ts';
 
 export interface AwsParts {
   readonly market: Pick<AwsMarket, 'resolve' | 'tierOf'>;
-  readonly metering: Pick<Metering, 'isMetered' | 'hour' | 'fix' | 'fixUntil' | 'report'>;
+  readonly metering: Pick<
+    Metering,
+    'isMetered' | 'hour' | 'fix' | 'fixUntil' | 'report' | 'warnOfOtherSources'
+  >;
   /** Null where no topic is set up. */
   readonly inbox: SnsInbox | null;
 }
@@ -250,6 +254,12 @@ export class Marketplaces {
     if (widenings.has(type) && agreement.variables !== undefined) await this.#setVariables(agreement);
   }
 
+  /** Continues where the last run ended. */
+  async start(): Promise<void> {
+    await this.settleAll();
+    await this.#options.aws?.metering.warnOfOtherSources();
+  }
+
   /** Gives what was bought, and a crash kept from being given. */
   async settleAll(): Promise<void> {
     const { agreements } = this.#options;
@@ -329,7 +339,7 @@ export class Marketplaces {
   async forget(organizationId: string): Promise<void> {
     const { agreements } = this.#options;
     for (const agreement of await agreements.ofOrganisation(organizationId)) {
-      if (isAws(agreement)) await this.#useEnds(agreement);
+      if (isAwsAgreement(agreement)) await this.#useEnds(agreement);
       await agreements.forget(agreement);
     }
   }
@@ -363,7 +373,7 @@ export class Marketplaces {
   async #meteredOnce(offer: Offer, organizationId: string): Promise<readonly Operation[]> {
     const { aws, agreements, cards } = this.#options;
     if (offer.marketplace !== 'aws' || aws?.metering.isMetered !== true) return [];
-    const others = (await agreements.ofOrganisation(organizationId)).filter(isAws);
+    const others = (await agreements.ofOrganisation(organizationId)).filter(isAwsAgreement);
     const lasting = others.find(({ endedAt, offer: { licenseArn } }) => {
       return endedAt === null && licenseArn !== offer.licenseArn;
     });
@@ -399,7 +409,7 @@ export class Marketplaces {
   async #end(agreement: Agreement): Promise<void> {
     const { agreements, clock, audit, vercel } = this.#options;
     const { offer, organizationId } = agreement;
-    if (isAws(agreement)) await this.#useEnds(agreement);
+    if (isAwsAgreement(agreement)) await this.#useEnds(agreement);
     // What opened its doors opens them no more.
     const emptied: Offer = offer.marketplace === 'aws' ? offer : { ...offer, sealedToken: new Uint8Array(0) };
     const fact = { ...system, organizationId, action: 'marketplace.ended', target: subjectOf(offer) };
@@ -439,17 +449,13 @@ export class Marketplaces {
 
   async #awsAgreements(): Promise<AwsAgreement[]> {
     const all = await this.#options.agreements.records.agreements('aws');
-    return all.filter(isAws).filter(({ endedAt, granted }) => endedAt === null || granted !== null);
+    return all.filter(isAwsAgreement).filter(({ endedAt, granted }) => endedAt === null || granted !== null);
   }
 }
 
 /** What an agreement entitles to as long as it lasts. */
 function dueOf({ endedAt, tier }: Agreement): Tier | null {
   return endedAt === null ? tier : null;
-}
-
-function isAws(agreement: Agreement): agreement is AwsAgreement {
-  return agreement.offer.marketplace === 'aws';
 }
 
 function isVercel(agreement: Agreement): agreement is VercelAgreement {

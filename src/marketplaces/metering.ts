@@ -2,9 +2,16 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import type { Agreement, AwsOffer, HourOfUse } from '../store/marketplaces.ts';
+import type { AwsOffer, HourOfUse } from '../store/marketplaces.ts';
 import type { Store } from '../store/store.ts';
 import type { Agreements } from './agreements.ts';
+import {
+  type AwsAgreement,
+  hourMs,
+  isAwsAgreement,
+  isBilledElsewhere,
+  type OtherSources,
+} from './aws-agreement.ts';
 import { type AwsMarket, type Reported, unprocessed } from './aws-market.ts';
 
 /** What is counted of an organisation. */
@@ -19,8 +26,6 @@ export interface BilledDimension {
   readonly dimension: string;
 }
 
-export type AwsAgreement = Agreement & { readonly offer: AwsOffer };
-
 export interface MeteringOptions {
   readonly store: Store;
   readonly agreements: Agreements;
@@ -28,12 +33,12 @@ export interface MeteringOptions {
   readonly dimensions: readonly BilledDimension[];
   /** Of hours since the epoch, `from` inclusive, `to` exclusive. */
   readonly usesOf: (organizationId: string, from: number, to: number) => Promise<Uses>;
+  /** Until when its use was charged by card; see `OtherSources`. */
+  readonly chargedUntil: (organizationId: string) => number;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly logger: Logger;
 }
-
-export const hourMs = 3_600_000;
 
 /**
  * Reports what organisations used to AWS Marketplace. First the use of an hour is fixed: written once, in the same write
@@ -83,7 +88,9 @@ export class Metering {
       const oldest = Math.min(end - 1, Math.max(known.hour, this.#oldest));
       const carried = { ...known.carried };
       const fixed: HourOfUse[] = [];
+      const sources = await this.#sourcesOf(known.organizationId);
       for (let hour = oldest; hour < end; hour += 1) {
+        if (isBilledElsewhere({ ...known, offer }, hour, sources)) continue;
         const from = hour === oldest ? known.hour : hour;
         const uses = await usesOf(known.organizationId, from, hour + 1);
         fixed.push(...this.#hoursOf(offer, hour, uses, carried));
@@ -91,6 +98,28 @@ export class Metering {
       const alongside = fixed.map((each) => agreements.records.putHour(each));
       return { after: { ...known, hour: end, carried }, alongside };
     });
+  }
+
+  /** Logs every license whose use another source bills; for the start. */
+  async warnOfOtherSources(): Promise<void> {
+    const { agreements, logger, dimensions } = this.#options;
+    if (dimensions.length === 0) return;
+    for (const agreement of (await agreements.records.agreements('aws')).filter(isAwsAgreement)) {
+      const { organizationId, offer, endedAt } = agreement;
+      if (endedAt !== null) continue;
+      const sources = await this.#sourcesOf(organizationId);
+      if (isBilledElsewhere(agreement, this.hour, sources))
+        logger.warn(
+          { organizationId, licenseArn: offer.licenseArn, byCard: sources.chargedUntil > 0 },
+          'usage is not reported for an AWS license, because another source bills it',
+        );
+    }
+  }
+
+  async #sourcesOf(organizationId: string): Promise<OtherSources> {
+    const { agreements, chargedUntil } = this.#options;
+    const all = await agreements.ofOrganisation(organizationId);
+    return { agreements: all.filter(isAwsAgreement), chargedUntil: chargedUntil(organizationId) };
   }
 
   /** Sends what is fixed; gives the licenses that AWS says nobody pays for any more. */

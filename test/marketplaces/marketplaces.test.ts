@@ -64,6 +64,7 @@ function build() {
     fix: async () => {},
     fixUntil: async () => {},
     report: async () => new Set<string>(),
+    warnOfOtherSources: async () => {},
   };
   const market = {
     resolve: () => Promise.reject(new Error('nobody comes from there')),

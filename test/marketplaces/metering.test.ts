@@ -1,13 +1,14 @@
 import t, { type Test } from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { systemChance } from '../../src/base/ids.ts';
-import { silentLogger } from '../../src/base/logger.ts';
+import { type Logger, silentLogger } from '../../src/base/logger.ts';
 import { Sealing } from '../../src/base/sealing.ts';
 import { boughtTier } from '../../src/billing/effective-tier.ts';
 import { Agreements } from '../../src/marketplaces/agreements.ts';
+import { type AwsAgreement, hourMs } from '../../src/marketplaces/aws-agreement.ts';
 import { AwsMarket } from '../../src/marketplaces/aws-market.ts';
 import { Marketplaces } from '../../src/marketplaces/marketplaces.ts';
-import { hourMs, Metering, type Uses } from '../../src/marketplaces/metering.ts';
+import { Metering, type Uses } from '../../src/marketplaces/metering.ts';
 import type { Agreement } from '../../src/store/marketplaces.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
@@ -31,6 +32,11 @@ const organizationOf = (i: number) => `00000000-0000-4000-8000-${String(i).padSt
 const licenseOf = (i: number) => `arn:aws:license-manager::1:license:l-${i}`;
 
 async function build(t: Test, { many = 1, per = 1 } = {}) {
+  /** Until when the use of an organization was charged by card. */
+  const charged = new Map<string, number>();
+  const warnings: object[] = [];
+  const note = (fields: object) => void warnings.push(fields);
+  const logger: Logger = { ...silentLogger, warn: note, child: () => logger };
   const store = new MemoryStore();
   const clock = new FakeTime({ wall: start });
   /** What was taken, once: by license, hour and dimension. */
@@ -79,7 +85,8 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
       clock,
     });
     const metering = new Metering({
-      ...{ store, agreements, market, audit, clock, logger: silentLogger },
+      ...{ store, agreements, market, audit, clock, logger },
+      chargedUntil: (organizationId) => charged.get(organizationId) ?? 0,
       dimensions: [{ use: 'queries', per, dimension: 'queries' }],
       usesOf: async (organizationId, from, to) => {
         let sum = 0;
@@ -121,7 +128,7 @@ async function build(t: Test, { many = 1, per = 1 } = {}) {
   const use = (i: number, hour: number, count: number) =>
     queries.set(`${organizationOf(i)} ${first + hour}`, count);
   const meter = (run = open()) => run.marketplaces.meter(new AbortController().signal);
-  return { store, clock, audit, aws, taken, batches, says, use, meter, open, first };
+  return { store, clock, audit, aws, taken, batches, says, use, meter, open, first, charged, warnings };
 }
 
 const name = (i: number, hour: number) => `${licenseOf(i)} ${start / 1_000 + hour * 3_600} queries`;
@@ -324,4 +331,52 @@ t.test('the last hour is fixed when an organisation goes, and reported', async (
   for await (const { key } of store.range({ gte: Uint8Array.of(0x90), lt: Uint8Array.of(0xa0) }))
     rows += key.length;
   t.equal(rows, 0);
+});
+
+t.test('of several licenses of one organization the one that was bound first reports its use', async (t) => {
+  const { clock, taken, use, meter, open, first, warnings } = await build(t);
+  const { agreements, marketplaces } = open();
+  // Earlier builds let a second one be bound.
+  const known = agreements.records.agreement('aws', licenseOf(1)) as AwsAgreement;
+  const offer = { ...known.offer, licenseArn: licenseOf(2) };
+  await agreements.change(offer, () => ({ after: { ...known, offer, boundAt: start + 1 } }));
+  await marketplaces.start();
+  t.match(warnings, [{ organizationId: organizationOf(1), licenseArn: licenseOf(2), byCard: false }]);
+  use(1, 0, 40);
+  use(1, 1, 7);
+  await clock.advance(hourMs + 180_000);
+  await meter();
+  await clock.advance(hourMs);
+  // The first one ends in the third hour.
+  use(1, 2, 5);
+  await meter();
+  await open().agreements.change(known.offer, (latest) => ({
+    after: { ...latest!, endedAt: clock.now(), hour: first + 3 },
+  }));
+  use(1, 3, 11);
+  await clock.advance(2 * hourMs);
+  await meter();
+  t.same(
+    [...taken],
+    [
+      [name(1, 0), 40],
+      [name(1, 1), 7],
+      [name(2, 3), 11],
+    ],
+    'each hour once, from the next one on by the license that is left',
+  );
+});
+
+t.test('use that a subscription here charges is not reported to AWS', async (t) => {
+  const { clock, taken, use, meter, open, charged, warnings } = await build(t);
+  charged.set(organizationOf(1), Number.POSITIVE_INFINITY);
+  await open().marketplaces.start();
+  t.match(warnings, [{ organizationId: organizationOf(1), licenseArn: licenseOf(1), byCard: true }]);
+  for (let hour = 0; hour < 4; hour += 1) use(1, hour, hour + 1);
+  await clock.advance(hourMs + 180_000);
+  await meter();
+  charged.set(organizationOf(1), start + 2 * hourMs + 1);
+  await clock.advance(3 * hourMs);
+  await meter();
+  t.same([...taken], [[name(1, 3), 4]], 'from the first whole hour after it');
 });
