@@ -21,7 +21,7 @@ import type { Services } from '../http/services.ts';
 import type { OpenedTools } from '../parsing/open-tools.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 import type { AccountRooms } from './accounts.ts';
-import { chance, clock, home, scheduler } from './given.ts';
+import { bodyScheduler, chance, clock, home, scheduler } from './given.ts';
 import { type LoadProgress, readiness } from './loading.ts';
 import type { Pipeline } from './pipeline.ts';
 import { jsonThreads, type Pools } from './storage.ts';
@@ -97,6 +97,7 @@ export function buildDoor(settings: Settings, parts: DoorParts): Door {
     logger,
     clock,
     scheduler,
+    bodyScheduler,
     chance,
     version: apiVersion,
   });

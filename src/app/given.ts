@@ -1,6 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { EventLoopScheduler } from '../base/event-loop-scheduler.ts';
 import { systemChance } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import { Turns } from '../base/turns.ts';
 
 /** What every room is handed. */
@@ -11,3 +12,5 @@ export const clock = systemClock;
 export const chance = systemChance;
 export const turns = new Turns(clock);
 export const scheduler = new EventLoopScheduler(clock);
+/** Of large request bodies, whose chunks are looked through: a query that arrives meanwhile waits for a short turn. */
+export const bodyScheduler = new EventLoopScheduler(clock, limits.turnMsMax);

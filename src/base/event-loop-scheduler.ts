@@ -19,14 +19,17 @@ interface Waiting {
  */
 export class EventLoopScheduler {
   readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #turnMsMax: number;
   /** By organization, the oldest call first; the next organization first. */
   readonly #waiting = new Map<string, Waiting[]>();
   /** When the time of this turn ends; null before the first unit of a turn. */
   #turnEnds: number | null = null;
   #calls = 0;
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  /** `turnMsMax`: work of one turn, for which every other connection waits. */
+  constructor(clock: Pick<Clock, 'monotonic'>, turnMsMax: number = limits.urgentTurnMsMax) {
     this.#clock = clock;
+    this.#turnMsMax = turnMsMax;
   }
 
   begin(organizationId: string): YieldToEventLoop {
@@ -51,7 +54,7 @@ export class EventLoopScheduler {
   }
 
   #beginTurn(now: number): void {
-    this.#turnEnds = now + limits.urgentTurnMsMax;
+    this.#turnEnds = now + this.#turnMsMax;
     setImmediate(this.#nextTurn);
   }
 

@@ -43,7 +43,10 @@ export const limits = {
   pageImageFailuresMax: 10_000,
   pageImageFailureMs: 300_000,
   waitsRunningMax: 1_024,
+  /** Of a body that waits for its reader: of an upload, whose bytes go to the disk meanwhile, and of any other. */
   bodyQueueBytesMax: 1_048_576,
+  shortBodyQueueBytesMax: 65_536,
+  chunkBuffersFreeMax: 16,
   /** Speed at which the rest of a refused body is read. */
   discardBytesPerMsMax: 5_000,
   discardedBodyBytesMax: 1_048_576,

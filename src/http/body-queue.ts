@@ -1,6 +1,7 @@
 import { AppError } from '../base/app-error.ts';
 import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
+import { chunkBuffers } from './chunk-buffers.ts';
 import { ClientGone } from './exchange.ts';
 
 /** What a queue needs of its server. None of them is called after `finish` or `fail`. */
@@ -12,15 +13,16 @@ export interface BodySource {
 }
 
 /**
- * The body of one request between its server, which pushes, and the corridor, which takes. It holds at most
- * `limits.bodyQueueBytesMax` plus one chunk: a full queue pauses the socket, so that a fast client and a slow disk
- * meet in the kernel and not in our memory.
+ * The body of one request between its server, which pushes, and the corridor, which takes. A full queue pauses the
+ * socket, so that a fast client and a slow disk meet in the kernel and not in our memory. It holds at most
+ * `shortBodyQueueBytesMax` plus one chunk, after `lengthen` `bodyQueueBytesMax` plus one.
  */
 export class BodyQueue {
   readonly declaredBytes: number | null;
   readonly #source: BodySource;
   #chunks: Uint8Array[] = [];
   #queuedBytes = 0;
+  #queuedBytesMax: number = limits.shortBodyQueueBytesMax;
   #paused = false;
   #asked = false;
   #discarding = false;
@@ -64,11 +66,16 @@ export class BodyQueue {
     }
     this.#chunks.push(chunk);
     this.#queuedBytes += chunk.byteLength;
-    if (this.#queuedBytes >= limits.bodyQueueBytesMax && !this.#paused) {
+    if (this.#queuedBytes >= this.#queuedBytesMax && !this.#paused) {
       this.#paused = true;
       this.#source.pause();
     }
     this.#wake();
+  }
+
+  /** Reads ahead, for a reader that is slow now and then. */
+  lengthen(): void {
+    this.#queuedBytesMax = limits.bodyQueueBytesMax;
   }
 
   /** The server saw the end of the body. */
@@ -84,7 +91,7 @@ export class BodyQueue {
   fail(): void {
     if (this.#end === 'gone') return;
     this.#end = 'gone';
-    this.#chunks = [];
+    this.#drop();
     this.#wake();
     this.#onFinished?.();
   }
@@ -96,12 +103,13 @@ export class BodyQueue {
   async take(idleMsMax: number): Promise<Uint8Array | null> {
     assert(this.#waiting === null, 'one reader takes from a body');
     this.#ask();
+    // Not before: while the reader works on a chunk, a body of many holds no second one.
+    if (this.#queuedBytes <= this.#queuedBytesMax / 2) this.#resume();
     if (this.#chunks.length === 0 && this.#end === 'open') await this.#wait(idleMsMax);
     if (this.#end === 'gone' || this.#discarding) throw new ClientGone();
     const chunk = this.#chunks.shift();
     if (!chunk) return null;
     this.#queuedBytes -= chunk.byteLength;
-    if (this.#queuedBytes <= limits.bodyQueueBytesMax / 2) this.#resume();
     return chunk;
   }
 
@@ -111,8 +119,7 @@ export class BodyQueue {
    */
   discard(finished: (() => void) | null = null): void {
     this.#discarding = true;
-    this.#chunks = [];
-    this.#queuedBytes = 0;
+    this.#drop();
     this.#onFinished = finished;
     this.#wake();
     if (this.#end === 'open') this.#resume();
@@ -128,6 +135,12 @@ export class BodyQueue {
     this.#paused = true;
     this.#source.pause();
     setTimeout(() => this.#resume(), bytes / limits.discardBytesPerMsMax).unref();
+  }
+
+  #drop(): void {
+    chunkBuffers.giveBack(this.#chunks);
+    this.#chunks = [];
+    this.#queuedBytes = 0;
   }
 
   #ask(): void {

@@ -128,6 +128,8 @@ export interface DoorOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly scheduler: Pick<EventLoopScheduler, 'begin'>;
+  /** Of large bodies while they arrive. */
+  readonly bodyScheduler: Pick<EventLoopScheduler, 'begin'>;
   readonly largeBodies: Pick<LargeBodies, 'prepare'>;
   readonly chance: Chance;
   /** Version of the API. */
@@ -410,8 +412,10 @@ export class Door {
     const { exchange, yieldToEventLoop } = visit;
     const bounds = this.#bodyLimits(visit, bodyKindOf(route.operation, sideOf(route)));
     const body = { exchange, limits: bounds, yieldToEventLoop };
-    if (isLarge(exchange) && mayBeLarge(route.operation))
+    if (isLarge(exchange) && mayBeLarge(route.operation)) {
+      body.yieldToEventLoop = this.#options.bodyScheduler.begin(this.#ownerOf(visit));
       return this.#readLargeRequest(visit, route, { held, body });
+    }
     const read = await this.#bodies.readJson(held, body);
     const valid = this.#validatorOf(route)(withQueryFields(read, route.queryFields, exchange));
     const cleaned = this.#cleaners.get(route)?.(valid) ?? valid;
@@ -540,6 +544,7 @@ export class Door {
     };
     const permit = this.#uploads.acquire(this.#ownerOf(visit), (error) => deadline.cut(error));
     visit.uploadPermit = permit;
+    exchange.body.lengthen();
     try {
       const bounds = { bytesMax: settings.uploadBytesMax, idleMsMax: settings.bodyIdleMsMax };
       const body = new BoundedBody(exchange, { ...bounds, msMax: limits.uploadMsMax, pace }, clock);

@@ -1,6 +1,7 @@
 import type { SharedBudget } from '../admission/shared-budget.ts';
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { chunkBuffers } from './chunk-buffers.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface BodyBounds {
@@ -129,34 +130,40 @@ export class WholeBody implements HeldBody {
   }
 
   async read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer> {
-    const parts: Uint8Array[] = [];
-    await this.#take(body, onChunk, (chunk) => parts.push(chunk));
-    const [only] = parts;
-    if (only === undefined || parts.length > 1) return Buffer.concat(parts);
-    return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+    const chunks = await this.#take(body, onChunk);
+    const [only] = chunks;
+    if (only !== undefined && chunks.length === 1)
+      return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+    const whole = Buffer.concat(chunks);
+    chunkBuffers.giveBack(chunks);
+    return whole;
   }
 
   async readParts(
     body: BoundedBody,
     onChunk: (chunk: Uint8Array) => Promise<void>,
   ): Promise<Uint8Array<ArrayBuffer>[]> {
-    const parts: Uint8Array<ArrayBuffer>[] = [];
-    await this.#take(body, onChunk, (chunk) => {
+    const chunks = await this.#take(body, onChunk);
+    const parts = chunks.map((chunk) => {
       const isAlone = chunk.byteLength === chunk.buffer.byteLength;
-      parts.push(isAlone ? (chunk as Uint8Array<ArrayBuffer>) : new Uint8Array(chunk));
+      return isAlone ? (chunk as Uint8Array<ArrayBuffer>) : new Uint8Array(chunk);
     });
+    chunkBuffers.giveBack(chunks.filter((chunk) => !parts.includes(chunk as Uint8Array<ArrayBuffer>)));
     return parts;
   }
 
-  async #take(
-    body: BoundedBody,
-    onChunk: ((chunk: Uint8Array) => Promise<void>) | undefined,
-    keep: (chunk: Uint8Array) => void,
-  ): Promise<void> {
-    for (let chunk = await body.take(); chunk !== null; chunk = body.ended ? null : await body.take()) {
-      this.charge(chunk.byteLength);
-      if (onChunk !== undefined) await onChunk(chunk);
-      keep(chunk);
+  async #take(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Uint8Array[]> {
+    const chunks: Uint8Array[] = [];
+    try {
+      for (let chunk = await body.take(); chunk !== null; chunk = body.ended ? null : await body.take()) {
+        chunks.push(chunk);
+        this.charge(chunk.byteLength);
+        if (onChunk !== undefined) await onChunk(chunk);
+      }
+      return chunks;
+    } catch (error) {
+      chunkBuffers.giveBack(chunks);
+      throw error;
     }
   }
 

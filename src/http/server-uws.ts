@@ -4,6 +4,7 @@ import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
 import { Rendered } from '../services/rendered.ts';
 import { BodyQueue } from './body-queue.ts';
+import { chunkBuffers } from './chunk-buffers.ts';
 import {
   bodySize,
   cannotListen,
@@ -169,9 +170,9 @@ class UwsExchange implements Exchange {
     response.onData((chunk, isLast) => {
       handles(this);
       if (this.body.discarding) this.body.paceDiscard(chunk.byteLength);
-      else this.body.push(Buffer.from(new Uint8Array(chunk)));
+      else this.body.push(chunkBuffers.copyOf(chunk));
       if (!isLast) return;
-      if (this.body.paused) this.#keepAwake();
+      if (this.body.paused && !this.body.discarding) this.#keepAwake();
       this.body.finish();
     });
   }
@@ -203,8 +204,8 @@ class UwsExchange implements Exchange {
   }
 
   async reply(reply: Reply): Promise<boolean> {
-    this.#sleep();
     if (handled !== null && handled !== this) await new Promise(setImmediate);
+    this.#sleep();
     const response = this.#response;
     if (!response) return false;
     const { body } = reply;

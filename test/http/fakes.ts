@@ -248,6 +248,7 @@ export async function openTestDoor(
     logger: silentLogger,
     clock: systemClock,
     scheduler: new EventLoopScheduler(systemClock),
+    bodyScheduler: new EventLoopScheduler(systemClock),
     largeBodies: new LargeBodies({
       pool: { run: async (task) => prepareRequest(task, parseJson) },
       semaphore: { acquire: () => null, release: () => {} },
