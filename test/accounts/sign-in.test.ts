@@ -16,6 +16,7 @@ import type { CookieName, Outcome, Visitor } from '../../src/accounts/visitor.ts
 import { AppError } from '../../src/base/app-error.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Identities } from '../../src/store/identities.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
 import type { Operation, RangeOptions } from '../../src/store/store.ts';
 import { FakeTime } from '../admission/fake-time.ts';
@@ -110,7 +111,7 @@ async function build() {
   const setIdentity = (identity: Identity) => {
     says = identity;
   };
-  return { ...rooms, store, clock, letters, mail, signIn, providers, arrive, says: setIdentity };
+  return { ...rooms, store, clock, letters, mail, signIn, secondStep, providers, arrive, says: setIdentity };
 }
 
 function userOf(outcome: Outcome<SignInReply>) {
@@ -332,6 +333,41 @@ t.test('the largest cookies of all sign-ins fit into the header that the server 
     cookies[name] = 'x'.repeat(64);
   const header = Object.entries(cookies).map(([name, value]) => `__Host-${name}=${value}`);
   t.ok(header.join('; ').length <= limits.cookieBytesMax, `${header.join('; ').length} bytes`);
+});
+
+t.test('an account at a provider is linked only after the second factor was passed', async (t) => {
+  const { providers, says, people, secondFactors, secondStep, clock, store, letters } = await build();
+  const email = 'ada@example.com';
+  const { user } = await people.arrive({ email }, byTest, () => ({ operations: [], with: null }));
+  const { secret } = await secondFactors.begin(user.userId, email);
+  await secondFactors.confirm(user.userId, oneTimeCode(secret, clock.now()), byTest);
+  await clock.advance(60_000);
+  const identity = { issuer: 'https://i.example', subject: '4711' };
+  const linked = () => new Identities(store).userOf(identity);
+  says({ ...identity, email, emailVerified: true });
+  const firstStep = async () => {
+    const begun = await providers.begin(visitor(), { provider: 'google' });
+    if (begun.kind !== 'json') throw new Error('a program gets JSON');
+    const state = new URL(begun.body.url).searchParams.get('state')!;
+    const back = visitor({ flow: begun.cookie!.value! });
+    const outcome = await providers.finish(back, { provider: 'google', state, code: 'x' });
+    if (outcome.kind !== 'json' || !('second_factor_token' in outcome.body))
+      throw new Error('the code is asked for');
+    return outcome.body.second_factor_token;
+  };
+  const second_factor_token = await firstStep();
+  t.equal(linked(), undefined, 'not by the first step');
+  const wrong = secondStep.finish(visitor(), { code: '000000', second_factor_token });
+  t.equal(await statusOf(wrong), 401);
+  t.equal(linked(), undefined, 'not by a wrong code');
+  await firstStep();
+  t.equal(linked(), undefined, 'not by coming again');
+  await clock.advance(60_000);
+  const code = oneTimeCode(secret, clock.now());
+  t.equal(await statusOf(secondStep.finish(visitor(), { code, second_factor_token })), 200);
+  t.equal(linked(), user.userId);
+  await clock.advance(1);
+  t.match(letters.at(-1), /Another way to sign in/, 'and its owner is told');
 });
 
 t.test('a provider that names accounts at length is refused', async (t) => {

@@ -8,6 +8,7 @@ import { manyDocumentsStory, manyOthersStory } from './dashboard-many.ts';
 import { marketplaceStory } from './dashboard-marketplace.ts';
 import { expiredStory, manyFilesStory, offlineStory, uploadStory } from './dashboard-mishaps.ts';
 import { pagesStory } from './dashboard-pages.ts';
+import { secondFactorStory } from './dashboard-second-factor.ts';
 import { statesStory } from './dashboard-states.ts';
 import { switchingStory } from './dashboard-switching.ts';
 import { teamStory } from './dashboard-team.ts';
@@ -23,6 +24,7 @@ const stories = {
   'an integration of Vercel is taken by whoever installed it': marketplaceStory,
   'somebody comes in by a provider, and learns why somebody else does not': providerStory,
   'the administrator comes in by a password, works, and finds the way back': administratorStory,
+  'a second factor is set up, asked for at the next sign-in, and turned off': secondFactorStory,
   'an upload fails, is tried again, and replaces what was there': uploadStory,
   'a folder is dropped, minds are changed, and what is too large is not sent': manyFilesStory,
   'a session that ends in the middle of the work costs nothing': expiredStory,

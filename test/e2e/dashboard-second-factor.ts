@@ -1,0 +1,91 @@
+import type { Browser, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { until } from '../waiting.ts';
+import { openPage } from './browser.ts';
+import { oneTimeCode } from './one-time-code.ts';
+import { outbox, Person } from './people.ts';
+import { TestServer } from './server.ts';
+
+/** Somebody turns a second factor on, signs in with the app, then with a recovery code, and turns it off. */
+export async function secondFactorStory(t: Test, browser: Browser): Promise<void> {
+  const { url: MAIL_URL, mails } = outbox(t);
+  let ahead = 0;
+  const server = await TestServer.start(t, { MAIL_URL, TRUST_PROXY: 'true' }, { aheadMs: () => ahead });
+  const ada = new Person('ada@example.com', server, mails);
+  const { page, troubles } = await openPage(t, browser);
+  const links = () => mails().filter((mail) => mail.includes('verify?token=')).length;
+  /** Codes that were used, and addresses that just got a mail, are free again. */
+  const later = async () => {
+    ahead += 120_000;
+    await server.tellTime();
+  };
+  const signIn = async () => {
+    const before = links();
+    await page.goto(`${server.url}/app/settings`);
+    await page.getByLabel('E-mail').fill(ada.email);
+    await page.getByRole('button', { name: 'Mail me a sign-in link' }).click();
+    await page.getByText('Look into your mail').waitFor();
+    await until('another mail', () => links() > before);
+    await page.goto(await ada.link());
+  };
+  const signOut = async () => {
+    const out = await page.request.post(`${server.url}/api/auth/logout`, {
+      headers: { origin: server.url, 'content-type': 'application/json' },
+      data: {},
+    });
+    t.equal(out.status(), 200);
+    await later();
+  };
+  const sendCode = async (code: string) => {
+    await page.getByRole('heading', { name: 'One more step' }).waitFor();
+    await page.getByLabel('Code of your authenticator app').fill(code);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+  const isOn = (left: number) => page.getByText(`${left} recovery codes left`).waitFor();
+
+  await signIn();
+  const { secret, recoveryCodes } = await setUp(page, () => Date.now() + ahead);
+  t.equal(recoveryCodes.length, 10);
+  await isOn(10);
+
+  await signOut();
+  await signIn();
+  await sendCode('000000');
+  await page.getByText('The code is wrong').waitFor();
+  await sendCode(oneTimeCode(secret, Date.now() + ahead));
+  await page.waitForURL('**/app/settings');
+  await isOn(10);
+
+  await signOut();
+  await signIn();
+  await sendCode(recoveryCodes[0]!.toUpperCase());
+  await page.waitForURL('**/app/settings');
+  await isOn(9);
+
+  await page.getByRole('button', { name: 'Turn off' }).click();
+  await page.getByLabel('Code', { exact: true }).fill(recoveryCodes[1]!);
+  await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();
+  await page.getByText('The second factor is off.').waitFor();
+  await signOut();
+  await signIn();
+  await page.waitForURL('**/app/settings');
+  // The wrong code, and what is asked while nobody is signed in.
+  t.same(
+    troubles.filter((line) => !/40[13]/.test(line)),
+    [],
+  );
+}
+
+/** Scans the key, or types its text, as somebody whose camera is broken. */
+async function setUp(page: Page, now: () => number) {
+  await page.getByRole('button', { name: 'Set up' }).click();
+  await page.getByRole('img', { name: 'QR code of the key' }).waitFor();
+  const dialog = page.getByRole('dialog');
+  const secret = (await dialog.locator('code').textContent()) ?? '';
+  await page.getByLabel('Code that the app shows').fill(oneTimeCode(secret, now()));
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  await page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor();
+  const shown = (await dialog.locator('pre').textContent()) ?? '';
+  await page.getByRole('button', { name: 'I saved them' }).click();
+  return { secret, recoveryCodes: shown.split('\n') };
+}
