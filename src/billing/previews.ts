@@ -6,10 +6,9 @@ import type { BillingAccount, SubscriptionCopy } from '../store/billing.ts';
 import type { Organisation } from '../store/organisations.ts';
 import { timeToShow } from './billing-replies.ts';
 import type { CatalogueReader } from './catalogue.ts';
-import { type EffectiveTiers, isServing, tierOf } from './effective-tier.ts';
+import { isServing, tierOf } from './effective-tier.ts';
 import { firstOfNextMonth } from './lowering.ts';
 import type { PaidTier } from './plans.ts';
-import { asking } from './stripe.ts';
 import {
   paidTierOf,
   raisedFrom,
@@ -17,15 +16,15 @@ import {
   refuseGranted,
   refuseMeteredElsewhere,
   resumedTo,
-} from './subscribing.ts';
-import type { BillingSync, MeteredElsewhere } from './sync.ts';
+  type SoldElsewhere,
+} from './sale-conditions.ts';
+import { asking } from './stripe.ts';
+import type { BillingSync } from './sync.ts';
 
-export interface PreviewsOptions {
+export interface PreviewsOptions extends SoldElsewhere {
   readonly stripe: Stripe;
   readonly catalogue: CatalogueReader;
   readonly sync: BillingSync;
-  readonly tiers: Pick<EffectiveTiers, 'boughtBy' | 'grantedTo'>;
-  readonly isMeteredElsewhere: MeteredElsewhere;
   readonly clock: Clock;
 }
 

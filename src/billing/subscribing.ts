@@ -9,15 +9,25 @@ import { invoiceToShow } from './billing-replies.ts';
 import type { StripeCalls } from './calls.ts';
 import type { CatalogueReader } from './catalogue.ts';
 import type { Customers } from './customers.ts';
-import { type EffectiveTiers, isServing, tierOf } from './effective-tier.ts';
+import { isServing, tierOf } from './effective-tier.ts';
 import { type Lowering, pauseOf } from './lowering.ts';
 import { declined, needsAction, type Payment, type Payments } from './payments.ts';
-import { isPaid, type PaidTier, rankOf } from './plans.ts';
+import type { PaidTier } from './plans.ts';
 import type { PutAside } from './put-aside.ts';
+import {
+  ofNoTier,
+  paidTierOf,
+  raisedFrom,
+  refuseBoughtElsewhere,
+  refuseGranted,
+  refuseMeteredElsewhere,
+  resumedTo,
+  type SoldElsewhere,
+} from './sale-conditions.ts';
 import { StripeRefusal, StripeSilence } from './stripe.ts';
-import type { BillingSync, Change, MeteredElsewhere } from './sync.ts';
+import type { BillingSync, Change } from './sync.ts';
 
-export interface SubscribingOptions {
+export interface SubscribingOptions extends SoldElsewhere {
   readonly stripe: Stripe;
   readonly calls: StripeCalls;
   readonly catalogue: CatalogueReader;
@@ -26,8 +36,6 @@ export interface SubscribingOptions {
   readonly lowering: Pick<Lowering, 'release'>;
   readonly aside: PutAside;
   readonly sync: BillingSync;
-  readonly tiers: Pick<EffectiveTiers, 'boughtBy' | 'grantedTo'>;
-  readonly isMeteredElsewhere: MeteredElsewhere;
   readonly clock: Clock;
 }
 
@@ -444,91 +452,10 @@ function chargedMethod({ paymentMethodId }: Wanted, { copy }: BillingAccount): s
   return paymentMethodId ?? copy?.defaultPaymentMethodId ?? copy?.paymentMethods[0]?.id ?? null;
 }
 
-/** What is asked for, where it is sold to this organisation. Errors: 400. */
-export function paidTierOf({ tier: has }: Organisation, wanted: Organisation['tier']): PaidTier {
-  if (has === 'enterprise' || wanted === 'enterprise')
-    throw new AppError(
-      'bad_request',
-      'The tier enterprise is agreed on in person: write to whoever runs this server.',
-    );
-  if (!isPaid(wanted))
-    throw new AppError('bad_request', 'The tier free is not subscribed to: use downgrade.');
-  return wanted;
-}
-
-/** Errors: 409 for who pays at a marketplace and must not pay twice. */
-export async function refuseBoughtElsewhere(
-  elsewhere: Pick<SubscribingOptions, 'tiers' | 'isMeteredElsewhere'>,
-  organizationId: string,
-): Promise<void> {
-  if ((await elsewhere.tiers.boughtBy(organizationId)) !== null)
-    throw new AppError('conflict', 'This organisation pays through a marketplace: end that purchase first.');
-  await refuseMeteredElsewhere(elsewhere, organizationId);
-}
-
-/** Errors: 409 for whose use is metered at a marketplace: it would be charged twice. */
-export async function refuseMeteredElsewhere(
-  { isMeteredElsewhere }: Pick<SubscribingOptions, 'isMeteredElsewhere'>,
-  organizationId: string,
-): Promise<void> {
-  if (await isMeteredElsewhere(organizationId))
-    throw new AppError(
-      'conflict',
-      'The use of this organization is metered through AWS Marketplace, and would be charged twice: end that purchase first.',
-    );
-}
-
-/** Errors: 409 for a tier that an administrator gave already, or a lower one: it would be charged for nothing. */
-export function refuseGranted(
-  tiers: Pick<EffectiveTiers, 'grantedTo'>,
-  organizationId: string,
-  tier: PaidTier,
-): void {
-  const granted = tiers.grantedTo(organizationId);
-  if (rankOf(tier) <= rankOf(granted))
-    throw new AppError(
-      'conflict',
-      `The administrator of this server gave this organization the tier ${granted}, free of charge: a subscription to ${tier} would be charged and change nothing.`,
-    );
-}
-
-/** Errors: 409 for another tier than the one that is paused. */
-export function resumedTo({ tier: paused }: SubscriptionCopy, tier: PaidTier): void {
-  if (paused !== tier)
-    throw new AppError(
-      'conflict',
-      `The subscription to ${paused} is paused: subscribe to that tier to resume it, then change it.`,
-    );
-}
-
-/** The tier that there is. Errors: 400 for one that is not higher, 409 where the subscription is to something else. */
-export function raisedFrom(subscription: SubscriptionCopy, tier: PaidTier): Organisation['tier'] {
-  const from = tierOf(subscription);
-  if (from === null) throw ofNoTier();
-  if (rankOf(tier) <= rankOf(from)) throw notHigher(from, tier);
-  return from;
-}
-
-function ofNoTier(): AppError {
-  return new AppError(
-    'conflict',
-    'The price of this subscription is none of this server: its operator has to change it.',
-  );
-}
-
 function notStarted(): AppError {
   return new AppError(
     'bad_gateway',
     'The payment provider shows no subscription; try again. Nothing was charged.',
-  );
-}
-
-function notHigher(from: Organisation['tier'], to: PaidTier): AppError {
-  return new AppError(
-    'bad_request',
-    from === to
-      ? `The organisation is subscribed to ${from} already.`
-      : `${to} is lower than ${from}: use downgrade, which takes effect on the 1st of next month.`,
   );
 }
 
