@@ -40,12 +40,13 @@ const small: Readonly<Record<string, readonly string[]>> = {
   clock: ['--rounds', '2'],
   hostile: ['--mutations', '2'],
   overload: ['--minutes', '0.5'],
+  bodies: ['--minutes', '0.5'],
   soak: ['--minutes', '0.5'],
 };
 
 /** Figures of half a minute beside other tests: durations, shares and memory prove something only in a long quiet run. */
 const measured = ['latency', 'accepted', 'refusals', 'event-loop', 'memory', 'shares'];
-const timed = new Set(measured.map((name) => `overload ${name}`));
+const timed = new Set(measured.flatMap((name) => [`overload ${name}`, `bodies ${name}`]));
 
 t.test('wrong flags are refused with a sentence', async (t) => {
   for (const [flags, words] of [

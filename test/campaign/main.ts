@@ -9,6 +9,7 @@ import { clockPart } from './clock.ts';
 import { diskPart } from './disk.ts';
 import { hostilePart } from './hostile.ts';
 import { killPart } from './kill.ts';
+import { largeBodiesPart } from './large-bodies.ts';
 import { helpText, type Options, readOptions, UsageError } from './options.ts';
 import { overloadPart } from './overload.ts';
 import type { Part } from './part.ts';
@@ -21,7 +22,7 @@ import { tenantsPart } from './tenants.ts';
 
 const parts: readonly Part[] = [
   ...[killPart, hostilePart, tenantsPart, diskPart],
-  ...[clockPart, overloadPart, soakPart],
+  ...[clockPart, overloadPart, largeBodiesPart, soakPart],
 ];
 const exitCodes = { held: 0, violated: 1, usage: 2, interrupted: 130 } as const;
 /** How long a part may take to notice Ctrl-C. */

@@ -1,0 +1,36 @@
+import { connect } from 'node:net';
+import { workerData } from 'node:worker_threads';
+import { beLessUrgent } from '../../src/base/less-urgent.ts';
+
+/** Connections that send bodies of many empty objects, over and over, until the thread is ended. */
+
+export interface LargeBodiesTask {
+  readonly port: number;
+  readonly key: string;
+  readonly connections: number;
+}
+
+const objects = 1_900_000;
+const { port, key, connections } = workerData as LargeBodiesTask;
+const document = '"collection_name":"notes","path":"a.txt","content":{"type":"text","text":"x"},"wait":true';
+const body = Buffer.from(`{${document},"x":[{}${',{}'.repeat(objects - 1)}]}`);
+const head = [
+  'POST /v1/documents/add-document HTTP/1.1',
+  `host: 127.0.0.1:${port}`,
+  `authorization: Bearer ${key}`,
+  'content-type: application/json',
+  `content-length: ${body.length}\r\n\r\n`,
+].join('\r\n');
+
+function send(): void {
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.write(head);
+  socket.write(body);
+  socket.once('data', () => socket.destroy());
+  // The server breaks connections whose body it refuses: `close` follows.
+  socket.on('error', () => {});
+  socket.on('close', () => setImmediate(send));
+}
+
+beLessUrgent(10);
+for (let i = 0; i < connections; i += 1) send();

@@ -1,0 +1,94 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { TestServer } from '../e2e/server.ts';
+import type { LargeBodiesTask } from './large-bodies-worker.ts';
+import { LoadFlow, p99Of } from './load-flow.ts';
+import type { Measurements, Part, PartContext } from './part.ts';
+import { figuresOf } from './process-figures.ts';
+import { addDocuments, startWithTenants, type Tenant, textOf } from './tenant-server.ts';
+
+const defaultMinutes = 2;
+const connections = 40;
+const pauseMs = 10;
+const sampleMs = 100;
+const limits = { idleFactor: 3, memoryFactor: 1.2 } as const;
+
+/** Bodies of 1.9 million JSON values on many connections of one organization, beside queries of another one. */
+export const largeBodiesPart: Part = {
+  name: 'bodies',
+  description: `${connections} connections of one organization that send bodies of 1.9 million values, beside queries of another`,
+  guarantees: [
+    { name: 'latency', text: 'p99 of the queries of another organization: at most 3 times idle' },
+    { name: 'memory', text: 'memory at most 1.2 times that before' },
+    { name: 'errors', text: 'every query is answered' },
+  ],
+  async run(context) {
+    const { server, tenants } = await startWithTenants(context, { tenants: 2 });
+    for (const tenant of tenants)
+      await addDocuments(tenant, {
+        ...{ collection: 'notes', count: 200 },
+        below: (limit) => context.random.below(limit),
+      });
+    return await measure(context, server, tenants);
+  },
+};
+
+async function measure(
+  context: PartContext,
+  server: TestServer,
+  [sender, other]: readonly Tenant[],
+): Promise<Measurements> {
+  const milliseconds = context.millisecondsFor(defaultMinutes);
+  context.progress('idle');
+  await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.1 });
+  const idle = await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.3 });
+  const memoryBytes = figuresOf(server.pid)?.memoryBytes ?? null;
+  context.progress('large bodies');
+  const port = Number(new URL(server.url).port);
+  const workerData: LargeBodiesTask = { port, key: sender!.key, connections };
+  const worker = new Worker(new URL('./large-bodies-worker.js', import.meta.url), { workerData });
+  context.onCleanup(() => worker.terminate());
+  let mostBytes = 0;
+  const sampler = setInterval(() => {
+    mostBytes = Math.max(mostBytes, figuresOf(server.pid)?.memoryBytes ?? 0);
+  }, sampleMs);
+  if (context.plantsFault) void stall(server, milliseconds * 0.3);
+  const flow = await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.5 });
+  clearInterval(sampler);
+  await worker.terminate();
+  const [idleP99Ms, p99Ms] = [p99Of(idle.accepted), p99Of(flow.accepted)];
+  const most = (guarantee: string, found: number, limit: number, unit: string) => {
+    if (found > limit)
+      context.violate(guarantee, `${found.toPrecision(4)} ${unit} is over ${limit.toPrecision(4)}`);
+  };
+  most('latency', p99Ms, limits.idleFactor * idleP99Ms, 'ms');
+  if (memoryBytes === null) context.skip('memory', 'the system does not tell');
+  else most('memory', mostBytes, limits.memoryFactor * memoryBytes, 'bytes');
+  for (const [status, count] of flow.odd)
+    context.violate('errors', `${count} queries were answered ${status}`);
+  if (flow.refused.values > 0) context.violate('errors', `${flow.refused.values} queries were refused`);
+  return { idleP99Ms, p99Ms, queries: flow.accepted.values, memoryBytes: memoryBytes ?? 0, mostBytes };
+}
+
+/** One query at a time, for so long. */
+async function queries(
+  context: PartContext,
+  server: TestServer,
+  { tenant, milliseconds }: { readonly tenant: Tenant; readonly milliseconds: number },
+): Promise<LoadFlow> {
+  const query = () => textOf(6, (limit) => context.random.below(limit));
+  const flow = new LoadFlow({
+    ...{ url: server.url, key: tenant.key, operation: 'queries/top-snippets' },
+    bodyOf: () => ({ collection_name: 'notes', query: query(), k: 10 }),
+  });
+  context.onCleanup(() => flow.close());
+  await flow.closedLoop(1, milliseconds, pauseMs);
+  return flow;
+}
+
+/** A server that stands still for a while, as one does whose event loop is blocked. */
+async function stall(server: TestServer, milliseconds: number): Promise<void> {
+  process.kill(server.pid, 'SIGSTOP');
+  await wait(Math.max(1_000, milliseconds / 4));
+  process.kill(server.pid, 'SIGCONT');
+}
