@@ -145,6 +145,7 @@
         'test/native/attributes_test.cc',
         'test/native/codes_test.cc',
         'test/native/collection_test.cc',
+        'test/native/file_pages_test.cc',
         'test/native/graph_test.cc',
         'test/native/kernels_test.cc',
         'test/native/lexical_test.cc',

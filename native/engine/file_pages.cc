@@ -12,11 +12,49 @@
 namespace quarry {
 namespace {
 
-// A mapping of file pages. Free while `start` is 0.
-struct Mapping {
-  std::atomic<uintptr_t> start{0};
-  std::atomic<uintptr_t> end{0};
-  std::atomic<std::atomic<bool>*> lost{nullptr};
+// What is mapped. `start` is 0 where nothing is.
+struct Range {
+  uintptr_t start = 0;
+  uintptr_t end = 0;
+  std::atomic<bool>* lost = nullptr;
+
+  bool Contains(uintptr_t address) const { return start != 0 && start <= address && address < end; }
+};
+
+// A mapping of file pages. A reader gets all of a range or, while it changes, waits for the next one: parts of two
+// ranges would cover memory that belongs to neither.
+class Mapping {
+ public:
+  // By one thread at a time.
+  void Set(const Range& range) {
+    version_.fetch_add(1, std::memory_order_acq_rel);  // odd: changing
+    start_.store(range.start, std::memory_order_release);
+    end_.store(range.end, std::memory_order_release);
+    lost_.store(range.lost, std::memory_order_release);
+    version_.fetch_add(1, std::memory_order_release);
+  }
+
+  // Takes no lock. Who meets a part of a later range meets its version as well, and reads again.
+  Range Get() const {
+    for (int i = 0; i < kReadsMax; i++) {
+      const uint32_t version = version_.load(std::memory_order_acquire);
+      Range range;
+      range.start = start_.load(std::memory_order_acquire);
+      range.end = end_.load(std::memory_order_acquire);
+      range.lost = lost_.load(std::memory_order_acquire);
+      if (version % 2 == 0 && version_.load(std::memory_order_relaxed) == version) return range;
+    }
+    return {};
+  }
+
+ private:
+  // A change takes some nanoseconds, but one that a signal interrupts on its own thread would be waited for for ever.
+  static constexpr int kReadsMax = 1 << 24;
+
+  std::atomic<uint32_t> version_{0};
+  std::atomic<uintptr_t> start_{0};
+  std::atomic<uintptr_t> end_{0};
+  std::atomic<std::atomic<bool>*> lost_{nullptr};
 };
 
 // All mappings, for a signal handler that takes no lock: blocks are added and never removed, and entries are reused.
@@ -30,14 +68,15 @@ MappingBlock firstBlock;
 std::mutex mappingsMutex;         // for those that add and remove mappings
 struct sigaction previousAction;  // set once, before the handler
 
-Mapping* FindMapping(uintptr_t address) {
+// An empty range when nothing is mapped there.
+Range FindRange(uintptr_t address) {
   for (MappingBlock* block = &firstBlock; block != nullptr; block = block->next.load(std::memory_order_acquire)) {
-    for (Mapping& mapping : block->mappings) {
-      const uintptr_t start = mapping.start.load(std::memory_order_acquire);
-      if (start != 0 && start <= address && address < mapping.end.load(std::memory_order_relaxed)) return &mapping;
+    for (const Mapping& mapping : block->mappings) {
+      const Range range = mapping.Get();
+      if (range.Contains(address)) return range;
     }
   }
-  return nullptr;
+  return {};
 }
 
 // What happens without this handler.
@@ -56,13 +95,12 @@ void PassOn(int number, siginfo_t* info, void* context) {
 // holds, and goes on with zeros.
 void OnBusError(int number, siginfo_t* info, void* context) {
   const int error = errno;
-  Mapping* const mapping = FindMapping(reinterpret_cast<uintptr_t>(info->si_addr));
-  if (mapping == nullptr) return PassOn(number, info, context);
-  const uintptr_t start = mapping->start.load(std::memory_order_relaxed);
-  const size_t length = mapping->end.load(std::memory_order_relaxed) - start;
-  mapping->lost.load(std::memory_order_relaxed)->store(true, std::memory_order_release);
+  const Range range = FindRange(reinterpret_cast<uintptr_t>(info->si_addr));
+  if (range.start == 0) return PassOn(number, info, context);
+  range.lost->store(true, std::memory_order_release);
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
-  if (mmap(reinterpret_cast<void*>(start), length, PROT_READ, kFlags, -1, 0) == MAP_FAILED) {
+  void* const start = reinterpret_cast<void*>(range.start);
+  if (mmap(start, range.end - range.start, PROT_READ, kFlags, -1, 0) == MAP_FAILED) {
     return PassOn(number, info, context);
   }
   errno = error;
@@ -83,10 +121,9 @@ Mapping* AddMapping(const void* at, size_t length, std::atomic<bool>* lost) {
   const std::lock_guard lock(mappingsMutex);
   for (MappingBlock* block = &firstBlock;; block = block->next.load(std::memory_order_relaxed)) {
     for (Mapping& mapping : block->mappings) {
-      if (mapping.start.load(std::memory_order_relaxed) != 0) continue;
-      mapping.lost.store(lost, std::memory_order_relaxed);
-      mapping.end.store(reinterpret_cast<uintptr_t>(at) + length, std::memory_order_relaxed);
-      mapping.start.store(reinterpret_cast<uintptr_t>(at), std::memory_order_release);
+      if (mapping.Get().start != 0) continue;
+      const auto start = reinterpret_cast<uintptr_t>(at);
+      mapping.Set({start, start + length, lost});
       return &mapping;
     }
     if (block->next.load(std::memory_order_relaxed) == nullptr) {
@@ -103,12 +140,17 @@ void CutMappings(const void* at, size_t length, const Mapping* kept) {
   const std::lock_guard lock(mappingsMutex);
   for (MappingBlock* block = &firstBlock; block != nullptr; block = block->next.load(std::memory_order_relaxed)) {
     for (Mapping& mapping : block->mappings) {
-      const uintptr_t begin = mapping.start.load(std::memory_order_relaxed);
-      if (&mapping == kept || begin < start || begin >= start + length) continue;
-      const bool isLonger = mapping.end.load(std::memory_order_relaxed) > start + length;
-      mapping.start.store(isLonger ? start + length : 0, std::memory_order_release);
+      const Range range = mapping.Get();
+      if (&mapping == kept || range.start < start || range.start >= start + length) continue;
+      const bool isLonger = range.end > start + length;
+      mapping.Set(isLonger ? Range{start + length, range.end, range.lost} : Range{});
     }
   }
+}
+
+void RemoveMapping(Mapping* mapping) {
+  const std::lock_guard lock(mappingsMutex);
+  mapping->Set({});
 }
 
 // Puts the mapping at `from` over the memory at `to`, in one step for every thread that reads there.
@@ -143,7 +185,7 @@ bool MapFilePages(int file, uint64_t offset, void* at, size_t length, std::atomi
     CutMappings(at, length, mapping);
     return true;
   }
-  if (mapping != nullptr) mapping->start.store(0, std::memory_order_release);
+  if (mapping != nullptr) RemoveMapping(mapping);
   munmap(mapped, length);
   return false;
 }
