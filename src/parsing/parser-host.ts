@@ -53,14 +53,21 @@ export class ParserHost {
   private standbyTimer: NodeJS.Timeout | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private closed = false;
-  private cancelled = false;
 
   constructor(options: ParserHostOptions) {
     this.options = options;
   }
 
-  /** The document's pages, or why there are none. Rejects only for faults of this host. */
-  parse(task: ParseTask, onProgress: OnProgress = () => {}): Promise<ParseOutcome> {
+  /**
+   * The document's pages, or why there are none. Rejects only for faults of this host. Aborting `signal` ends the task
+   * with a `timeout` failure, or takes it out of the queue. Better than ending the worker thread: the process is reaped,
+   * where an ended thread leaves a zombie behind.
+   */
+  parse(
+    task: ParseTask,
+    onProgress: OnProgress = () => {},
+    signal: AbortSignal | null = null,
+  ): Promise<ParseOutcome> {
     return this.enqueue(async () => {
       const limits = { ...defaultParseLimits, ...task.limits };
       const request = (size: number): DocumentRequest => ({
@@ -74,13 +81,13 @@ export class ParserHost {
         pages = [];
         return pages;
       };
-      const attempt = await this.attempts(task, { limits, request, freshPages, onProgress });
+      const attempt = await this.attempts(task, { limits, request, freshPages, onProgress, signal });
       return attempt.kind === 'parsed' ? { ...attempt.facts, pages } : { failure: failureOf(attempt) };
     });
   }
 
-  /** JPEG of a page, null when there is none. Rejects only for faults of this host. */
-  render(task: RenderTask): Promise<RenderOutcome> {
+  /** JPEG of a page, null when there is none. `signal` as above. Rejects only for faults of this host. */
+  render(task: RenderTask, signal: AbortSignal | null = null): Promise<RenderOutcome> {
     return this.enqueue(async () => {
       const limits = { ...defaultParseLimits, ...task.limits };
       const request = (size: number): DocumentRequest => ({
@@ -97,18 +104,10 @@ export class ParserHost {
         request,
         freshPages: () => [],
         onProgress: () => {},
+        signal,
       });
       return attempt.kind === 'rendered' ? attempt.bytes : { failure: failureOf(attempt) };
     });
-  }
-
-  /**
-   * Ends the task under way with a `timeout` failure. Better than ending the worker thread: the process is reaped, where an
-   * ended thread leaves a zombie behind.
-   */
-  async cancel(): Promise<void> {
-    this.cancelled = true;
-    await this.replace();
   }
 
   /** Kills the process, whatever it does; a task under way ends with a failure. May be called twice. */
@@ -126,14 +125,26 @@ export class ParserHost {
   }
 
   private async attempts(task: ParserTask, asked: Asked): Promise<Attempt> {
+    const { signal } = asked;
+    if (signal?.aborted) return cancelledAttempt;
+    const end = () => void this.replace();
+    signal?.addEventListener('abort', end, { once: true });
+    try {
+      return await this.attemptUntilEnd(task, asked);
+    } finally {
+      signal?.removeEventListener('abort', end);
+    }
+  }
+
+  private async attemptUntilEnd(task: ParserTask, asked: Asked): Promise<Attempt> {
     const { file, organizationId } = task;
+    const isCancelled = () => asked.signal?.aborted === true;
     const { size } = await stat(file);
     const { fileBytesMax } = asked.limits;
     if (size > fileBytesMax) return tooLarge(size, fileBytesMax);
-    this.cancelled = false;
     for (let number = 1; ; number++) {
       const child = await this.ready(organizationId);
-      if (this.cancelled || this.closed) {
+      if (isCancelled() || this.closed) {
         await this.replace();
         return cancelledAttempt;
       }
@@ -143,7 +154,7 @@ export class ParserHost {
       );
       if (attempt.kind === 'lost') await this.replace();
       else if (isWornOut(child, attempt.residentBytes)) await this.replace();
-      if (this.cancelled) return cancelledAttempt;
+      if (isCancelled()) return cancelledAttempt;
       if (attempt.kind !== 'lost' || !mayHelpAgain(attempt.failure) || this.closed) return attempt;
       if (number >= processLimits.attemptsMax) return attempt;
     }
@@ -199,6 +210,7 @@ interface Asked {
   readonly request: (size: number) => DocumentRequest;
   readonly freshPages: () => string[];
   readonly onProgress: OnProgress;
+  readonly signal: AbortSignal | null;
 }
 
 function tooLarge(size: number, bytesMax: number): Attempt {

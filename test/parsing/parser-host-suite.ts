@@ -387,14 +387,46 @@ t.test('what has no page images gives null', async (t) => {
 
 t.test('a cancelled document ends at once and leaves no process', async (t) => {
   const host = hostOf(t, entries.hostile);
-  const running = host.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  const cancelling = new AbortController();
+  const task = { kind: 'parse', file: stored(utf8('bait')), path: 'hang' } as const;
+  const running = host.parse(task, undefined, cancelling.signal);
   const before = started.length;
   while (started.length === before) await sleep(20);
   await sleep(300);
-  await host.cancel();
+  cancelling.abort();
   t.match(await running, { failure: { code: 'timeout', message: /cancelled/ } });
   t.ok(await isGone(started.at(-1)!));
   t.same(pagesOf(await host.parse({ kind: 'parse', file: stored(utf8('next')), path: 'a.txt' })), ['next']);
+});
+
+t.test(
+  'a document that is cancelled while it waits is never read, and the one before it goes on',
+  async (t) => {
+    const host = hostOf(t, entries.parser);
+    const cancelling = new AbortController();
+    const running = host.parse({ kind: 'parse', file: stored(utf8('words')), path: 'a.txt' });
+    // Reading it would fail: there is no such file.
+    const absent = join(folder, 'absent');
+    const waiting = host.parse({ kind: 'parse', file: absent }, undefined, cancelling.signal);
+    const image = host.render({ kind: 'render', file: absent, page: 0 }, cancelling.signal);
+    cancelling.abort();
+    t.same(pagesOf(await running), ['words']);
+    for (const outcome of [await waiting, await image])
+      t.match(outcome, { failure: { code: 'timeout', message: /cancelled/ } });
+  },
+);
+
+t.test('a pooled document that is cancelled while it waits for a thread is never read', async (t) => {
+  const pool = new Piscina({ filename: moduleAt('../../workers/parse.js'), maxThreads: 1 });
+  const { port1, port2 } = new MessageChannel();
+  const running = pool.run({ kind: 'parse', file: stored(utf8('words')) });
+  const task = { kind: 'parse', file: join(folder, 'absent'), line: port2 };
+  const waiting = pool.run(task, { transferList: [port2] });
+  port1.postMessage('cancel');
+  t.notOk(isFailure((await running) as ParseOutcome));
+  t.match(await waiting, { failure: { code: 'timeout', message: /cancelled/ } });
+  port1.close();
+  await pool.destroy();
 });
 
 t.test('close ends the process in the middle of a document, and may be called twice', async (t) => {
@@ -412,9 +444,11 @@ t.test('close ends the process in the middle of a document, and may be called tw
 
 t.test('a document is cancelled, and a host closed, while their process is still starting', async (t) => {
   const cancelled = hostOf(t, entries.hostile);
-  const first = cancelled.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
+  const cancelling = new AbortController();
+  const bait = { kind: 'parse', file: stored(utf8('bait')), path: 'hang' } as const;
+  const first = cancelled.parse(bait, undefined, cancelling.signal);
   await sleep(20);
-  await cancelled.cancel();
+  cancelling.abort();
   t.match(await first, { failure: { code: 'timeout' } });
   const closed = hostOf(t, entries.hostile);
   const second = closed.parse({ kind: 'parse', file: stored(utf8('bait')), path: 'hang' });
