@@ -15,7 +15,7 @@ import {
   toolVersion,
 } from './optional-tools.ts';
 import { chooseRecogniser, type OcrEngineName, type Recogniser } from './recogniser.ts';
-import { hasOwnUser, type Sandbox } from './sandbox.ts';
+import type { Sandbox } from './sandbox.ts';
 import { type Isolation, type IsolationMode, openIsolation } from './sandbox-probe.ts';
 import { type ConvertedFiles, ToolDesk } from './tool-desk.ts';
 import { ToolRunner } from './tool-runner.ts';
@@ -117,7 +117,7 @@ function withoutPrograms(tools: OptionalTools): OptionalTools {
  * of it, named after the data directory, so that the next start finds and clears it.
  */
 function toolFolder(sandbox: Sandbox, { dataFolder, folder }: OpenToolsOptions): string {
-  if (!hasOwnUser(sandbox)) {
+  if (!sandbox.users !== null) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return folder;
   }

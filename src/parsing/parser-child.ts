@@ -5,12 +5,12 @@ import { constants } from 'node:os';
 import { join, sep } from 'node:path';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { threadId } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { projectRoot } from '../base/root.ts';
 import { processLimits } from './limits.ts';
 import { isParserMessage, type ParserMessage, type ParserRequest } from './parser-messages.ts';
-import { installFolder, type Sandbox, sandboxUserIds, signalCodes, wrapCommand } from './sandbox.ts';
+import { installFolder, type Sandbox, signalCodes, wrapCommand } from './sandbox.ts';
+import { giveUser, holdUser, takeUser } from './sandbox-users.ts';
 import { inputDescriptor, lifelineDescriptor } from './watchdog.ts';
 
 export interface ParserChildOptions {
@@ -64,12 +64,20 @@ export class ParserChild {
     options: ParserChildOptions,
     onProcess: (event: 'started' | 'ended', pid: number) => void,
   ): Promise<ParserChild> {
-    const forked = forkRestricted(options);
+    const { users } = options.sandbox;
+    const userId = users === null ? null : takeUser(users);
+    const release = () => {
+      if (users !== null && userId !== null) giveUser(users, userId);
+    };
+    const forked = forkRestricted(options, userId);
     if (forked.pid === undefined) {
+      release();
       const [error] = await once(forked, 'error');
       throw new Error('the parser process cannot be started', { cause: error });
     }
+    if (users !== null && userId !== null) holdUser(users, userId, forked.pid);
     const child = new ParserChild(forked, options.folders);
+    void child.ended.then(release);
     onProcess('started', child.pid);
     void child.ended.then(() => onProcess('ended', child.pid));
     let late: NodeJS.Timeout | undefined;
@@ -154,7 +162,10 @@ function readPieces(file: string, size: number): AsyncIterable<Buffer> | readonl
   return size === 0 ? [] : createReadStream(file, { end: size - 1, highWaterMark: pieceBytes });
 }
 
-function forkRestricted({ entry, prlimit, sandbox, folders, words = [] }: ParserChildOptions): ChildProcess {
+function forkRestricted(
+  { entry, prlimit, sandbox, folders, words = [] }: ParserChildOptions,
+  userId: number | null,
+): ChildProcess {
   const readable = [codeFolder, ...dependencyPaths(), ...folders];
   const program = [
     ...(prlimit === null ? [] : [prlimit, `--data=${processLimits.dataBytesMax}`, '--core=0']),
@@ -167,7 +178,7 @@ function forkRestricted({ entry, prlimit, sandbox, folders, words = [] }: Parser
     program,
     folder: null,
     readable: [...new Set([...installFolder(process.execPath), process.execPath, ...readable])],
-    userId: sandboxUserIds.parsers + (threadId % sandboxUserIds.count),
+    userId,
   });
   return fork(entry, [...words], {
     execPath: execPath!,

@@ -5,7 +5,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { OptionalTools } from './optional-tools.ts';
 import { ownFolder } from './own-folder.ts';
-import { hasOwnUser, noSandbox, type Sandbox, sandboxUserIds, wrapCommand } from './sandbox.ts';
+import { noSandbox, type Sandbox, wrapCommand } from './sandbox.ts';
+import { giveUser, newSandboxUsers, takeUser } from './sandbox-users.ts';
 
 export const isolationModes = ['required', 'preferred', 'off'] as const;
 export type IsolationMode = (typeof isolationModes)[number];
@@ -48,19 +49,20 @@ export function sandboxCandidates({ bwrap, unshare, setpriv }: OptionalTools): S
   const namespaces = ['--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child=SIGKILL'];
   const mapped = (flag: string) => (isRoot ? [] : [flag]);
   const candidates: Sandbox[] = [];
-  if (bwrap !== null) candidates.push({ level: 'bubblewrap', launcher: [bwrap], setpriv: null });
+  if (bwrap !== null) candidates.push({ level: 'bubblewrap', launcher: [bwrap], setpriv: null, users: null });
   if (unshare !== null && setpriv !== null) {
     const launcher = [unshare, ...mapped('--map-root-user'), '--mount', ...namespaces];
-    candidates.push({ level: 'namespaces', launcher, setpriv });
+    candidates.push({ level: 'namespaces', launcher, setpriv, users: null });
   }
+  const users = newSandboxUsers();
   if (setpriv !== null && isRoot) {
     if (unshare !== null)
-      candidates.push({ level: 'user+network', launcher: [unshare, ...namespaces], setpriv });
-    candidates.push({ level: 'user', launcher: [], setpriv });
+      candidates.push({ level: 'user+network', launcher: [unshare, ...namespaces], setpriv, users });
+    candidates.push({ level: 'user', launcher: [], setpriv, users });
   }
   if (unshare !== null) {
     const launcher = [unshare, ...mapped('--map-current-user'), ...namespaces];
-    candidates.push({ level: 'network', launcher, setpriv: null });
+    candidates.push({ level: 'network', launcher, setpriv: null, users: null });
   }
   return candidates;
 }
@@ -114,13 +116,13 @@ export async function probeSandbox(
 ): Promise<ProbeResult | string> {
   const listener = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   const folder = join(folderOf(sandbox), freshName());
+  const userId = sandbox.users === null ? null : takeUser(sandbox.users);
   const secret = join(dataFolder, `probe-${freshName()}`);
   try {
     await once(listener, 'listening');
     await mkdir(folder, { mode: 0o700 });
     await writeFile(secret, 'secret', { mode: 0o600, flag: 'wx' });
-    const userId = sandboxUserIds.tools;
-    if (hasOwnUser(sandbox)) await ownFolder(folder, userId);
+    if (userId !== null) await ownFolder(folder, userId);
     const { port } = listener.address() as AddressInfo;
     const program = [process.execPath, '-e', probeCode, secret, codeFile, `${port}`];
     const readable = [process.execPath, codeFile];
@@ -133,6 +135,7 @@ export async function probeSandbox(
     if (sandbox.level !== 'network' && !hidesData) return 'the data directory can be read there';
     return { sandbox, hidesData, hidesNetwork };
   } finally {
+    if (sandbox.users !== null && userId !== null) giveUser(sandbox.users, userId);
     listener.close();
     await rm(secret, { force: true });
     await rm(folder, { recursive: true, force: true });

@@ -1,5 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { present } from '../base/assert.ts';
+import type { SandboxUsers } from './sandbox-users.ts';
 
 /**
  * How programs and parser processes are kept from the data of the server, the strongest level first:
@@ -26,9 +28,11 @@ export interface Sandbox {
   readonly launcher: readonly string[];
   /** Absolute path of `setpriv`, for levels that need it. */
   readonly setpriv: string | null;
+  /** For levels whose programs have users of their own. */
+  readonly users: SandboxUsers | null;
 }
 
-export const noSandbox: Sandbox = { level: 'none', launcher: [], setpriv: null };
+export const noSandbox: Sandbox = { level: 'none', launcher: [], setpriv: null, users: null };
 
 export interface SandboxedCommand {
   /** The program with its absolute path, and its arguments. */
@@ -37,20 +41,12 @@ export interface SandboxedCommand {
   readonly folder: string | null;
   /** Files and folders that it may read besides the programs and fonts of the system. */
   readonly readable: readonly string[];
-  /** Number of the user as which it runs where the level is `user`; each run of a program has another one. */
-  readonly userId: number;
+  /** Number of the user as which it runs, of `Sandbox.users`; null at levels without. */
+  readonly userId: number | null;
 }
-
-/** Users of the levels with `user`: tools take turns in the first half, parser processes in the second. */
-export const sandboxUserIds = { tools: 64_000, parsers: 64_500, count: 500 } as const;
 
 /** Launchers and shells tell that a signal ended their program by a code above this one. */
 export const signalCodes = 128;
-
-/** Whether programs run as `SandboxedCommand.userId`, which therefore must own their folder. */
-export function hasOwnUser({ level }: Sandbox): boolean {
-  return level === 'user' || level === 'user+network';
-}
 
 /** The command line that runs a command inside of the sandbox; arguments may be appended to it. */
 export function wrapCommand(sandbox: Sandbox, command: SandboxedCommand): readonly string[] {
@@ -70,7 +66,11 @@ export function wrapCommand(sandbox: Sandbox, command: SandboxedCommand): readon
       ];
     case 'user+network':
     case 'user':
-      return [...launcher, ...dropped(sandbox, command.userId), ...command.program];
+      return [
+        ...launcher,
+        ...dropped(sandbox, present(command.userId, 'the level gives a user')),
+        ...command.program,
+      ];
     case 'network':
     case 'none':
       return [...launcher, ...command.program];

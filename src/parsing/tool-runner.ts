@@ -5,14 +5,8 @@ import { join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { OptionalToolName, OptionalTools } from './optional-tools.ts';
 import { isPlainFile, ownFolder } from './own-folder.ts';
-import {
-  hasOwnUser,
-  installFolder,
-  type Sandbox,
-  sandboxUserIds,
-  signalCodes,
-  wrapCommand,
-} from './sandbox.ts';
+import { installFolder, type Sandbox, signalCodes, wrapCommand } from './sandbox.ts';
+import { giveUser, takeUser } from './sandbox-users.ts';
 
 export interface ToolRunnerOptions {
   readonly tools: OptionalTools;
@@ -67,7 +61,6 @@ const niceness = '10';
 export class ToolRunner {
   readonly #options: ToolRunnerOptions;
   readonly #groups = new Set<number>();
-  #runs = 0;
 
   /** Also ends and deletes what a server that was killed has left in the same folder. */
   constructor(options: ToolRunnerOptions) {
@@ -107,9 +100,18 @@ export class ToolRunner {
   async run(run: ToolRun): Promise<ToolEnd> {
     if (run.signal.aborted) return { how: 'cancelled' };
     const { sandbox } = this.#options;
-    const userId = this.#nextUserId();
+    if (sandbox.users === null) return this.#runAs(run, null);
+    const userId = takeUser(sandbox.users);
+    try {
+      await ownFolder(run.folder, userId);
+      return await this.#runAs(run, userId).finally(() => ownFolder(run.folder, ownUserId()));
+    } finally {
+      giveUser(sandbox.users, userId);
+    }
+  }
+
+  async #runAs(run: ToolRun, userId: number | null): Promise<ToolEnd> {
     const [command, ...flags] = this.#commandLine(run, userId);
-    if (hasOwnUser(sandbox)) await ownFolder(run.folder, userId);
     const process = spawn(command!, flags, {
       cwd: run.folder,
       detached: true,
@@ -126,7 +128,6 @@ export class ToolRunner {
       return await ended(process, run, () => kill(-pid));
     } finally {
       this.#groups.delete(pid);
-      if (hasOwnUser(sandbox)) await ownFolder(run.folder, ownUserId());
     }
   }
 
@@ -136,11 +137,6 @@ export class ToolRunner {
     return (await isPlainFile(folder, file)) ? file : null;
   }
 
-  #nextUserId(): number {
-    this.#runs = (this.#runs + 1) % sandboxUserIds.count;
-    return sandboxUserIds.tools + this.#runs;
-  }
-
   /** Ends every tool that runs. */
   killAll(): void {
     for (const pid of this.#groups) kill(-pid);
@@ -148,7 +144,7 @@ export class ToolRunner {
 
   #commandLine(
     { tool, flags, folder, memoryBytesMax, fileBytesMax, msMax }: ToolRun,
-    userId: number,
+    userId: number | null,
   ): string[] {
     const { tools, sandbox } = this.#options;
     const path = tools[tool];
