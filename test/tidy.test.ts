@@ -84,7 +84,10 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   web: ['type:base', 'type:schemas', 'type:config', 'search/filter'],
   main: ['config', 'app'],
   app: ['*'],
-  workers: ['core', 'base', 'schemas', 'requests', 'http/json-body', 'parsing', 'chunking', 'text', 'models'],
+  workers: [
+    ...['core', 'base', 'schemas', 'requests', 'http/json-body', 'parsing', 'chunking', 'text', 'models'],
+    'egress/refuse-connections',
+  ],
   bench: [
     ...['core', 'base', 'schemas', 'engine', 'eval', 'text', 'models', 'chunking', 'parsing', 'pipeline'],
     ...['store', 'admission', 'access', 'accounts', 'audit', 'usage'],

@@ -10,10 +10,13 @@ import type {
 import { inOneBlock } from '../src/chunking/one-block.ts';
 import { packChunks } from '../src/chunking/packed-chunks.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
+import { refuseConnections } from '../src/egress/refuse-connections.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { OpenModels } from '../src/models/open-models.ts';
 import { isGone, modelKey, openEmbedder } from '../src/models/registry.ts';
 import { analyseChunks } from '../src/text/terms.ts';
+
+refuseConnections();
 
 /** Niceness of a thread that is never as urgent as one that answers somebody. */
 const niceness = 10;

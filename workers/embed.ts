@@ -1,6 +1,9 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { refuseConnections } from '../src/egress/refuse-connections.ts';
 import { OpenModels } from '../src/models/open-models.ts';
 import { type EmbedReply, type EmbedTask, isGone, modelKey, openEmbedder } from '../src/models/registry.ts';
+
+refuseConnections();
 
 const models = new OpenModels({ open: openEmbedder, keyOf: modelKey, isGone });
 models.watch();

@@ -1,4 +1,7 @@
+import { refuseConnections } from '../src/egress/refuse-connections.ts';
 import { serveOcr } from '../src/parsing/ocr-serve.ts';
+
+refuseConnections();
 
 /** The forked process of the embedded OCR engine. */
 serveOcr(new URL('./watchdog.js', import.meta.url));

@@ -8,6 +8,7 @@ import {
 } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { buffersOf, packTexts } from '../src/base/packed-texts.ts';
+import { refuseConnections } from '../src/egress/refuse-connections.ts';
 import { optionalTools } from '../src/parsing/optional-tools.ts';
 import type { ParserTask, ParseTask } from '../src/parsing/parse-task.ts';
 import { ParserHost } from '../src/parsing/parser-host.ts';
@@ -15,6 +16,7 @@ import type { ParserProcessNotice } from '../src/parsing/parser-processes.ts';
 import { noSandbox, type Sandbox } from '../src/parsing/sandbox.ts';
 import { toolLine } from '../src/parsing/tool-line.ts';
 
+refuseConnections();
 
 /** What the pool gives each of its workers; absent: no sandbox. */
 interface ParseWorkerData {

@@ -1,4 +1,7 @@
+import { refuseConnections } from '../src/egress/refuse-connections.ts';
 import { serveParser } from '../src/parsing/parser-serve.ts';
+
+refuseConnections();
 
 /** The forked parser process. */
 serveParser(new URL('./watchdog.js', import.meta.url));

@@ -1,6 +1,9 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { refuseConnections } from '../src/egress/refuse-connections.ts';
 import { OpenModels } from '../src/models/open-models.ts';
 import { isGone, modelKey, openReranker, type RerankReply, type RerankTask } from '../src/models/registry.ts';
+
+refuseConnections();
 
 const models = new OpenModels({ open: openReranker, keyOf: modelKey, isGone });
 models.watch();
