@@ -104,7 +104,9 @@ export class ToolRunner {
     const userId = takeUser(sandbox.users);
     try {
       await ownFolder(run.folder, userId);
-      return await this.#runAs(run, userId).finally(() => ownFolder(run.folder, ownUserId()));
+      const end = await this.#runAs(run, userId);
+      await ownFolder(run.folder, ownUserId());
+      return end;
     } finally {
       giveUser(sandbox.users, userId);
     }
