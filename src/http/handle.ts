@@ -277,7 +277,8 @@ export class Door {
       if (error instanceof ClientGone) return null;
       if (error instanceof AppError) return this.#refusal(visit, error);
       this.#logFailure(visit, error);
-      return failureReply(visit.requestId);
+      // What a call needs may end before the call does: then the client is to try again, at the next server.
+      return this.#draining ? this.#refusal(visit, stopping()) : failureReply(visit.requestId);
     }
   }
 

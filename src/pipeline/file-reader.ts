@@ -4,7 +4,7 @@ import type { Chance } from '../base/ids.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseTask, SentParseOutcome } from '../parsing/parse-task.ts';
 import { asSpaceError } from '../store/durable-files.ts';
-import { callParser } from './parser-call.ts';
+import { askParser } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
 export interface FileReaderOptions {
@@ -41,7 +41,7 @@ export class FileReader {
     };
     try {
       await asSpaceError(writeFile(file, bytes, { mode: 0o600, flag: 'wx' }));
-      return await callParser<SentParseOutcome>(pool, task, { priority: 'ingest', signal });
+      return await askParser<SentParseOutcome>(pool, task, { priority: 'ingest', signal });
     } finally {
       await rm(file, { force: true });
     }

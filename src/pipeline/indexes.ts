@@ -186,7 +186,7 @@ export class Indexes {
     if (shelf.isRepairing) throw repairing();
     // It was staged in shards that have been succeeded since.
     if (change.add !== undefined && !shelf.staged.has(change.add)) throw succeeding();
-    shelf.index.commit(change);
+    commitTo(shelf.index, change);
     if (change.add !== undefined) shelf.staged.delete(change.add);
     shelf.changed += 1;
     shelf.successor?.note(change);
@@ -775,6 +775,22 @@ function repairing(): AppError {
     retryAfterMs: 1_000,
   });
 }
+
+/** Shards that cannot take a change now are no mistake of the server: 503, and the write is not begun. */
+function commitTo(index: CollectionIndex, change: IndexChange): void {
+  try {
+    index.commit(change);
+  } catch (error) {
+    if (!(error instanceof IndexError) || !passing.has(error.code)) throw error;
+    throw new AppError('unavailable', 'The collection cannot be changed just now; try again in a moment.', {
+      retryAfterMs: 1_000,
+      cause: error,
+    });
+  }
+}
+
+/** Troubles that end by themselves. */
+const passing: ReadonlySet<IndexError['code']> = new Set(['busy', 'closed', 'memory', 'io']);
 
 function isBusy(error: unknown): boolean {
   return error instanceof IndexError && error.code === 'busy';

@@ -8,7 +8,7 @@ import type { RenderOutcome, RenderTask } from '../parsing/parse-task.ts';
 import type { Blobs } from '../store/blobs.ts';
 import { isNoSpace } from '../store/durable-files.ts';
 import type { DerivedFiles } from './derived-files.ts';
-import { callParser } from './parser-call.ts';
+import { askParser } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
 export interface PageImagesOptions {
@@ -121,7 +121,7 @@ export class PageImages {
       page,
       ...(width === null ? {} : { widthMax: width, dotsPerInch: fineDotsPerInch }),
     };
-    return callParser<RenderOutcome>(pool, task, { priority: 'query', signal });
+    return askParser<RenderOutcome>(pool, task, { priority: 'query', signal });
   }
 }
 

@@ -44,6 +44,16 @@ function inCallersWords(error: IndexError, caller: Caller): unknown {
       return caller.gone ? caller.signal.reason : deleted(error);
     case 'closed':
       return deleted(error);
+    case 'memory':
+    case 'io':
+      return new AppError(
+        'unavailable',
+        'The server lacks memory or cannot read its disk; try again later.',
+        {
+          retryAfterMs: 5_000,
+          ...cause,
+        },
+      );
     default:
       return error;
   }

@@ -277,6 +277,28 @@ contract(
   },
 );
 
+contract('a call that fails because the server stops answers 503', async ({ t, open }) => {
+  const { opened, open: release } = gate();
+  let running = false;
+  const door = await open({
+    services: {
+      getCollectionList: async () => {
+        running = true;
+        await opened;
+        throw new Error('Terminating worker thread');
+      },
+    },
+  });
+  const failing = post(door, listPath);
+  await until(() => running);
+  const closed = door.close(eventMsMax);
+  release();
+  const reply = await failing;
+  t.equal(reply.status, 503);
+  t.match(await reply.json(), { detail: /stopping/ });
+  await closed;
+});
+
 contract('stopping does not wait for ever', async ({ t, open }) => {
   let running = false;
   const door = await open({

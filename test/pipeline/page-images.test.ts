@@ -211,3 +211,17 @@ t.test('a page that cannot be drawn is not tried again for a while', async (t) =
   t.equal(await images.get(requestOf(hash('a'), 9)), null);
   t.same(drawn, ['a9', 'a9']);
 });
+
+t.test(
+  'a file or a parser that is gone while a page is drawn is a 503, and the next call draws again',
+  async (t) => {
+    const { open, drawn, held } = setup(t);
+    const images = await open(1_000);
+    held.promise = Promise.reject(new Error('ENOENT: no such file'));
+    held.promise.catch(() => {});
+    await t.rejects(images.get(requestOf(hash('a'), 1)), { code: 'unavailable', status: 503 });
+    held.promise = Promise.resolve();
+    t.ok(await images.get(requestOf(hash('a'), 1)));
+    t.equal(drawn.length, 2);
+  },
+);
