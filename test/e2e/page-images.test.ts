@@ -1,7 +1,8 @@
 import sharp from 'sharp';
 import t from 'tap';
+import { processesBelow } from '../crash/child-processes.ts';
 import { docx, pdfWithPages, utf8 } from '../parsing/fixtures.ts';
-import { fileMsMax } from '../waiting.ts';
+import { fileMsMax, until } from '../waiting.ts';
 import { Api } from './api.ts';
 import { TestServer } from './server.ts';
 
@@ -74,3 +75,34 @@ await t.test('an image goes with its document', async (t) => {
   await api.call('documents/delete-document', { collection_name, path: 'gone.pdf' });
   t.equal((await fetch(page!)).status, 404);
 });
+
+await t.test(
+  'a client that leaves ends the drawing of its page, and others find the place free',
+  async (t) => {
+    const one = await TestServer.start(t, { PARSE_THREADS: '1' });
+    const calls = new Api(one);
+    await calls.call('collections/add-collection', { collection_name });
+    const imageOf = async (path: string, bytes: Uint8Array) => {
+      const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') } as const;
+      t.match(await calls.add(collection_name, path, content), { index_status: 'indexed' });
+      const request = { collection_name, path, page_index: 0 };
+      return (await calls.call('documents/get-page-info', request)).page.image_url!;
+    };
+    // Lines across the whole page, each of which is blended with all before: minutes of work.
+    const lines = Buffer.from(`/G gs ${'0 0 m 600 790 l 600 0 l 0 790 l f '.repeat(200_000)}`, 'latin1');
+    const resources = '/ExtGState<</G<</ca .5/BM/ColorDodge>>>>';
+    const slow = await imageOf('slow.pdf', pdfWithPages([''], { content: lines, resources }));
+    const quick = await imageOf('quick.pdf', pdfWithPages(['quick']));
+    const before = new Set(processesBelow(one.pid));
+    const drawing = () => processesBelow(one.pid).filter((pid) => !before.has(pid));
+    const leaving = new AbortController();
+    const left = t.rejects(fetch(slow, { signal: leaving.signal }), { name: 'AbortError' });
+    await until('a process that draws', () => drawing().length > 0);
+    const pids = drawing();
+    leaving.abort();
+    await left;
+    // A process stays for the next page unless it is stopped.
+    await until('the end of the drawing', () => !drawing().some((pid) => pids.includes(pid)));
+    t.equal((await fetch(quick)).status, 200);
+  },
+);
