@@ -27,7 +27,7 @@ export interface Invocation {
   readonly options: CommandOptions;
 }
 
-const commands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   serveCommand,
   ingestCommand,
   searchCommand,
@@ -47,7 +47,8 @@ const commands: readonly CommandSpec[] = [
   versionCommand,
 ];
 
-const groups: Readonly<Record<string, string>> = {
+/** Commands of two words, by their first. */
+export const commandGroups: Readonly<Record<string, string>> = {
   collections: 'list, add and delete collections',
   documents: 'list, show, delete, change and retry documents',
   keys: 'list, issue and revoke API keys, with the admin key',
@@ -97,11 +98,11 @@ function buildProgram(found: (invocation: Invocation) => void, out: (text: strin
   const parents = new Map<string, Command>();
   for (const spec of commands) {
     const [first = '', second = ''] = spec.usage.split(' ');
-    if (groups[first] === undefined) {
+    if (commandGroups[first] === undefined) {
       addCommand(program, spec, spec.usage, found);
       continue;
     }
-    const parent = parents.get(first) ?? program.command(first).description(groups[first]);
+    const parent = parents.get(first) ?? program.command(first).description(commandGroups[first]);
     parents.set(first, parent);
     addCommand(parent, spec, spec.usage.slice(spec.usage.indexOf(second)), found);
   }

@@ -1,0 +1,96 @@
+import { commandGroups, commands } from '../../src/cli/program.ts';
+import { exitCodeMeanings } from '../../src/cli/exit-codes.ts';
+import type { CommandSpec, OptionSpec } from '../../src/cli/command.ts';
+import { type SettingName, settingNames, settingOf, variableName } from '../../src/config/schema.ts';
+import { allowedValues } from '../../src/config/value.ts';
+
+/** Sections of the configuration page; each begins with the setting that is named here. */
+const sections: Readonly<Partial<Record<SettingName, string>>> = {
+  port: 'Server, accounts and mail',
+  data: 'Data, memory and queries',
+  parseThreads: 'Threads, search and parsing',
+  reranker: 'Models',
+  freeBytesPerMinuteFast: 'Tiers',
+  stripeSecretKey: 'Payments',
+  awsMarketplace: 'Marketplaces',
+  url: 'Command line',
+};
+
+const generated =
+  '<!-- Generated from the code. Run `DOCS_PAGES=write node dist/test/docs/reference-pages.test.js` to update it. -->';
+
+/** docs/reference/configuration.md */
+export function configurationPage(): string {
+  const lines = [
+    '# Configuration',
+    '',
+    generated,
+    '',
+    'Flags override `QUARRY_*` variables, variables override a JSON file (`QUARRY_CONFIG` or `--config`), and the file',
+    'overrides defaults. A setting `uploadBytesMax` is the variable `QUARRY_UPLOAD_BYTES_MAX`, the flag',
+    '`--upload-bytes-max` and the key `uploadBytesMax` of the file. Sizes accept units: `200MB`, `200MiB`.',
+    '`quarry config` shows the values in force.',
+  ];
+  for (const name of settingNames) {
+    const section = sections[name];
+    if (section !== undefined)
+      lines.push('', `## ${section}`, '', '| Variable | Default | Allowed | Meaning |', '|---|---|---|---|');
+    const { meaning, unit } = settingOf(name);
+    const described = unit === undefined ? meaning : `${meaning} (${unit})`;
+    lines.push(row(`\`${variableName(name)}\``, defaultOf(name), allowedValues(name), described));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** docs/reference/cli.md */
+export function cliPage(): string {
+  const lines = ['# Command line', '', generated, ''];
+  lines.push(
+    'Commands connect to the server at `--url` (`QUARRY_URL`) with the API key in `--key` (`QUARRY_API_KEY`).',
+    'Administration uses `--admin-key` (`QUARRY_ADMIN_KEY`). `quarry serve` and `quarry config` accept every setting of',
+    '[Configuration](configuration.md) as a flag.',
+    '',
+    '| Exit code | Meaning |',
+    '|---|---|',
+    ...exitCodeMeanings.map(([code, meaning]) => row(String(code), meaning)),
+  );
+  let group = '';
+  for (const command of commands) {
+    const first = command.usage.split(' ')[0]!;
+    const summary = commandGroups[first];
+    if (summary !== undefined && first !== group) lines.push('', `## quarry ${first}`, '', `${capital(summary)}.`);
+    group = summary === undefined ? '' : first;
+    lines.push(...commandLines(command, group === '' ? '##' : '###'));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function commandLines(command: CommandSpec, heading: string): string[] {
+  const name = command.usage.replace(/ [<[].*$/, '');
+  const options = command.options ?? [];
+  return [
+    ...['', `${heading} quarry ${name}`, '', `${capital(command.summary)}.`, ''],
+    ...['```text', `quarry ${command.usage}`, '```'],
+    ...(options.length === 0 ? [] : ['', '| Option | Meaning |', '|---|---|', ...options.map(optionRow)]),
+    ...['', 'Examples:', '', '```text', ...command.examples, '```'],
+  ];
+}
+
+function optionRow({ flags, meaning, default: preset, choices }: OptionSpec): string {
+  const allowed = choices === undefined ? '' : ` One of ${choices.map((choice) => `\`${choice}\``).join(', ')}.`;
+  const normally = preset === undefined ? '' : ` Default: \`${preset}\`.`;
+  return row(`\`${flags}\``, `${capital(meaning)}.${allowed}${normally}`);
+}
+
+function defaultOf(name: SettingName): string {
+  const { defaultMeaning, default: preset } = settingOf(name);
+  return defaultMeaning ?? `\`${String(preset)}\``;
+}
+
+function row(...cells: string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
