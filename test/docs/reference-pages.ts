@@ -1,6 +1,6 @@
-import { commandGroups, commands } from '../../src/cli/program.ts';
-import { exitCodeMeanings } from '../../src/cli/exit-codes.ts';
 import type { CommandSpec, OptionSpec } from '../../src/cli/command.ts';
+import { exitCodeMeanings } from '../../src/cli/exit-codes.ts';
+import { commandGroups, commands } from '../../src/cli/program.ts';
 import { type SettingName, settingNames, settingOf, variableName } from '../../src/config/schema.ts';
 import { allowedValues } from '../../src/config/value.ts';
 
@@ -58,7 +58,8 @@ export function cliPage(): string {
   for (const command of commands) {
     const first = command.usage.split(' ')[0]!;
     const summary = commandGroups[first];
-    if (summary !== undefined && first !== group) lines.push('', `## quarry ${first}`, '', `${capital(summary)}.`);
+    if (summary !== undefined && first !== group)
+      lines.push('', `## quarry ${first}`, '', `${capital(summary)}.`);
     group = summary === undefined ? '' : first;
     lines.push(...commandLines(command, group === '' ? '##' : '###'));
   }
@@ -77,7 +78,8 @@ function commandLines(command: CommandSpec, heading: string): string[] {
 }
 
 function optionRow({ flags, meaning, default: preset, choices }: OptionSpec): string {
-  const allowed = choices === undefined ? '' : ` One of ${choices.map((choice) => `\`${choice}\``).join(', ')}.`;
+  const allowed =
+    choices === undefined ? '' : ` One of ${choices.map((choice) => `\`${choice}\``).join(', ')}.`;
   const normally = preset === undefined ? '' : ` Default: \`${preset}\`.`;
   return row(`\`${flags}\``, `${capital(meaning)}.${allowed}${normally}`);
 }
