@@ -411,8 +411,8 @@ const table = {
   }),
   plansFile: optional({
     meaning: 'JSON file with prices and limits of the tiers',
-    allowed: 'a file as the README describes it',
-    defaultMeaning: 'none: the prices that the README lists, and the limits of the settings above',
+    allowed: 'a file as docs/guides/payments.md describes it',
+    defaultMeaning: 'none: the prices in docs/guides/payments.md, and the limits of the settings above',
   }),
 
   // marketplaces
