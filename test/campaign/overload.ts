@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { TestServer } from '../e2e/server.ts';
 import { LoadFlow, p99Of } from './load-flow.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
-import { figuresOf, metricOf } from './process-figures.ts';
+import { metricOf, samplePeakMemory } from './process-figures.ts';
 import { addDocuments, startWithTenants, type Tenant, textOf } from './tenant-server.ts';
 
 const defaultMinutes = 13;
@@ -59,7 +59,7 @@ class Overload {
     await this.#loopDelayMs();
     const flood = this.#flows();
     const polite = this.#flow(this.#tenants.at(-1)!);
-    const sampler = this.#sampleMemory();
+    const sampler = samplePeakMemory(this.#context, this.#server.pid);
     const overloadMs = milliseconds * 0.75;
     if (this.#context.plantsFault) void this.#stall(overloadMs);
     const isAborted = () => this.#context.signal.aborted;
@@ -108,28 +108,12 @@ class Overload {
   async #sustainable(milliseconds: number): Promise<{ perSecond: number; memoryBytes: number }> {
     this.#context.progress('finding the sustainable rate');
     const flows = this.#tenants.map((tenant) => this.#flow(tenant));
-    const sampler = this.#sampleMemory();
+    const sampler = samplePeakMemory(this.#context, this.#server.pid);
     const started = performance.now();
     await Promise.all(flows.map((flow) => flow.closedLoop(4, milliseconds)));
     const seconds = (performance.now() - started) / 1_000;
     const replies = flows.reduce((sum, flow) => sum + flow.accepted.values, 0);
     return { perSecond: replies / seconds, memoryBytes: sampler() };
-  }
-
-  /** Samples until the function that it returns is called, which gives the most. */
-  #sampleMemory(): () => number {
-    let most = 0;
-    const sample = () => {
-      const figures = this.#context.signal.aborted ? null : figuresOf(this.#server.pid);
-      most = Math.max(most, figures?.memoryBytes ?? 0);
-    };
-    sample();
-    const timer = setInterval(sample, sampleMs);
-    this.#context.onCleanup(() => clearInterval(timer));
-    return () => {
-      clearInterval(timer);
-      return most;
-    };
   }
 
   /** Since it was read last; null where the server does not export it. */

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { memoryOf } from '../../bench/harness/process-memory.ts';
 import { processesBelow } from '../crash/child-processes.ts';
+import type { PartContext } from './part.ts';
 
 /** What a process uses now. */
 export interface ProcessFigures {
@@ -21,6 +22,24 @@ export function figuresOf(pid: number): ProcessFigures | null {
     descriptors: entries('fd'),
     threads: entries('task'),
     processesBelow: processesBelow(pid).length,
+  };
+}
+
+const memorySampleMs = 100;
+
+/** Samples the memory of a process until the function that it returns is called, which gives the peak; 0: unknown. */
+export function samplePeakMemory(context: PartContext, pid: number): () => number {
+  let peak = 0;
+  const sample = () => {
+    const figures = context.signal.aborted ? null : figuresOf(pid);
+    peak = Math.max(peak, figures?.memoryBytes ?? 0);
+  };
+  sample();
+  const timer = setInterval(sample, memorySampleMs);
+  context.onCleanup(() => clearInterval(timer));
+  return () => {
+    clearInterval(timer);
+    return peak;
   };
 }
 
