@@ -147,7 +147,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
   };
   t.match(judged.warnings, [/not reranked: the model "judge" does not answer: it failed/]);
   // The log takes its own way.
-  const logged = /"model":"judge","error":"[^"]*model\.onnx cannot be loaded/;
+  const logged = /"model":"judge","error":\{"name":"Error","message":"[^"]*model\.onnx cannot be loaded/;
   await until('the line of the log', () => logged.test(server.log));
 });
 

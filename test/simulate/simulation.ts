@@ -424,7 +424,8 @@ export class Simulation {
     if (status !== 'indexed') return;
     if (!contents.hasVectors(documentId, generationOf(collections.byId(collection.collectionId)!)))
       this.#t.fail(`${path} has no vectors of its collection's model`);
-    if ((await documentText(contents, documentId)) !== written.text) this.#t.fail(`${path} has lost text`);
+    const text = await documentText(contents, documentId);
+    if ([...(text ?? [])].join('') !== written.text) this.#t.fail(`${path} has lost text`);
     const found = await this.#find(collection, written.marker);
     if (found.join() !== path) this.#t.fail(`${path} is found as [${found}] by ${written.marker}`);
   }
