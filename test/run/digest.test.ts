@@ -48,7 +48,10 @@ t.test('the last lines name the tests that failed, with their files, and the tot
     'ok 1 - dist/test/a.test.js # time=6ms',
     '# Subtest: dist/test/b.test.js',
     '    # Subtest: what is added is found',
-    '        not ok 1 - should be equal',
+    '        # Subtest: at once',
+    '            not ok 1 - should be equal',
+    '            not ok 2 - should match',
+    '        not ok 1 - at once',
     '    not ok 1 - what is added is found # time=3ms',
     '    not ok 2 - known to fail # todo',
     'not ok 2 - dist/test/b.test.js # time=6ms',
@@ -58,7 +61,7 @@ t.test('the last lines name the tests that failed, with their files, and the tot
   ]);
   t.same(summary, [
     'Failed tests:',
-    '  dist/test/b.test.js: what is added is found',
+    '  dist/test/b.test.js: what is added is found > at once > should be equal',
     '  dist/test/c.test.js: the file failed outside of its tests (see its lines above)',
     '1,200 passed, 2 failed, 3 skipped in 3 files (61 s)',
   ]);

@@ -75,12 +75,26 @@ export class Digest {
   }
 }
 
-/** Titles of the tests of a file, which TAP indents by four spaces, that failed; tests inside of them are left out. */
+/**
+ * Titles of the tests of a file that failed, each with the first failure inside of it: `parser processes > kill -9 > should
+ * be equal`. TAP indents tests by four spaces a level and prints what is inside of a test before the test itself.
+ */
 function failedTitles(lines: readonly string[]): string[] {
-  return lines.flatMap((line) => {
-    const title = /^ {4}not ok \d+ - (.*)$/.exec(line)?.[1];
-    return title === undefined || /# (todo|skip)\b/i.test(title) ? [] : [withoutRemark(title)];
-  });
+  const titles: string[] = [];
+  /** The first failure of each level below tests that have not ended yet. */
+  const inner = new Map<number, string>();
+  for (const line of lines) {
+    const [, indent, isFailed, title = ''] = /^( {4,})(not )?ok \d+ - (.*)$/.exec(line) ?? [];
+    if (indent === undefined) continue;
+    const level = indent.length / 4;
+    const below = inner.get(level + 1);
+    inner.delete(level + 1);
+    if (isFailed === undefined || /# (todo|skip)\b/i.test(title)) continue;
+    const path = below === undefined ? withoutRemark(title) : `${withoutRemark(title)} > ${below}`;
+    if (level === 1) titles.push(path);
+    else if (!inner.has(level)) inner.set(level, path);
+  }
+  return titles;
 }
 
 /** Without ` # time=6ms` and the brace that opens a block. */
