@@ -11,9 +11,9 @@ export const auditCommands: readonly CommandSpec[] = [
     usage: 'audit export',
     settings: 'client',
     summary:
-      'print the audit log of an organisation, newest first (with the admin key, or an owner’s session as --key)',
+      'print the audit log of an organization, newest first (with the admin key, or an owner’s session as --key)',
     options: [
-      { flags: '--installation', meaning: 'what belongs to no organisation, such as sign-ins (admin key)' },
+      { flags: '--installation', meaning: 'entries without an organization, such as sign-ins (admin key)' },
       {
         flags: '--format <format>',
         meaning: 'a JSON object or a row a line',

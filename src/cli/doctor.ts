@@ -9,7 +9,7 @@ export const doctorCommand: CommandSpec = {
   usage: 'doctor',
   settings: 'client',
   summary:
-    'show what is left of an organisation in every table and folder; fails while there is anything (needs the admin key)',
+    'show the data left of an organization in every table and folder; exit code 1 if there is any (needs the admin key)',
   options: [jsonOption],
   examples: ['quarry doctor --organization 3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10'],
   run: inspect,
@@ -22,7 +22,7 @@ async function inspect(
 ): Promise<number> {
   const { organization } = context.loaded.settings;
   if (organization === null)
-    throw new AppError('bad_request', 'Say which organisation: --organization or QUARRY_ORGANIZATION.');
+    throw new AppError('bad_request', 'Say which organization: --organization or QUARRY_ORGANIZATION.');
   const found = await context.administration.call<InspectOrganizationResponse>('admin/inspect-organization', {
     organization_id: organization,
   });
@@ -42,7 +42,7 @@ function linesOf({ organization_id, state, removed_at, remains, orphans }: Inspe
   const since = removed_at === null ? '' : `; the last of it was removed at ${removed_at}`;
   const rows = (found: typeof remains) => found.map(({ place, count }) => [place, String(count)]);
   return [
-    `The organisation ${organization_id} ${states[state]}${since}.`,
+    `The organization ${organization_id} ${states[state]}${since}.`,
     ...(remains.length === 0
       ? ['Nothing in the store names it.']
       : table(['Left of it', '>Rows'], rows(remains))),

@@ -11,7 +11,7 @@ export const keyCommands: readonly CommandSpec[] = [
   {
     usage: 'keys list',
     settings: 'client',
-    summary: 'list the API keys of an organisation, masked (needs the admin key)',
+    summary: 'list the API keys of an organization, masked (needs the admin key)',
     options: [jsonOption],
     examples: ['QUARRY_ADMIN_KEY=... quarry keys list'],
     run: list,
@@ -43,13 +43,13 @@ export const keyCommands: readonly CommandSpec[] = [
   },
 ];
 
-/** Whose keys: the organisation that the settings name. */
-function organisation(context: CommandContext): { organization_id: string } {
+/** Whose keys: the organization that the settings name. */
+function organizationOf(context: CommandContext): { organization_id: string } {
   const id = context.loaded.settings.organization;
   if (id !== null) return { organization_id: id };
   throw new AppError(
     'bad_request',
-    'Say whose keys: --organization or QUARRY_ORGANIZATION. The server prints the id of its first organisation when it starts.',
+    'Say whose keys: --organization or QUARRY_ORGANIZATION. The server prints the id of its first organization when it starts.',
   );
 }
 
@@ -72,7 +72,7 @@ async function list(
 ): Promise<number> {
   const reply = await context.administration.call<ListAPIKeysResponse>(
     'admin/list-api-keys',
-    organisation(context),
+    organizationOf(context),
   );
   if (options.json === true) {
     context.terminal.out(JSON.stringify(reply));
@@ -100,7 +100,7 @@ async function add(
   options: CommandOptions,
 ): Promise<number> {
   const reply = await context.administration.call<AddAPIKeyResponse>('admin/add-api-key', {
-    ...organisation(context),
+    ...organizationOf(context),
     name: words[0]!,
     permission: options.readOnly === true ? 'read_only' : 'all',
     ...(options.expires === undefined ? {} : { expires_at: timeOption(options, 'expires') }),
@@ -124,7 +124,7 @@ async function remove(
   if (options.yes !== true)
     await confirmOrRefuse(context, `Revoke the key ${id}? Programs that use it stop working.`);
   const reply = await context.administration.call('admin/delete-api-key', {
-    ...organisation(context),
+    ...organizationOf(context),
     api_key_id: id,
   });
   context.terminal.out(options.json === true ? JSON.stringify(reply) : `The key ${id} is revoked.`);

@@ -1,7 +1,7 @@
 import { type Api, ReplyFailure } from './api.ts';
 import { byteWords, table } from './layout.ts';
 
-/** Memory of the whole server, which serves more than one organisation: for whoever operates it. */
+/** Memory of the whole server, which serves more than one organization: for whoever operates it. */
 export interface ServerMemory {
   /** What no file backs: what counts against `limit_bytes`, beyond which documents are refused. */
   readonly held_bytes: number;

@@ -16,7 +16,7 @@ export const signInCommands: readonly CommandSpec[] = [
     usage: 'login-link',
     settings: 'client',
     summary:
-      'print a link that signs in as an owner of the first organisation, once (on the machine of the server)',
+      'print a link that signs in as an owner of the first organization, once (on the machine of the server)',
     options: [
       { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
       jsonOption,

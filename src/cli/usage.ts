@@ -18,7 +18,7 @@ export const usageCommand: CommandSpec = {
   usage: 'usage [collections...]',
   settings: 'client',
   summary:
-    'show what the organisation of the key used: so far, or with --by minute by minute, by hour or by day',
+    'show the usage of the organization of the key: in total, or with --by for each minute, hour or day',
   options: [
     { flags: '--by <window>', meaning: 'a row a window', choices: ['minute', 'hour', 'day'] },
     {

@@ -61,7 +61,7 @@ const table = {
   }),
   apiKey: optional({
     pattern: keyPattern,
-    meaning: 'serve: an API key of the first organisation; other commands: the key they send',
+    meaning: 'serve: an API key of the first organization; other commands: the key they send',
     allowed: keyAllowed,
     secret: true,
     defaultMeaning: 'a random key, shown once at the first start',
@@ -84,8 +84,8 @@ const table = {
     meaning: 'Who may sign in for the first time: everybody with an address, or only who is invited',
   }),
   ownedOrganisationsMax: whole(0, 10_000, 10, {
-    meaning: 'Organisations that one person may own; with 0 only the administrator creates them',
-    unit: 'organisations',
+    meaning: 'Organizations that one person may own; with 0 only the administrator creates them',
+    unit: 'organizations',
   }),
   auditDays: whole(0, 36_500, 365, {
     meaning: 'How long the audit log keeps an entry; 0 keeps all of them',
@@ -171,7 +171,7 @@ const table = {
     meaning: 'Memory for the vectors of recent queries by models of your own; 0 keeps none',
   }),
   queriesRunningMax: whole(1, 4_096, 128, {
-    meaning: 'Queries without a reranker that run at one time; for the rest organisations take turns',
+    meaning: 'Queries without a reranker that run at one time; the others wait, and organizations take turns',
     unit: 'queries',
   }),
   rerankedQueriesRunningMax: whole(1, 4_096, null, {
@@ -505,9 +505,9 @@ const table = {
   organization: optional({
     pattern: uuidText,
     meaning:
-      'Organisation that `quarry keys`, `audit` and `doctor` concern, and other commands whose key is a session',
+      'Organization that `quarry keys`, `audit` and `doctor` concern, and other commands whose key is a session',
     allowed: 'a UUID',
-    defaultMeaning: 'none: the server prints the id of its first organisation when it starts',
+    defaultMeaning: 'none: the server prints the id of its first organization when it starts',
   }),
 } satisfies Record<string, Setting>;
 
