@@ -57,3 +57,35 @@ export class Turns {
     goOn();
   }
 }
+
+/** Collects what a long piece of work makes, with other work between its parts. */
+export async function collectInTurns<Item>(
+  turns: Pick<Turns, 'slice'>,
+  items: Iterable<Item>,
+): Promise<Item[]> {
+  const yieldToEventLoop = turns.slice();
+  const collected: Item[] = [];
+  for (const item of items) {
+    const turn = yieldToEventLoop();
+    if (turn !== null) await turn;
+    collected.push(item);
+  }
+  return collected;
+}
+
+/** Starts a task for each item, with other work between them. The caller awaits every task that is returned. */
+export async function startInTurns<Item, Result>(
+  turns: Pick<Turns, 'next'>,
+  items: Iterable<Item>,
+  start: (item: Item) => Promise<Result>,
+): Promise<Promise<Result>[]> {
+  const tasks: Promise<Result>[] = [];
+  for (const item of items) {
+    if (tasks.length > 0) await turns.next();
+    const task = start(item);
+    // The caller learns of a failure when it awaits the task; until then a rejection is not unhandled.
+    task.catch(() => {});
+    tasks.push(task);
+  }
+  return tasks;
+}

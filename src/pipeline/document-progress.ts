@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import { countOfTexts, eachText, isPacked, type Texts } from '../base/packed-texts.ts';
-import type { Turns } from '../base/turns.ts';
+import { countOfTexts, isPacked, type Texts } from '../base/packed-texts.ts';
+import { collectInTurns, type Turns } from '../base/turns.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import { type Collection, type Collections, ownVectors } from '../store/collections.ts';
 import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../store/content.ts';
@@ -137,7 +137,7 @@ export class DocumentProgress {
   async chunked(job: Job, content: ChunkedContent): Promise<Job> {
     const rest = await this.#writeInPieces(job, this.#contentEntries(job, content));
     const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
-    const deleted = await this.#inTurns(this.#deleteParsed(job, content));
+    const deleted = await collectInTurns(this.#options.turns, this.#deleteParsed(job, content));
     await this.#advance(job, (record) => ({
       record,
       operations: [...rest, ...deleted, ...this.#noteContent(job, record, content), putJob(next)],
@@ -223,11 +223,7 @@ export class DocumentProgress {
   }
 
   *#pageEntries({ documentId }: Job, pages: Texts): Generator<Operation[]> {
-    let page = 0;
-    for (const text of eachText(pages)) {
-      yield [this.#options.contents.putParsedPage(documentId, page, text)];
-      page += 1;
-    }
+    for (const put of this.#options.contents.putParsedPages(documentId, pages)) yield [put];
   }
 
   /** From now on the chunks hold the text. */
@@ -346,17 +342,6 @@ export class DocumentProgress {
       bytes += entryBytes;
     }
     return piece;
-  }
-
-  async #inTurns(operations: Iterable<Operation>): Promise<Operation[]> {
-    const yieldToEventLoop = this.#options.turns.slice();
-    const made: Operation[] = [];
-    for (const operation of operations) {
-      const turn = yieldToEventLoop();
-      if (turn !== null) await turn;
-      made.push(operation);
-    }
-    return made;
   }
 
   #count(

@@ -1,8 +1,8 @@
 import { AppError } from '../base/app-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Chance, timedUuid } from '../base/ids.ts';
-import { countOfTexts, eachText, type Texts } from '../base/packed-texts.ts';
-import type { Turns } from '../base/turns.ts';
+import { countOfTexts, type Texts } from '../base/packed-texts.ts';
+import { collectInTurns, startInTurns, type Turns } from '../base/turns.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import { putBlobReference } from '../store/blob-references.ts';
 import type { Collection, Collections } from '../store/collections.ts';
@@ -163,15 +163,10 @@ export class DocumentWriter {
    */
   async remove(collection: Collection, paths: readonly string[], how: Removal = {}): Promise<string[]> {
     const wanted = [...new Set(paths)];
-    const ending: Promise<boolean>[] = [];
-    for (const path of wanted) {
-      if (ending.length > 0) await this.#options.turns.next();
-      const removed = this.#remove(collection, path, how);
-      // Told below, with all others; until then nobody listens.
-      removed.catch(() => {});
-      ending.push(removed);
-    }
-    const ended = await Promise.allSettled(ending);
+    const removing = await startInTurns(this.#options.turns, wanted, (path) =>
+      this.#remove(collection, path, how),
+    );
+    const ended = await Promise.allSettled(removing);
     const removed: string[] = [];
     for (const [i, outcome] of ended.entries()) {
       if (outcome.status === 'rejected') throw outcome.reason;
@@ -338,13 +333,7 @@ export class DocumentWriter {
     const { contents, turns } = this.#options;
     const { documentId } = record;
     if (input.pages === null) return [putBlobReference(input.rawHash, documentId)];
-    const yieldToEventLoop = turns.slice();
-    const pages: Operation[] = [];
-    for (const page of eachText(input.pages)) {
-      const turn = yieldToEventLoop();
-      if (turn !== null) await turn;
-      pages.push(contents.putParsedPage(documentId, pages.length, page));
-    }
+    const pages = await collectInTurns(turns, contents.putParsedPages(documentId, input.pages));
     return [
       ...pages,
       ...(input.vectors ?? []).map((vector, i) => contents.putGivenVector(documentId, i, vector)),

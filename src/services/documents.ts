@@ -6,7 +6,7 @@ import { counted } from '../base/counted.ts';
 import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
 import { derivedUuid } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import type { Turns } from '../base/turns.ts';
+import { startInTurns, type Turns } from '../base/turns.ts';
 import { withTimeout } from '../base/with-timeout.ts';
 import {
   type AddedDocument,
@@ -377,14 +377,9 @@ export class DocumentServices {
     documents: readonly unknown[],
     signal: AbortSignal | null,
   ): Promise<BatchDocumentResult[]> {
-    const adding: Promise<BatchDocumentResult>[] = [];
-    for (const item of documents) {
-      if (adding.length > 0) await this.#options.turns.next();
-      const added = this.#addOne(place, item, signal);
-      // Told below, with all others; until then nobody listens.
-      added.catch(() => {});
-      adding.push(added);
-    }
+    const adding = await startInTurns(this.#options.turns, documents, (item) =>
+      this.#addOne(place, item, signal),
+    );
     return Promise.all(adding);
   }
 

@@ -1,6 +1,6 @@
 import { assert, present } from '../base/assert.ts';
 import type { YieldToEventLoop } from '../base/event-loop-scheduler.ts';
-import type { PackedTexts } from '../base/packed-texts.ts';
+import { eachText, type PackedTexts, type Texts } from '../base/packed-texts.ts';
 import { sliceCodePoints } from './code-points.ts';
 import { tables, u8, u32, uuid } from './keys.ts';
 import type { Operation, Store } from './store.ts';
@@ -180,6 +180,15 @@ export class Contents {
   putParsedPage(documentId: string, page: number, text: string | Uint8Array): Operation {
     const bytes = typeof text === 'string' ? Buffer.from(text, 'utf8') : text;
     return content.put([documentId, parts.parsedPage, page], bytes);
+  }
+
+  /** An operation for each page of the document. */
+  *putParsedPages(documentId: string, pages: Texts): Generator<Operation> {
+    let page = 0;
+    for (const text of eachText(pages)) {
+      yield this.putParsedPage(documentId, page, text);
+      page += 1;
+    }
   }
 
   putGivenVector(documentId: string, page: number, vector: Float32Array): Operation {
