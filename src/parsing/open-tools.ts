@@ -117,7 +117,7 @@ function withoutPrograms(tools: OptionalTools): OptionalTools {
  * of it, named after the data directory, so that the next start finds and clears it.
  */
 function toolFolder(sandbox: Sandbox, { dataFolder, folder }: OpenToolsOptions): string {
-  if (!sandbox.users !== null) {
+  if (sandbox.users === null) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return folder;
   }
