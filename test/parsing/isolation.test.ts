@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -227,3 +236,25 @@ t.test('isolation that is required and not to be had leaves the programs aside a
   t.match(off.isolation, { sandbox: { level: 'none' }, detail: /^off/ });
   t.equal(off.desk.hasOffice, true);
 });
+
+t.test(
+  'without namespaces the tools run as users that cannot enter the data directory, in a folder outside of it',
+  { skip: (process.getuid?.() !== 0 || found.setpriv === null) && 'needs root and setpriv' },
+  async (t) => {
+    const place = placeOf(t);
+    const inside = join(place.data, 'cache', 'tools');
+    const { desk, isolation } = await openTools({
+      ...{ found: { ...found, bwrap: null, unshare: null }, isolation: 'preferred' },
+      ...{ dataFolder: place.data, folder: inside, office: true, runningMax: 1 },
+      ...{ ocrEngine: 'off', ocrLanguages: 'eng', ocrDataFolder: null, freshName },
+      converted: {
+        folder: place.made,
+        find: async () => null,
+        keep: async (_: string, file: string) => file,
+      },
+    });
+    t.teardown(() => desk.close());
+    t.equal(isolation.sandbox.level, 'user', isolation.detail);
+    t.notOk(existsSync(inside), 'no folder in the data directory');
+  },
+);
