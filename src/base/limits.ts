@@ -196,6 +196,7 @@ export const limits = {
   webhooksPerMinuteMax: 1_200,
   webhookAgeSecondsMax: 300,
   billingReadMs: 1_000,
+  billingFormMs: 3_600_000,
   billingReadWaitMsMax: 8_000,
   billingCallMsMax: 10 * 60_000,
   billingPreviewMsMax: 3_600_000,

@@ -85,12 +85,13 @@ export class PaymentMethods {
         (options) =>
           stripe.billingPortal.sessions.create({ customer, configuration, return_url: back }, options),
       );
+      sync.noteForm(organizationId);
       return { url };
     });
   }
 
   async #openForm(organizationId: string, customer: string, back: string): Promise<AddPaymentResponse> {
-    const { stripe, calls, catalogue } = this.#options;
+    const { stripe, calls, catalogue, sync } = this.#options;
     const { currency } = catalogue.plans;
     const session = await calls.run({ organizationId, name: `form:${back}` }, (options) =>
       stripe.checkout.sessions.create(
@@ -108,6 +109,7 @@ export class PaymentMethods {
     );
     if (typeof session.url !== 'string')
       throw new AppError('bad_gateway', 'The payment provider gave no address for its form; try again.');
+    sync.noteForm(organizationId);
     return { url: session.url, session_id: session.id };
   }
 

@@ -73,6 +73,8 @@ export class BillingSync {
   readonly #changing = new Set<string>();
   /** Those of them that nobody waits for any more. */
   readonly #abandoned = new Set<string>();
+  /** Until when an organization may be on a page of Stripe, in milliseconds since 1970. */
+  readonly #formsUntil = new Map<string, number>();
 
   constructor(options: BillingSyncOptions) {
     this.#options = options;
@@ -82,8 +84,11 @@ export class BillingSync {
   read(organizationId: string, ageMsMax = 0): Promise<BillingAccount> {
     const { records, clock } = this.#options;
     const account = records.account(organizationId);
-    const age = clock.now() - (account.copy?.readAt ?? 0);
-    const isFresh = age >= 0 && age < ageMsMax && records.dueOf(organizationId) === undefined;
+    const now = clock.now();
+    const age = now - (account.copy?.readAt ?? 0);
+    const isDue =
+      records.dueOf(organizationId) !== undefined || now < (this.#formsUntil.get(organizationId) ?? 0);
+    const isFresh = age >= 0 && age < ageMsMax && !isDue;
     return isFresh ? Promise.resolve(account) : this.#readSoon(organizationId);
   }
 
@@ -117,6 +122,16 @@ export class BillingSync {
   /** Nobody gets the answer of the change that runs: its intent outlives it, so that a repetition is known. */
   abandon(organizationId: string): void {
     if (this.#changing.has(organizationId)) this.#abandoned.add(organizationId);
+  }
+
+  /**
+   * A page of Stripe was opened where payment methods or details change. Stripe sends the browser back before its event
+   * arrives, so every reading of the next hour asks Stripe, however new the last copy is.
+   */
+  noteForm(organizationId: string): void {
+    const now = this.#options.clock.now();
+    for (const [id, until] of this.#formsUntil) if (until <= now) this.#formsUntil.delete(id);
+    this.#formsUntil.set(organizationId, now + limits.billingFormMs);
   }
 
   /** Notes what an upgrade puts aside before it does, so that no crash forgets it; with null, that it is settled. */

@@ -541,6 +541,23 @@ t.test('while Stripe is down, what is known is shown as old, and nothing is chan
   }
 });
 
+t.test('a card entered at Stripe is shown at once, also before the event of Stripe arrives', async (t) => {
+  const owner = await world.owner();
+  const form = await owner.call('add-payment-method', { return_url: '/app/billing' });
+  await owner.call('status');
+  emulator.webhooks.way = () => 'held';
+  t.teardown(() => {
+    emulator.webhooks.way = () => 'sent';
+    emulator.webhooks.release();
+  });
+  await fetch(form.url, {
+    method: 'POST',
+    body: new URLSearchParams({ card: 'pm_card_visa' }),
+    redirect: 'manual',
+  });
+  t.match(await owner.call('status'), { payment_methods: [{ brand: 'visa', last4: '4242' }] });
+});
+
 t.test('cards: added by form or by id, shown, removed, and never those of others', async (t) => {
   const owner = await world.owner();
   const form = await owner.call('add-payment-method', { return_url: '/app/billing' });

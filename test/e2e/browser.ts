@@ -84,7 +84,7 @@ export async function openPage(
     if (!t.passing() && !page.isClosed()) await keepScreen(page, `failed-${t.name.replaceAll(/\W+/g, '-')}`);
     await context.close();
   });
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000);
   const troubles: string[] = [];
   page.on('pageerror', (error) => troubles.push(`thrown: ${error.message}`));
   page.on('console', (message) => {
