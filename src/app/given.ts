@@ -13,4 +13,4 @@ export const chance = systemChance;
 export const turns = new Turns(clock);
 export const scheduler = new EventLoopScheduler(clock);
 /** Of large request bodies, whose chunks are looked through: a query that arrives meanwhile waits for a short turn. */
-export const bodyScheduler = new EventLoopScheduler(clock, limits.turnMsMax);
+export const bodyScheduler = new EventLoopScheduler(clock, limits.bodyTurnMsMax);

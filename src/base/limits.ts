@@ -253,6 +253,7 @@ export const limits = {
   // ingest
   /** Of a turn of the event loop, for work that is not urgent. */
   turnMsMax: 1,
+  bodyTurnMsMax: 0.4,
   /** Documents that are chunked, embedded and indexed at the same time; the engine stages twice as many. */
   indexingDocumentsMax: 512,
   /** What they may take of memory together, and how much a byte of text becomes: rows, words, codes and the text. */
