@@ -26,6 +26,7 @@ import { openIsolation, probeSandbox, sandboxCandidates } from '../../src/parsin
 import { sandboxUserIds } from '../../src/parsing/sandbox-users.ts';
 import { fileMsMax, until } from '../waiting.ts';
 import { docx, pdfWithPages, truncated, utf8 } from './fixtures.ts';
+import { withoutOwnUsers } from './own-users.ts';
 
 t.setTimeout(fileMsMax);
 
@@ -430,25 +431,29 @@ t.test('a pooled document that is cancelled while it waits for a thread is never
   await pool.destroy();
 });
 
-t.test('level user: no two parser processes that run at one time have the same user', async (t) => {
-  const sandbox = sandboxCandidates(optionalTools()).find(({ level }) => level === 'user');
-  if (sandbox === undefined) return t.comment('this host does not offer the level user');
-  const userOf = (pid: number) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  const before = new Set(alive);
-  const hosts = [1, 2].map(() => hostOf(t, entries.parser, prlimit, sandbox));
-  // The second organization of a host makes it start a process for the third one beside that which runs.
-  for (const organizationId of ['a', 'b'])
-    await Promise.all(
-      hosts.map((host, i) =>
-        host.parse({ kind: 'parse', file: stored(utf8('words')), organizationId: `${organizationId}${i}` }),
-      ),
-    );
-  const news = () => [...alive].filter((pid) => !before.has(pid));
-  await until('a process for the next organization of each host', () => news().length === 4);
-  const users = news().map(userOf);
-  t.equal(new Set(users).size, 4, users.join(' '));
-  for (const user of users) t.ok(Number(user) >= sandboxUserIds.first);
-});
+t.test(
+  'level user: no two parser processes that run at one time have the same user',
+  { skip: withoutOwnUsers(optionalTools().setpriv) },
+  async (t) => {
+    const sandbox = sandboxCandidates(optionalTools()).find(({ level }) => level === 'user');
+    if (sandbox === undefined) return t.comment('this host does not offer the level user');
+    const userOf = (pid: number) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    const before = new Set(alive);
+    const hosts = [1, 2].map(() => hostOf(t, entries.parser, prlimit, sandbox));
+    // The second organization of a host makes it start a process for the third one beside that which runs.
+    for (const organizationId of ['a', 'b'])
+      await Promise.all(
+        hosts.map((host, i) =>
+          host.parse({ kind: 'parse', file: stored(utf8('words')), organizationId: `${organizationId}${i}` }),
+        ),
+      );
+    const news = () => [...alive].filter((pid) => !before.has(pid));
+    await until('a process for the next organization of each host', () => news().length === 4);
+    const users = news().map(userOf);
+    t.equal(new Set(users).size, 4, users.join(' '));
+    for (const user of users) t.ok(Number(user) >= sandboxUserIds.first);
+  },
+);
 
 t.test('close ends the process in the middle of a document, and may be called twice', async (t) => {
   const host = hostOf(t, entries.hostile);
