@@ -12,5 +12,5 @@ export const clock = systemClock;
 export const chance = systemChance;
 export const turns = new Turns(clock);
 export const scheduler = new EventLoopScheduler(clock);
-/** Of large request bodies, whose chunks are looked through: a query that arrives meanwhile waits for a short turn. */
+/** Shares the main thread between scans of large request bodies, in short turns: each hop of a query waits for one. */
 export const bodyScheduler = new EventLoopScheduler(clock, limits.bodyTurnMsMax);

@@ -196,6 +196,7 @@ export const limits = {
   webhooksPerMinuteMax: 1_200,
   webhookAgeSecondsMax: 300,
   billingReadMs: 1_000,
+  /** How long a page of Stripe that was opened may change payment methods or billing details. */
   billingFormMs: 3_600_000,
   billingReadWaitMsMax: 8_000,
   billingCallMsMax: 10 * 60_000,
@@ -253,6 +254,7 @@ export const limits = {
   // ingest
   /** Of a turn of the event loop, for work that is not urgent. */
   turnMsMax: 1,
+  /** The same for the scan of large request bodies. */
   bodyTurnMsMax: 0.4,
   /** Documents that are chunked, embedded and indexed at the same time; the engine stages twice as many. */
   indexingDocumentsMax: 512,

@@ -85,7 +85,7 @@ export class PaymentMethods {
         (options) =>
           stripe.billingPortal.sessions.create({ customer, configuration, return_url: back }, options),
       );
-      sync.noteForm(organizationId);
+      sync.expectChangeAtStripe(organizationId);
       return { url };
     });
   }
@@ -109,7 +109,7 @@ export class PaymentMethods {
     );
     if (typeof session.url !== 'string')
       throw new AppError('bad_gateway', 'The payment provider gave no address for its form; try again.');
-    sync.noteForm(organizationId);
+    sync.expectChangeAtStripe(organizationId);
     return { url: session.url, session_id: session.id };
   }
 

@@ -73,8 +73,8 @@ export class BillingSync {
   readonly #changing = new Set<string>();
   /** Those of them that nobody waits for any more. */
   readonly #abandoned = new Set<string>();
-  /** Until when an organization may be on a page of Stripe, in milliseconds since 1970. */
-  readonly #formsUntil = new Map<string, number>();
+  /** Organization -> end of the time in which it may change something at Stripe, in milliseconds since 1970. */
+  readonly #expectedUntil = new Map<string, number>();
 
   constructor(options: BillingSyncOptions) {
     this.#options = options;
@@ -87,7 +87,7 @@ export class BillingSync {
     const now = clock.now();
     const age = now - (account.copy?.readAt ?? 0);
     const isDue =
-      records.dueOf(organizationId) !== undefined || now < (this.#formsUntil.get(organizationId) ?? 0);
+      records.dueOf(organizationId) !== undefined || now < (this.#expectedUntil.get(organizationId) ?? 0);
     const isFresh = age >= 0 && age < ageMsMax && !isDue;
     return isFresh ? Promise.resolve(account) : this.#readSoon(organizationId);
   }
@@ -128,10 +128,10 @@ export class BillingSync {
    * A page of Stripe was opened where payment methods or details change. Stripe sends the browser back before its event
    * arrives, so every reading of the next hour asks Stripe, however new the last copy is.
    */
-  noteForm(organizationId: string): void {
+  expectChangeAtStripe(organizationId: string): void {
     const now = this.#options.clock.now();
-    for (const [id, until] of this.#formsUntil) if (until <= now) this.#formsUntil.delete(id);
-    this.#formsUntil.set(organizationId, now + limits.billingFormMs);
+    for (const [id, until] of this.#expectedUntil) if (until <= now) this.#expectedUntil.delete(id);
+    this.#expectedUntil.set(organizationId, now + limits.billingFormMs);
   }
 
   /** Notes what an upgrade puts aside before it does, so that no crash forgets it; with null, that it is settled. */

@@ -1,9 +1,9 @@
 import { type Api, ReplyFailure } from './api.ts';
 import { byteWords, table } from './layout.ts';
 
-/** Memory of the whole server, which serves more than one organization: for whoever operates it. */
+/** Memory of the whole server, of all organizations together. */
 export interface ServerMemory {
-  /** What no file backs: what counts against `limit_bytes`, beyond which documents are refused. */
+  /** Memory without mapped files. Above `limit_bytes` the server refuses new documents. */
   readonly held_bytes: number;
   readonly limit_bytes: number;
   /** Bytes of the loaded shards and of what queries keep, by part. */
@@ -11,7 +11,7 @@ export interface ServerMemory {
   readonly query_cache_bytes: Readonly<Record<string, number>>;
 }
 
-/** Reads the figures; null where this caller may not see them. */
+/** Reads the memory of the server; null if the caller has no permission. */
 export async function readServerMemory(api: Api): Promise<ServerMemory | null> {
   let text: string;
   try {

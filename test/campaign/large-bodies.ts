@@ -62,7 +62,8 @@ async function measure(
       context.violate(guarantee, `${found.toPrecision(4)} ${unit} is over ${limit.toPrecision(4)}`);
   };
   most('latency', p99Ms, limits.idleFactor * idleP99Ms, 'ms');
-  if (idleMemoryBytes === null) context.skip('memory', 'the system does not report it');
+  if (idleMemoryBytes === null)
+    context.skip('memory', 'the memory of the server cannot be read: it needs /proc');
   else most('memory', peakMemoryBytes, limits.memoryFactor * memoryBytes, 'bytes');
   for (const [status, count] of flow.odd)
     context.violate('errors', `${count} queries were answered ${status}`);

@@ -159,9 +159,11 @@ class Overload {
     this.#most('refusals', refusalP99Ms, limits.refusalMs, 'ms refused');
     this.#most('shares', shareOff, limits.share, 'of the mean');
     const memory = limits.memoryFactor * found.sustainableMemoryBytes;
-    if (found.peakMemoryBytes === 0) this.#context.skip('memory', 'the system does not tell');
+    if (found.peakMemoryBytes === 0)
+      this.#context.skip('memory', 'the memory of the server cannot be read: it needs /proc');
     else this.#most('memory', found.peakMemoryBytes, memory, 'bytes');
-    if (typeof found.eventLoopP99Ms === 'string') this.#context.skip('event-loop', found.eventLoopP99Ms);
+    if (typeof found.eventLoopP99Ms === 'string')
+      this.#context.violate('event-loop', 'the server does not export quarry_event_loop_delay_seconds');
     else this.#most('event-loop', found.eventLoopP99Ms, limits.eventLoopMs, 'ms');
     if (polite.refused.values > 0)
       this.#context.violate('latency', `${polite.refused.values} requests within the share were refused`);

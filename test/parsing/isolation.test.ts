@@ -22,7 +22,7 @@ import { ToolDesk } from '../../src/parsing/tool-desk.ts';
 import { ToolRunner } from '../../src/parsing/tool-runner.ts';
 import { linkingDocx, linkingOdt } from './link-fixtures.ts';
 import { countConnections } from './loopback.ts';
-import { withoutOwnUsers } from './own-users.ts';
+import { sandboxUsersUnavailable } from './sandbox-users-unavailable.ts';
 
 /** What programs can reach of the data of the server and of the network, at each level that this host offers. */
 
@@ -240,7 +240,7 @@ t.test('isolation that is required and not to be had leaves the programs aside a
 
 t.test(
   'without namespaces the tools run as users that cannot enter the data directory, in a folder outside of it',
-  { skip: withoutOwnUsers(found.setpriv) },
+  { skip: sandboxUsersUnavailable(found.setpriv) },
   async (t) => {
     const place = placeOf(t);
     const inside = join(place.data, 'cache', 'tools');

@@ -26,7 +26,7 @@ import { openIsolation, probeSandbox, sandboxCandidates } from '../../src/parsin
 import { sandboxUserIds } from '../../src/parsing/sandbox-users.ts';
 import { fileMsMax, until } from '../waiting.ts';
 import { docx, pdfWithPages, truncated, utf8 } from './fixtures.ts';
-import { withoutOwnUsers } from './own-users.ts';
+import { sandboxUsersUnavailable } from './sandbox-users-unavailable.ts';
 
 t.setTimeout(fileMsMax);
 
@@ -433,10 +433,10 @@ t.test('a pooled document that is cancelled while it waits for a thread is never
 
 t.test(
   'level user: no two parser processes that run at one time have the same user',
-  { skip: withoutOwnUsers(optionalTools().setpriv) },
+  { skip: sandboxUsersUnavailable(optionalTools().setpriv) },
   async (t) => {
     const sandbox = sandboxCandidates(optionalTools()).find(({ level }) => level === 'user');
-    if (sandbox === undefined) return t.comment('this host does not offer the level user');
+    if (sandbox === undefined) throw new Error('root with setpriv offers the level user');
     const userOf = (pid: number) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     const before = new Set(alive);
     const hosts = [1, 2].map(() => hostOf(t, entries.parser, prlimit, sandbox));

@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import { projectRoot } from '../../src/base/root.ts';
 
 /**
- * Why processes with a user of their own cannot run here, or false. Such a user has to enter each folder above the
- * code, and a clone below a folder of mode 0700 refuses that.
+ * The reason why sandboxed processes cannot run as users of their own on this machine, or false. Such a user must be
+ * able to enter each folder above the code; a clone below a folder of mode 0700 does not allow it.
  */
-export function withoutOwnUsers(setpriv: string | null): string | false {
+export function sandboxUsersUnavailable(setpriv: string | null): string | false {
   if (process.getuid?.() !== 0 || setpriv === null) return 'needs root and setpriv';
   for (let folder = projectRoot; ; folder = dirname(folder)) {
     if ((statSync(folder).mode & 0o001) === 0) return `other users cannot enter ${folder}`;
