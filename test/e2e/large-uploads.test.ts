@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { fileMsMax, until } from '../waiting.ts';
 import { Api } from './api.ts';
@@ -12,6 +13,11 @@ import { operatorKey, TestServer } from './server.ts';
 t.setTimeout(fileMsMax);
 const chunk = Buffer.alloc(1_048_576, Buffer.from('\0not text\x01'));
 const chunks = 150;
+/**
+ * Between two chunks, so that they arrive at the pace of a network, at most 500 MB a second. uWebSockets.js reads on while
+ * its buffer is full, without regard to a pause of the request, and a sender on the same machine can fill it for long.
+ */
+const networkPauseMs = 2;
 const collection_name = 'large';
 
 /** Bytes of memory that the server has taken for itself; 0 where the system does not tell. */
@@ -51,6 +57,7 @@ function send(
       if (form !== null) outgoing.write(form.head);
       for (let i = 0; i < count; i++) {
         if (!outgoing.write(chunk)) await new Promise((drained) => outgoing.once('drain', drained));
+        await wait(networkPauseMs);
         peak = Math.max(peak, anonymousBytes(server));
       }
       if (form !== null) outgoing.write(form.tail);
@@ -85,7 +92,8 @@ for (const { kind, path, form } of ways) {
       const before = anonymousBytes(server);
       const sending = send(server, form === null ? `${collection_name}/${path}` : 'upload', form);
       t.equal(await sending.status, 201);
-      t.ok(sending.peakBytes() - before < chunks * chunk.length, 'it was never in memory as a whole');
+      const grownBytes = sending.peakBytes() - before;
+      t.ok(grownBytes < (chunks * chunk.length) / 2, 'not half of it was in memory at any time');
       const info = await api.call('documents/get-document-info', { collection_name, path });
       t.equal(info.document.size, chunks * chunk.length);
       const hash = hashOfAll();
